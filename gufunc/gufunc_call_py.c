@@ -62,8 +62,8 @@ note_for(const lw_gufunc_object *self, const char *text)
         self->base.tree->fns.data[1].params.data[self->params[place]].name);
 }
 
-/* NumPy's errors show the layout that NumPy knows, without `|1`, and operands by numbers. A new
- * reference, or NULL. */
+/* NumPy's errors, and those of calls on devices, which have its words, show operands by
+ * numbers; NumPy's show the layout that NumPy knows, without `|1`. A new reference, or NULL. */
 static PyObject *
 better_text(const lw_gufunc_object *self, PyObject *text)
 {
@@ -84,8 +84,8 @@ better_text(const lw_gufunc_object *self, PyObject *text)
     return shown;
 }
 
-static void
-show_names(const lw_gufunc_object *self)
+void
+lw_gufunc_show_names(const lw_gufunc_object *self)
 {
     PyObject *type, *value, *trace, *text, *better = NULL;
 
@@ -121,7 +121,7 @@ lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargs
     if (!self->base.layout.has_broadcast || n_args < nin || n > MOST_ARGUMENTS) {
         result = lw_inner_call((lw_ufunc_head *)self, args, nargsf, kwnames);
         if (result == NULL)
-            show_names(self);
+            lw_gufunc_show_names(self);
         return result;
     }
     if (lw_gufunc_stretch(&self->base, args, n_args, kwnames, values) < 0)
@@ -131,7 +131,7 @@ lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargs
     for (int k = 0; k < nin; k++)
         Py_DECREF(values[k]);
     if (result == NULL)
-        show_names(self);
+        lw_gufunc_show_names(self);
     return result;
 }
 

@@ -9,6 +9,7 @@
 #include "core/py/raise_row.h"
 #include "gufunc/core/core_trace.h"
 #include "gufunc/device_large_py.h"
+#include "gufunc/gufunc_parts_py.h"
 
 #include <string.h>
 
@@ -72,6 +73,7 @@ match(lw_device_call *call)
     return 0;
 fail:
     lw_py_raise(&err);
+    lw_gufunc_show_names((lw_gufunc_object *)self); /* whose head it is */
     return -1;
 }
 

@@ -158,6 +158,7 @@ match_shapes(call *c)
     return 0;
 fail:
     lw_py_raise(&err);
+    lw_gufunc_show_names(c->self);
     return -1;
 }
 

@@ -100,6 +100,9 @@ int lw_gufunc_stretch(const lw_gufunc *self, PyObject *const *args, Py_ssize_t n
 PyObject *lw_gufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                                 Py_ssize_t n_args, PyObject *kwnames);
 
+/* The error that is set, a ValueError about the shapes of operands, gets the parameter's name.
+ */
+void lw_gufunc_show_names(const lw_gufunc_object *self);
 /* NumPy's call on host operands, those of `|1` stretched. */
 PyObject *lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames);

@@ -250,6 +250,9 @@ def _as(totals, t):
 
 
 def _cast_to(out, a):
+    if a.ndim == 0:
+        out[()] = out.dtype.type(a[()])
+        return
     for i in range(a.shape[0]):
         if a.ndim == 1:
             out[i] = out.dtype.type(a[i])
@@ -678,6 +681,8 @@ def _small(ndim):
 
 
 def _dot(a, b):
+    if a.ndim == 0 or b.ndim == 0:
+        return np.multiply(a, b)
     if a.ndim == 1 and b.ndim == 1:
         return _row_dot(a, b)
     if a.ndim == 2 and b.ndim == 1:
@@ -698,6 +703,8 @@ def vdot(a, b):
     if a.ndim > 1 or b.ndim > 1:
         raise ValueError(f"vdot in compiled code takes arrays of one axis, not {a.ndim} and {b.ndim}")
     zero = a.dtype.type(0)
+    if a.ndim == 0 and b.ndim == 0:
+        return np.conjugate(a) * b if isinstance(zero, np.complexfloating) else np.multiply(a, b)
     if isinstance(zero, np.complexfloating):
         return _row_dot(np.conjugate(a), b)
     return _row_dot(a, b)
@@ -725,6 +732,8 @@ def array_equal(a1, a2, equal_nan=False):
 def _is_equal(a, b, equal_nan):
     if a.ndim != b.ndim or a.shape != b.shape:
         return False
+    if a.ndim == 0:
+        return a == b or (equal_nan and a != a and b != b)
     for i in range(a.shape[0]):
         if a.ndim > 1:
             if not _is_equal(a[i], b[i], equal_nan):
@@ -771,6 +780,9 @@ def _each(f, a, t):
 
 
 def _each_into(f, a, out):
+    if a.ndim == 0:
+        out[()] = f(a[()])
+        return
     for i in range(a.shape[0]):
         if a.ndim == 1:
             out[i] = f(a[i])

@@ -29,6 +29,15 @@ def _check_array(array):
         raise TypingError('The first argument "array" must be array-like')
 
 
+def _operand_of(array):
+    """What the methods take: an array, one of a list or a tuple, or a number as an array without axes."""
+    if isinstance(array, (np.ndarray, tuple, list)):
+        return _array_of(array)
+    a = np.empty((), type(_strong(array)))
+    a[()] = array
+    return a
+
+
 # ---- types ----
 
 
@@ -182,7 +191,9 @@ def _reduced(f, kind, name, a, axes, dtype, keepdims, start, t):
 
 def reduce(f, kind, identity, refusal, name, array, axis=0, dtype=None, out=None, keepdims=False, initial=()):
     _check_array(array)
-    a = _array_of(array)
+    a = _operand_of(array)
+    if a.ndim == 0 and axis is not None and not isinstance(axis, (tuple, list)) and axis != 0 and axis != -1:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension 0")
     t = _result_type(f, kind, a, dtype)
     _check_loop(f, kind, t, a, name)
     axes = _all_axes(a.ndim) if axis is None or a.ndim == 0 else _counted(axis, a.ndim)
@@ -227,7 +238,7 @@ def _given_same(result, out):
 
 
 def accumulate(f, kind, shown, array, axis=0, dtype=None, out=None):
-    a = _array_of(array)
+    a = _operand_of(array)
     if a.ndim == 0:
         raise TypeError("cannot accumulate on a scalar")
     t = _result_type(f, kind, a, dtype)
@@ -274,7 +285,7 @@ def _check_reduceat(array, indices, axis, out):
 
 def reduceat(f, kind, shown, array, indices, axis=0, dtype=None, out=None):
     _check_reduceat(array, indices, axis, out)
-    a = _array_of(array)
+    a = _operand_of(array)
     places = np.empty(0, np.int64) if isinstance(indices, (tuple, list)) and len(indices) == 0 else _array_of(indices)
     if a.ndim == 0:
         raise TypeError("cannot reduceat on a scalar")

@@ -25,6 +25,16 @@ def is_lazy(a: Any) -> bool:
     return is_dask(a) or _library(a) == "xarray" and is_dask(getattr(a, "data", None))
 
 
+def promised(a: Any) -> "str | None":
+    """Of Dask's collections that stand for no array: what to pass instead, behind "argument 1 is "."""
+    kind = type(a).__module__ if hasattr(type(a), "__dask_graph__") else ""
+    if kind.startswith("dask.delayed"):
+        return f"{with_library(a)}, which has no values yet; pass x.compute(), or dask.array.from_delayed(x, shape=..., dtype=...)"
+    if kind.startswith("dask.bag"):
+        return f"{with_library(a)}, whose items are no array; pass numpy.array(x.compute())"
+    return None
+
+
 def _has_missing(a: Any) -> bool:
     """Values that are no values: NA of pandas, null of Arrow and Polars. NaN is a number."""
     nulls = getattr(a, "null_count", None)  # pyarrow's attribute, Polars' method
@@ -73,6 +83,9 @@ def what_is_lost(a: Any, labels: "bool | None") -> "str | None":
         return "a masked array, whose mask compiled code would ignore; pass its .data, or x.filled(value)"
     if is_dask(a) and isinstance(getattr(a, "_meta", None), np.ma.MaskedArray):
         return "a Dask array of masked arrays, whose mask compiled code would ignore; pass dask.array.ma.getdata(x), or dask.array.ma.filled(x, value)"
+    promise = promised(a)
+    if promise:
+        return promise
     library, shown = _library(a), _named(a)
     if library == "polars" and type(a).__name__ == "LazyFrame":
         return f"{shown}, which has no values yet; pass x.collect().to_numpy()"

@@ -1,5 +1,3 @@
-from typing import Any
-
 from lanewise._core import Forall, Kernel, Ufunc
 
 BLOCK: int
@@ -32,5 +30,3 @@ take_elements: Forall
 take_pairs: Forall
 take_rows: Forall
 within_row: Forall
-
-def position(index: Any, size: Any) -> Any: ...

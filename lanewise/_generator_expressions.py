@@ -193,7 +193,7 @@ def _suits(name: str, call: ast.Call) -> bool:
     return others == 0 or (name == "sum" and others == 1 and by_name)
 
 
-def _repeated(node: ast.expr) -> ast.ListComp | None:
+def _repeated(node: ast.expr | None) -> ast.ListComp | None:
     """``[e] * n`` and ``n * [e]`` as a comprehension, which evaluates e once; None: it is another expression."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
         return None

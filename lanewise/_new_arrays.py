@@ -165,10 +165,7 @@ def astype(a, dtype, order="K", casting="unsafe", subok=True, copy=True):
 
 def _cast(a, dtype):
     out = np.empty(a.shape, dtype)
-    if a.ndim == 0:
-        out[()] = out.dtype.type(a[()])
-    else:
-        _cast_to(out, a)
+    _cast_to(out, a)
     return out
 
 
@@ -328,7 +325,7 @@ def ascontiguousarray(a, dtype=None):
         return array((a,), dtype)
     if dtype is not None and dtype != a.dtype:
         return _cast(a, dtype)
-    return reshape(a, a.shape)
+    return reshape(a, 1) if a.ndim == 0 else reshape(a, a.shape)
 
 
 def asarray(a, dtype=None):
@@ -451,7 +448,9 @@ def broadcast_to(array, shape):
 def atleast_1d(a):
     if isinstance(a, (tuple, list)):
         return _array_of(a)
-    return a if isinstance(a, np.ndarray) else array((a,))
+    if not isinstance(a, np.ndarray):
+        return array((a,))
+    return expand_dims(a, 0) if a.ndim == 0 else a
 
 
 def atleast_2d(a):
@@ -459,7 +458,7 @@ def atleast_2d(a):
         return atleast_2d(_array_of(a))
     if not isinstance(a, np.ndarray):
         return array(((a,),))
-    return a if a.ndim > 1 else expand_dims(a, 0)
+    return a if a.ndim > 1 else expand_dims(atleast_1d(a), 0)
 
 
 def diagonal(a, offset=0):
@@ -803,6 +802,8 @@ def _repeated(a, counts, k):
 
 def tile(A, reps):
     a = A
+    if a.ndim == 0:
+        return tile(expand_dims(a, 0), reps)
     if isinstance(reps, (tuple, list)):
         if len(reps) > a.ndim:
             return tile(expand_dims(a, 0), reps)
@@ -1126,6 +1127,29 @@ def augment(a, axis, op, taken, value, *arrays):
     """a[:, arrays[0], arrays[1]] += value, or another operator, whose elements have been taken."""
     _change(taken, op, value)
     _put_at(a, axis, taken, _as_indices(a, axis, arrays))
+
+
+def _put_one(a, place, value):
+    """At this place of the elements in C order."""
+    if a.ndim == 0:
+        a[()] = value
+    elif a.ndim == 1:
+        a[place] = value
+    else:
+        n = a.size // a.shape[0]
+        _put_one(a[place // n], place % n, value)
+
+
+def put_flat(a, ind, v):
+    """Places in the elements in C order; values are repeated, and copied first, as they may be elements of a."""
+    places = ravel(atleast_1d(ind))
+    values = copy(ravel(atleast_1d(v)))
+    n = a.size
+    if values.size == 0:
+        return
+    for j in range(places.size):
+        value = values[j % values.size]
+        _put_one(a, _place(places[j], n), a.dtype.type(value) if a.dtype.names is None else value)
 
 
 def take(a, indices, axis=None):

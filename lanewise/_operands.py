@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from lanewise._containers import promised
+
 _classes: dict[type, Any] = {}  # NumPy's class of exceptions -> that of ours
 
 
@@ -24,7 +26,7 @@ def _date_of(value: Any) -> np.dtype | None:
     """The dtype of dates or durations that the value stands for, by its first element if it is an array: as a text or an object of datetime."""
     items = np.asarray(value) if isinstance(value, (np.ndarray, list, tuple)) else None
     first = value if items is None or items.size == 0 else items.flat[0]
-    if isinstance(first, (bytes, float, int)) or isinstance(first, str) and not first.strip(" 0123456789-:.TZ") == "":
+    if isinstance(first, (bytes, float, int, np.inexact)) or isinstance(first, str) and not first.strip(" 0123456789-:.TZ") == "":
         return None
     try:
         if isinstance(first, str) and "-" not in first[1:]:  # "2024" is a number, too
@@ -106,9 +108,12 @@ def explained(ufunc: Any, problem: Exception, args: tuple[Any, ...]) -> Exceptio
         return _named(ufunc, problem)
     dates = ufunc.is_dynamic or any(c in types for types in ufunc.types for c in "mM")
     for at, value in enumerate(args[:ufunc.nin]):
-        if _is_known(value):
+        promise = promised(value)
+        if promise is None and _is_known(value):
             continue
         name = list(inspect.signature(ufunc).parameters)[at]
+        if promise is not None:
+            return _saying(problem, f"`{ufunc.__name__}`: argument `{name}` is {promise.replace('x.compute', name + '.compute').replace('(x,', f'({name},')}")
         advice = dates and _date_hint(name, value) or hint(name, value)
         return _saying(problem, f"`{ufunc.__name__}`: argument `{name}` is {shown(value)}; expected numbers or arrays of bool, integers, floats"
                                 f"{', complex numbers, dates or durations' if dates else ' or complex numbers'}: {advice} ({_named_text(ufunc, problem)})")

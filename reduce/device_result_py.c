@@ -41,33 +41,49 @@ stands_alone(const device_call *d, uint32_t i, const lw_device_array *out)
 /* Whether the kernel can write its results there. put_out tells whatever is wrong with
  * out=. */
 static bool
-can_be_result(const device_call *d, uint32_t i, PyObject *object, int ndim,
+can_be_result(const device_call *d, uint32_t i, const lw_device_array *out, int ndim,
               const int64_t *shape)
 {
     const lw_reduction *r = d->call->specialisation->reduction;
-    const lw_device_array *out = (const lw_device_array *)object;
 
-    return object != NULL && lw_is_device_array(object) &&
-           lw_reduce_form_arrays(&r->out_form) == lw_reduce_n_results(r) &&
+    return out != NULL && lw_reduce_form_arrays(&r->out_form) == lw_reduce_n_results(r) &&
            out->dtype == (uint8_t)r->out[i] && !out->readonly && out->device == d->device &&
            out->c_contiguous && !out->misaligned && out->ndim == ndim &&
            memcmp(out->shape, shape, (size_t)ndim * sizeof *shape) == 0 &&
            stands_alone(d, i, out);
 }
 
+/* What out= gave as one of our arrays, a view of other libraries'. A new reference, or NULL:
+ * there is none, or with an exception. */
+static lw_device_array *
+out_array(PyObject *object)
+{
+    if (object == NULL || !lw_is_device_operand(object))
+        return NULL;
+    if (lw_is_device_array(object))
+        return (lw_device_array *)Py_NewRef(object);
+    return lw_operand_as_array(object);
+}
+
 static lw_device_array *
 new_result(device_call *d, uint32_t i, int ndim, const int64_t *shape)
 {
-    PyObject *object = out_at(d, i);
+    lw_device_array *out = out_array(out_at(d, i));
     lw_error err = {0};
 
-    if (!can_be_result(d, i, object, ndim, shape))
+    if (out == NULL && PyErr_Occurred())
+        return NULL;
+    if (!can_be_result(d, i, out, ndim, shape)) {
+        Py_XDECREF(out);
         return lw_device_array_new(
             d->device, d->stream, d->call->specialisation->reduction->out[i], ndim, shape, 'C');
-    if (lw_device_array_use((lw_device_array *)object, d->stream, &err) != LW_OK)
+    }
+    if (lw_device_array_use(out, d->stream, &err) != LW_OK) {
+        Py_DECREF(out);
         return (lw_device_array *)lw_py_raise(&err);
+    }
     d->in_out[i] = true;
-    return (lw_device_array *)Py_NewRef(object);
+    return out;
 }
 
 int
@@ -160,6 +176,23 @@ put_out(device_call *d, uint32_t i, PyObject *object)
 
 /* ---- what the caller gets ---- */
 
+/* Of an array that the kernel wrote: another library's later work on it waits. */
+static PyObject *
+written_out(const device_call *d, PyObject *object)
+{
+    lw_operand operand;
+    lw_error err = {0};
+    lw_status status;
+
+    if (lw_is_device_array(object))
+        return Py_NewRef(object);
+    if (lw_operand_look(&operand, object) < 0)
+        return NULL;
+    status = lw_operand_done(&operand, d->stream, &err);
+    lw_operand_release(&operand);
+    return status == LW_OK ? Py_NewRef(object) : lw_py_raise(&err);
+}
+
 static PyObject *
 take_result(void *context, uint32_t i)
 {
@@ -168,7 +201,7 @@ take_result(void *context, uint32_t i)
     PyObject *out = out_at(d, i);
 
     if (out != NULL && d->in_out[i])
-        return Py_NewRef(out);
+        return written_out(d, out);
     if (out != NULL)
         return put_out(d, i, out) < 0 ? NULL : Py_NewRef(out);
     d->result[i] = NULL;

@@ -385,6 +385,21 @@ distance(const char *x, uint32_t n, const char *y, uint32_t m)
     return above[m];
 }
 
+static bool
+are_same_letters(const char *word, size_t length, const char *other, size_t n)
+{
+    int counts[256] = {0};
+    bool same = length == n;
+
+    for (size_t i = 0; same && i < n; i++) {
+        counts[(unsigned char)word[i]]++;
+        counts[(unsigned char)other[i]]--;
+    }
+    for (int i = 0; same && i < 256; i++)
+        same = counts[i] == 0;
+    return same;
+}
+
 /* The only name that begins with the word, such as "identity" for "ident". */
 static const char *
 only_with_prefix(const char *word, size_t length, const char *const *candidates, uint32_t n)
@@ -420,8 +435,10 @@ lw_nearest(const char *word, const char *const *candidates, uint32_t n)
         if (other > length + best || length > other + best)
             continue;
         d = distance(word, (uint32_t)length, candidates[i], (uint32_t)other);
-        begins = strncmp(word, candidates[i], other < length ? other : length) == 0;
-        /* of candidates at the same distance, a word with a letter too many or too few wins */
+        begins = strncmp(word, candidates[i], other < length ? other : length) == 0 ||
+                 are_same_letters(word, length, candidates[i], other);
+        /* of candidates at the same distance, a word with a letter too many or too few at its
+         * end wins, and one with two letters in the other order */
         if (d < best || (d == best && nearest != NULL && begins && !nearest_begins)) {
             best = d;
             nearest = candidates[i];

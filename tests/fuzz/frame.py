@@ -702,7 +702,7 @@ def _free(fn):
 
 
 EXACT = 1 << 500  # nothing larger than that is written
-SHIFTED = 125  # bits of a shifted constant
+SHIFTED = 125  # bits of a constant that is made of variables
 
 
 def _fold_binary(op, x, y):
@@ -738,6 +738,6 @@ def _fold_ints(op, x, y):
         value = {"//": lambda: a // b, "%": lambda: a % b, "**": lambda: a**b, "<<": lambda: a << b if a else 0, ">>": lambda: a >> b}[op]()
     if x.type == y.type == "b1" and op in "&|^":
         return Value("b1", bool(value))
-    if abs(value) >= EXACT:
-        raise Unclear("large constants")
+    if value.bit_length() > SHIFTED:
+        raise Reject("E130")
     return rules.literal(value)

@@ -647,6 +647,14 @@ def store(i, x):
     x[i] = i
 
 
+def scaled(x, alpha=2.0):
+    return x * alpha
+
+
+def identity_row(x, out):
+    out[:] = x
+
+
 MISSPELT = [
     (lambda: lw.reduce(add_two, ident=0), "identity"),
     (lambda: lw.reduce(add_two, comutative=True), "commutative"),
@@ -666,7 +674,30 @@ MISSPELT = [
     (lambda: lw.forall(store)(3, np.ones(3), streem=0), "stream"),
     (lambda: lw.forall(store)(3, np.ones(3), shared=0), "sharedmem"),
     (lambda: lw.vectorize(identity_of, zzzz=0), None),
+    (lambda: lw.vectorize(scaled)(1.0, alhpa=2.0), "alpha"),
+    (lambda: lw.vectorize(scaled)(np.ones(3), otu=np.ones(3)), "out"),
+    (lambda: lw.vectorize("f8(f8, f8)")(scaled)(1.0, 2.0, dtpye=float), "dtype"),
+    (lambda: lw.vectorize(scaled)(1.0, zzzz=2.0), None),
+    (lambda: lw.guvectorize("(n)->(n)")(identity_row)(np.ones(3), aixs=0), "axis"),
+    (lambda: lw.ufuncs.add(np.ones(3), 1, wehre=True), "where"),
 ]
+
+
+def test_misspelt_parameters_of_callees():
+    def call(x):
+        return scaled(x, alhpa=2.0)
+
+    with pytest.raises(lw.errors.TypingError, match="E153(.|\n)*did you mean `alpha`"):
+        lw.jit(call)(1.0)
+
+
+def test_a_transposed_letter_is_nearest():
+    def call(x):
+        step = 2.0
+        return x * setp  # noqa: F821
+
+    with pytest.raises(lw.errors.TypingError, match="did you mean `step`"):
+        lw.jit(call)(1.0)
 
 
 @pytest.mark.parametrize("call, meant", MISSPELT, ids=[str(i) for i in range(len(MISSPELT))])

@@ -146,3 +146,19 @@ def test_the_order_of_bytes_of_what_is_selected():
         got = R.topk(da.from_array(x, chunks=3), 2)
         assert got.dtype == got.compute(scheduler="synchronous").dtype == R.topk(x, 2).dtype == x.dtype
         np.testing.assert_array_equal(got.compute(scheduler="synchronous"), R.topk(x, 2))
+
+
+@lw.reduce
+def add(a, b):
+    return a + b
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: wave(x, 1.0), lambda x: lw.vectorize("f8(f8, f8)")(wave.py_func)(x, 1.0), lambda x: dot(x, np.ones(3)), add, R.sum, R.argmax, lambda x: R.topk(x, 1),
+], ids=["vectorize", "declared", "guvectorize", "reduce", "sum", "argmax", "topk"])
+def test_collections_that_are_no_arrays_say_what_to_pass(call):
+    delayed, bag = pytest.importorskip("dask.delayed").delayed, pytest.importorskip("dask.bag")
+    with pytest.raises(TypeError, match=r"argument .* is a dask Delayed, which has no values yet; pass .\.compute\(\), or dask.array.from_delayed\(.,"):
+        call(delayed(np.arange)(3.0))
+    with pytest.raises(TypeError, match=r"argument .* is a dask Bag, whose items are no array; pass numpy.array\(.\.compute\(\)\)"):
+        call(bag.from_sequence([1, 2, 3]))

@@ -583,3 +583,12 @@ def test_a_text_is_no_array():
         with pytest.raises(TypeError, match=f"obj: expected an array or numbers, got {type(text).__name__} .*{dtype}"):
             cuda.to_device(text)
     assert cuda.to_device(np.array(["abc"])).copy_to_host()[0] == "abc"
+
+
+@needs_device
+@pytest.mark.parametrize("name", ["get", "cpu", "numpy"])
+def test_spellings_of_other_libraries_name_copy_to_host(name):
+    d = cuda.to_device(np.arange(3.0))
+    assert not hasattr(d, name)  # by which programs tell CuPy's arrays and PyTorch's tensors
+    with pytest.raises(AttributeError, match=rf"DeviceArray has no `{name}`: copy_to_host\(\) returns a NumPy array"):
+        getattr(d, name)()

@@ -57,3 +57,13 @@ def test_other_errors_are_as_they_were():
     assert "parameter" not in str(caught.value)
     with pytest.raises(ValueError, match="broadcast"):
         apply(np.ones((2, 2, 3)), np.ones((5, 3)))
+
+
+def test_where_the_call_makes_its_outputs():
+    @lw.guvectorize("(n),(n)->(m)", sizes={"m": lambda n: 2 * n})
+    def twice(left, right, out):
+        for i in range(out.shape[0]):
+            out[i] = left[i // 2] + right[i // 2]
+
+    with pytest.raises(ValueError, match=r"Input operand 1 has a mismatch.*; this operand is the parameter `right`$"):
+        twice(np.ones(3), np.ones(4))

@@ -481,3 +481,32 @@ def test_a_heap_too_small():
         cuda.synchronize()
     kernel[1, 1](out, 10)
     assert out.copy_to_host()[0] == 0
+
+
+PUT = [
+    lambda a, i, v: np.put(a, i, v),
+    lambda a, i, v: a.put(i, v),
+    lambda a, i, v: np.put(a, [0, 1], (7, 8)),
+    lambda a, i, v: np.put(a, 2, 5),
+    lambda a, i, v: np.put(a, i, v[:0]),
+    lambda a, i, v: np.put(a, i, a[::-1]),
+    lambda a, i, v: np.put(a, (1, -1), 3.5),
+]
+
+
+@pytest.mark.parametrize("f", PUT, ids=range(len(PUT)))
+@pytest.mark.parametrize("dtype", [np.float64, np.int8, np.complex64, np.bool_])
+def test_put(f, dtype):
+    for make in (lambda: np.arange(9).astype(dtype), lambda: np.zeros((2, 3, 4), dtype), lambda: np.zeros((4, 6), dtype).T, lambda: np.zeros((4, 6), dtype)[::2, ::-1]):
+        given, wanted = make(), make()
+        i, v = np.array([1, -2, 3]), np.array([30, 41]).astype(dtype)
+        f(wanted, i, v)
+        lw.jit(lambda a, i, v: f(a, i, v))(given, i, v)
+        assert np.array_equal(given, wanted)
+
+
+def test_put_checks_places():
+    a = np.arange(4.0)
+    with pytest.raises(IndexError, match="index 4 is out of bounds for axis with size 4"):
+        lw.jit(lambda a: np.put(a, [1, 4, 2], 9.0))(a)
+    assert a.tolist() == [0, 9, 2, 3]  # as in NumPy, what comes before is stored

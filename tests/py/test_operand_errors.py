@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import warnings
 
 import numpy as np
 import pytest
@@ -47,6 +48,22 @@ def test_ufuncs(make, what, instead, made):
     assert f"`{made.__name__}`" in str(raised.value)
     assert "did not contain a loop" in str(raised.value)  # NumPy's own words and class
     assert type(raised.value).__mro__[1].__module__.startswith("numpy.")
+
+
+@pytest.mark.parametrize("value", [np.longdouble(2**70), np.longdouble("nan"), np.clongdouble(2**70), np.array([2**70], np.longdouble), [np.longdouble(2**64)]], ids=str)
+@pytest.mark.skipif(np.dtype(np.longdouble) == np.float64, reason="long doubles are float64 here")
+def test_wide_floats_are_not_read_as_dates(value):
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_: pytest.fail(str(message))  # as an error it would be caught on the way
+        for name in ("add", "subtract", "multiply", "maximum"):
+            taken = getattr(lw.ufuncs, name)(value, value)
+            wanted = getattr(np, name)(value, value)
+            assert np.array_equal(taken, wanted, equal_nan=True) and np.asarray(taken).dtype == wanted.dtype
+            out = np.zeros_like(wanted)
+            getattr(lw.ufuncs, name)(value, value, out=out[...] if out.ndim else np.ndarray((), out.dtype))
+        with pytest.raises(TypeError, match="argument `x` is"):
+            lw.vectorize(add)(value, 1.0)
 
 
 def test_the_first_argument_that_is_wrong_is_named():

@@ -3,6 +3,9 @@ refused; on a GPU also results."""
 
 from __future__ import annotations
 
+import ctypes
+import os
+
 import numpy as np
 import pytest
 
@@ -348,3 +351,51 @@ def test_the_same_bits_a_thousand_times():
         assert all(host(result).tobytes() == once for result in results)
     exact = x.astype("f8").sum()
     assert abs(float(host(total(device))) - exact) <= abs(float(x.sum()) - exact) + 2e-7 * exact
+
+
+# ---- out= of other libraries ----
+
+
+class Foreign:
+    """An array that tells of itself by __cuda_array_interface__ alone."""
+
+    def __init__(self, array):
+        self.array, self.__cuda_array_interface__ = array, array.__cuda_array_interface__
+
+
+def launches():
+    driver = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"])
+    return driver.fake_cuda_calls(b"cuLaunchKernel")
+
+
+@pytest.mark.skipif(not FAKE, reason="the fake driver counts launches")
+def test_out_of_other_libraries_is_written_at_once():
+    x, sums, one = cuda.to_device(np.ones(1000, "f4")), cuda.device_array(1000, "f4"), cuda.device_array((), "f4")
+    apart, shifted = cuda.device_array(2000, "f4")[::2], Foreign(x[1:])
+    for call, out, most in [(total.accumulate, Foreign(sums), 1), (total, Foreign(one), 1), (total.accumulate, Foreign(apart), 2)]:
+        call(x, out=out)
+        before = launches()
+        assert call(x, out=out) is out
+        assert launches() == before + most
+    total.accumulate(x[:-1], out=shifted)  # made apart: it is where the operand is
+    before = launches()
+    total.accumulate(x[:-1], out=shifted)
+    assert launches() == before + 2
+
+
+@needs_kernels
+def test_out_of_other_libraries():
+    numbers = some(5000)
+    x, sums, one = cuda.to_device(numbers), cuda.device_array(5000, "f4"), cuda.device_array((), "f4")
+    out = Foreign(sums)
+    assert total.accumulate(Foreign(x), out=out) is out
+    np.testing.assert_allclose(host(sums), np.cumsum(numbers, dtype="f8"), rtol=1e-5)
+    total(x, out=Foreign(one))
+    np.testing.assert_allclose(host(one), numbers.sum(), rtol=1e-5)
+    apart = cuda.device_array(10000, "f4")[::2]
+    total.accumulate(x, out=Foreign(apart))
+    np.testing.assert_array_equal(host(apart), host(sums))
+    total.accumulate(x[:-1], out=Foreign(x[1:]))
+    np.testing.assert_array_equal(host(x)[1:], host(sums)[:-1])
+    with pytest.raises(ValueError, match="different shape"):
+        total.accumulate(x, out=Foreign(sums[1:]))

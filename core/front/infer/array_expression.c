@@ -51,16 +51,12 @@ lw_status
 lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type)
 {
     const lw_type_row *row = elementwise_row(f, type);
-    const char *source = lw_describe_source(f, node), *help;
+    const char *source = lw_describe_source(f, node);
+    const char *help = lw_format_text(
+        f,
+        "store it in an array that exists, `out[...] = %s`, or compute its elements in a loop",
+        source && *source ? source : "x + y");
 
-    if (row->ndim == 0)
-        help = "take the elements of arrays without axes, as in `a[()]`";
-    else
-        help =
-            lw_format_text(f,
-                           "store it in an array that exists, `out[...] = %s`, or compute its "
-                           "elements in a loop",
-                           source && *source ? source : "x + y");
     return lw_complain(f, lw_node_of(f, node)->loc, "E160",
                        lw_format_text(f, "this would be a new array of %s with %u ax%s",
                                       lw_dtypes[row->elements[0]].public_name, row->ndim,
@@ -262,6 +258,20 @@ fail:
 
 /* ---- new arrays ---- */
 
+/* Of arrays without axes: the number itself. */
+static lw_status
+made_number(lw_infer_frame *f, uint32_t node, lw_type element, lw_infer_value *out)
+{
+    lw_status status;
+
+    LW_TRY(settle_store(f, node, 0));
+    f->nodes[node].element = element;
+    f->nodes[node].type = element;
+    *out = (lw_infer_value){element, 0};
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_made_array(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
@@ -269,8 +279,8 @@ lw_infer_made_array(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_type array;
     lw_status status;
 
-    if (row.ndim == 0)
-        return lw_complain_new_array(f, node, out->type);
+    if (row.ndim == 0) /* NumPy, too, makes a number of arrays without axes */
+        return made_number(f, node, row.elements[0], out);
     array = lw_type_array(lw_types_of(f), row.elements[0], row.ndim, LW_LAYOUT_C, false, NULL);
     array = lw_type_array_owned(lw_types_of(f), array, true);
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ */
@@ -281,6 +291,16 @@ lw_infer_made_array(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     *out = (lw_infer_value){array, 0};
 fail:
     return status;
+}
+
+lw_status
+lw_infer_number(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), value->type);
+
+    return row && row->kind == LW_TK_ELEMENTWISE && row->ndim == 0
+               ? lw_infer_made_array(f, node, value)
+               : LW_OK;
 }
 
 /* ---- masks ---- */

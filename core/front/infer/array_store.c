@@ -95,12 +95,11 @@ check_copy(lw_infer_frame *f, lw_type to, uint32_t source, lw_type from)
     const lw_type_row *x = lw_array_row(f, to), *y = lw_array_row(f, from);
     uint32_t loc = lw_node_of(f, source)->loc;
 
-    if (x->ndim < y->ndim || y->ndim == 0)
+    if (x->ndim < y->ndim)
         return lw_complain(
             f, loc, "E121",
             lw_format_text(f, "%s into %s", lw_describe_type(f, from), lw_describe_type(f, to)),
-            y->ndim ? "select the elements that are meant with an index"
-                    : "store its element, `a[()]`",
+            "select the elements that are meant with an index",
             "the value has more axes than the array it is stored in");
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
     if (!lw_type_is_dtype(x->elements[0]) || !lw_type_is_dtype(y->elements[0]))
@@ -170,11 +169,14 @@ check_tuple(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value
 lw_status
 lw_infer_check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value)
 {
-    lw_type from = value.type;
+    lw_type from;
     const lw_type_row *row = lw_array_row(f, to);
     uint32_t loc = lw_node_of(f, source)->loc;
     lw_type element = row ? row->elements[0] : to;
+    lw_status status;
 
+    LW_TRY(lw_infer_number(f, source, &value));
+    from = value.type;
     if (lw_type_kind_of(lw_types_of(f), from) == LW_TK_ELEMENTWISE)
         return lw_infer_array_store(f, source, to, from);
     if (row && lw_array_row(f, from))
@@ -192,7 +194,9 @@ lw_infer_check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_va
                 ? lw_format_text(f, "its element is `%s[()]`", lw_describe_source(f, source))
                 : NULL,
             "an element of a %s array must be a number", lw_dtypes[element].public_name);
-    return lw_check_value(f, source, from, (lw_dtype)element, "array");
+    status = lw_check_value(f, source, from, (lw_dtype)element, "array");
+fail:
+    return status;
 }
 
 /* *object: what the ATTRIBUTE belongs to, if that is an object of a class; else BOTTOM. */
@@ -483,6 +487,7 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
         return augment_by_arrays(f, node, x.type, arrays, y);
     if (lw_is_elementwise(f, x.type))
         return lw_infer_augmented_array(f, node, x, y);
+    LW_TRY(lw_infer_number(f, n->b, &y));
     if (lw_is_elementwise(f, y.type))
         return lw_complain_whole_array(
             f, node, lw_format_text(f, "`%s=`", lw_pyop_text[lw_node_of(f, node)->op]), y.type,

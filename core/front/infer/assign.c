@@ -313,6 +313,7 @@ lw_infer_augassign(lw_infer_frame *f, uint32_t node)
     LW_TRY(status);
     if (lw_array_row(f, x.type) && lw_is_elementwise(f, x.type)) /* the name stays what it is */
         return y.type != LW_T_BOTTOM ? lw_infer_augmented_array(f, node, x, y) : LW_OK;
+    LW_TRY(lw_infer_number(f, n->b, &y));
     if (lw_type_kind_of(lw_types_of(f), y.type) == LW_TK_ELEMENTWISE)
         return lw_complain_new_array(f, n->b, y.type);
     before.value = x;
@@ -324,7 +325,9 @@ lw_infer_augassign(lw_infer_frame *f, uint32_t node)
         LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                                (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
+    f->nodes[node].element = LW_T_BOTTOM;
     f->nodes[node].constant = result.constant;
+    LW_TRY(lw_infer_number(f, node, &result));
     if (!found && lw_holds_objects(f, result.type)) /* of tuples */
         lw_lose_node(f, n->b);
     LW_TRY(lw_define(f, target->a, n->a, result));

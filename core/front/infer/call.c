@@ -288,6 +288,22 @@ fail:
     return status;
 }
 
+/* "did you mean `axis`?", or NULL. */
+static const char *
+parameter_near(const binding *b, const char *word)
+{
+    uint32_t n = b->row->params.n;
+    const char **names = lw_arena_take(b->f->run->arena, (n + 1) * sizeof *names);
+    const char *near;
+
+    if (names == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = b->row->params.data[i].name ? b->row->params.data[i].name : "";
+    near = lw_nearest(word, names, n);
+    return near ? lw_format_text(b->f, "did you mean `%s`?", near) : NULL;
+}
+
 static lw_status
 bind_keyword(binding *b, const lw_arg *arg)
 {
@@ -304,8 +320,8 @@ bind_keyword(binding *b, const lw_arg *arg)
         return set_param(b, i, arg);
     }
     return lw_complain(b->f, loc, "E153",
-                       lw_format_text(b->f, "no parameter `%s`", arg->keyword), NULL,
-                       "`%s` has no such parameter", b->name);
+                       lw_format_text(b->f, "no parameter `%s`", arg->keyword),
+                       parameter_near(b, arg->keyword), "`%s` has no such parameter", b->name);
 }
 
 static lw_status

@@ -642,6 +642,8 @@ lw_status lw_infer_array_named(lw_infer_frame *f, uint32_t node, lw_name_id name
                                const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* The expression's value becomes a new array; *out has its type. */
 lw_status lw_infer_made_array(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
+/* An expression of arrays without axes becomes the number that it is; any other value stays. */
+lw_status lw_infer_number(lw_infer_frame *f, uint32_t node, lw_infer_value *value);
 /* E160: the value of the expression would be a new array. */
 lw_status lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type);
 /* Whether the target is `A[mask]`, where the mask is an array or array expression of bool; then

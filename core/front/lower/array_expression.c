@@ -431,29 +431,83 @@ broadcast(lw_lower_frame *f, const array_store *s, uint32_t ndim, lw_ref *extent
     }
 }
 
+/* The leaves where arrays without axes stand for their elements. */
+static lw_leaves
+only_elements(lw_lower_frame *f, const array_store *s)
+{
+    lw_leaves elements = s->leaves;
+
+    for (uint32_t i = 0; i < elements.n; i++)
+        if (lw_is_array(f, elements.values[i]))
+            elements.values[i] =
+                load(f, elements.values[i], lw_part_at(&elements.values[i], 0));
+    return elements;
+}
+
+/* The number that an expression of arrays without axes is. */
+static lw_lower_value
+made_number(lw_lower_frame *f, const array_store *s, lw_type type)
+{
+    lw_leaves elements = only_elements(f, s);
+    const lw_leaves *outer = f->leaves;
+    lw_lower_value value;
+
+    f->leaves = &elements;
+    value = lw_value_convert(f, lw_lower_expression(f, s->node), type);
+    f->leaves = outer;
+    return value;
+}
+
+static lw_lower_value
+made_array(lw_lower_frame *f, array_store *s, lw_type type)
+{
+    lw_ref extents[LW_MAX_ARRAY_DIMS];
+
+    broadcast(f, s, lw_array_row_of(f, type)->ndim, extents);
+    s->to = lw_lower_new_array(f, type, extents);
+    describe_operation(f, s);
+    if (!lw_lower_has_failed(f))
+        store_apart(f, s);
+    return s->to;
+}
+
 lw_lower_value
 lw_lower_made_array(lw_lower_frame *f, uint32_t node)
 {
     array_store *s = store_of(f, node);
     lw_type type = lw_typed_at(f, node)->type;
-    lw_ref extents[LW_MAX_ARRAY_DIMS];
+    lw_lower_value value;
     uint32_t outer_node = f->made_node;
     lw_typed_node outer = f->made;
 
     if (s == NULL)
         return (lw_lower_value){.type = type};
     lw_lower_set_loc(f, node);
-    broadcast(f, s, lw_array_row_of(f, type)->ndim, extents);
-    s->to = lw_lower_new_array(f, type, extents);
     f->made = *lw_typed_at(f, node);
     f->made.type = f->made.element;
     f->made_node = node;
-    describe_operation(f, s);
-    if (!lw_lower_has_failed(f))
-        store_apart(f, s);
+    value = type == f->made.element ? made_number(f, s, type) : made_array(f, s, type);
     f->made_node = outer_node;
     f->made = outer;
-    return s->to;
+    return value;
+}
+
+lw_lower_value
+lw_lower_augmented_number(lw_lower_frame *f, uint32_t node, lw_lower_value before)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const array_store *s = store_of(f, node);
+    const lw_leaves *outer = f->leaves;
+    lw_leaves elements;
+    lw_lower_value value;
+
+    if (s == NULL)
+        return before;
+    elements = only_elements(f, s);
+    f->leaves = &elements;
+    value = lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
+    f->leaves = outer;
+    return value;
 }
 
 void

@@ -348,6 +348,8 @@ lw_lower_condition(lw_lower_frame *f, uint32_t node)
     if (t->constant)
         truth = lw_value_truth(
             f, lw_lower_asked(f, node, lw_value_constant(f, t->constant, t->type)));
+    else if (t->element != LW_T_BOTTOM) /* of arrays without axes */
+        truth = lw_value_truth(f, lw_lower_expression(f, node));
     else if (n->kind == LW_NODE_UNARY && n->op == LW_PY_NOT)
         truth = lw_ir_not(&f->b, lw_lower_condition(f, n->a));
     else if (n->kind == LW_NODE_BOOLOP)

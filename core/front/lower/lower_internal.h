@@ -409,6 +409,9 @@ lw_lower_value lw_lower_target_array(lw_lower_frame *f, uint32_t target);
 void lw_lower_array_store(lw_lower_frame *f, uint32_t target, uint32_t node);
 /* The new array that is the value of an array expression. */
 lw_lower_value lw_lower_made_array(lw_lower_frame *f, uint32_t node);
+/* `s += a`, where s is a number and a an expression of arrays without axes. */
+lw_lower_value lw_lower_augmented_number(lw_lower_frame *f, uint32_t node,
+                                         lw_lower_value before);
 /* An AUGASSIGN of the array `to`. */
 void lw_lower_augmented_array(lw_lower_frame *f, uint32_t node, lw_lower_value to);
 /* A[mask] = value, and its AUGASSIGN. */

@@ -333,7 +333,7 @@ lower_augassign(lw_lower_frame *f, uint32_t node)
         lw_lower_refuse_walrus(f, node);
         return;
     }
-    if (t->elementwise) {
+    if (t->elementwise && t->element == LW_T_BOTTOM) {
         lw_lower_augmented_array(f, node, lw_lower_web_read(f, target->target));
         return;
     }
@@ -344,7 +344,8 @@ lower_augassign(lw_lower_frame *f, uint32_t node)
     } else {
         before = target->constant ? lw_value_constant(f, target->constant, target->operand)
                                   : lw_lower_web_read(f, target->target);
-        result = lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
+        result = t->elementwise ? lw_lower_augmented_number(f, node, before)
+                                : lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
     }
     lw_lower_assign(f, n->a, result);
 }

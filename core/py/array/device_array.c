@@ -621,6 +621,18 @@ get_priority(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
     return PyFloat_FromDouble(100);
 }
 
+/* What other libraries call a copy on the host. It is an AttributeError, because programs ask
+ * with hasattr() whose array they have. */
+static PyObject *
+refuse_foreign(PyObject *Py_UNUSED(self), void *name)
+{
+    PyErr_Format(
+        PyExc_AttributeError,
+        "DeviceArray has no `%s`: copy_to_host() returns a NumPy array with the contents",
+        (const char *)name);
+    return NULL;
+}
+
 static PyGetSetDef getset[] = {
     {"shape", get_shape, NULL, "a tuple with the size of each dimension", NULL},
     {"strides", get_strides, NULL,
@@ -652,6 +664,10 @@ static PyGetSetDef getset[] = {
     {"device_ctypes_pointer", lw_array_get_service, NULL,
      "the address of the first element, a ctypes.c_void_p", (void *)"device_ctypes_pointer"},
     {"__cuda_array_interface__", get_interface, NULL, "CUDA Array Interface, version 3", NULL},
+    {"get", refuse_foreign, NULL, "CuPy's: an AttributeError, which names copy_to_host",
+     (void *)"get"},
+    {"cpu", refuse_foreign, NULL, "PyTorch's: likewise", (void *)"cpu"},
+    {"numpy", refuse_foreign, NULL, "PyTorch's: likewise", (void *)"numpy"},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMethodDef own_methods[] = {

@@ -4,6 +4,7 @@
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/numpy/numpy_rules.h"
 #include "core/py/numpy/recall.h"
+#include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
 
 #include <stddef.h>
@@ -51,11 +52,8 @@ read_keyword(lw_device_call *call, PyObject *name, PyObject *value)
     while (k < n && (keywords[k].of == other ||
                      PyUnicode_CompareWithASCIIString(name, keywords[k].name) != 0))
         k++;
-    if (k == n) {
-        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
-                     door->name(call->self), name);
-        return -1;
-    }
+    if (k == n)
+        return lw_ufunc_names_refuse(call->self, name);
     field = (PyObject **)((char *)call + keywords[k].at);
     if (*field != NULL) {
         PyErr_Format(PyExc_TypeError, "%s() got both 'sig' and 'signature'",

@@ -42,6 +42,28 @@ is_namedtuple(PyObject *object)
            PyObject_HasAttrString((PyObject *)Py_TYPE(object), "_fields");
 }
 
+/* "__dask_graph__", which all collections of Dask have, made once, as reductions ask at each
+ * call (borrowed); NULL with an exception. */
+static PyObject *
+graph_name(void)
+{
+    lw_found *place = &lw_core->found.dask_graph;
+    PyObject *name = lw_found_get(place);
+
+    return name ? name : lw_found_set(place, PyUnicode_InternFromString("__dask_graph__"));
+}
+
+/* Dask's collections, of which those that are no arrays are refused as operands. */
+static bool
+has_graph(PyTypeObject *type)
+{
+    PyObject *name = graph_name();
+    bool has = name != NULL && _PyType_Lookup(type, name) != NULL;
+
+    PyErr_Clear();
+    return has;
+}
+
 static bool
 is_object(PyObject *object)
 {
@@ -53,7 +75,7 @@ is_object(PyObject *object)
         return has_class(((lw_device_array *)object)->descr);
     if (PyArray_IsScalar(object, Void))
         return is_element(object);
-    if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) || has_graph(Py_TYPE(object)))
         return false;
     if (is_namedtuple(object))
         return true;
@@ -145,31 +167,15 @@ collection_of_type(PyTypeObject *type)
     return found;
 }
 
-/* "__dask_graph__", which all of them have, made once, as reductions ask at each call
- * (borrowed); NULL with an exception. */
-static PyObject *
-graph_name(void)
-{
-    lw_found *place = &lw_core->found.dask_graph;
-    PyObject *name = lw_found_get(place);
-
-    return name ? name : lw_found_set(place, PyUnicode_InternFromString("__dask_graph__"));
-}
-
 lw_collection
 lw_collection_of(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    PyObject *name;
-    bool found;
 
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || PyArray_Check(object) ||
         lw_is_device_array(object))
         return LW_NO_COLLECTION;
-    name = graph_name();
-    found = name != NULL && _PyType_Lookup(type, name) != NULL;
-    PyErr_Clear();
-    return found ? collection_of_type(type) : LW_NO_COLLECTION;
+    return has_graph(type) ? collection_of_type(type) : LW_NO_COLLECTION;
 }
 
 lw_collection

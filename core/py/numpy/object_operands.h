@@ -39,7 +39,7 @@ lw_collection lw_brings_collection(PyObject *const *args, Py_ssize_t n);
 PyObject *lw_call_of_collection(lw_collection collection, const char *name, PyObject *object,
                                 PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
 /* The same with a tuple and a dictionary. */
-PyObject *lw_call_of_collection_by(lw_collection collection, const char *name,
-                                   PyObject *object, PyObject *args, PyObject *kwargs);
+PyObject *lw_call_of_collection_by(lw_collection collection, const char *name, PyObject *object,
+                                   PyObject *args, PyObject *kwargs);
 
 #endif

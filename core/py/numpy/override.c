@@ -10,6 +10,7 @@
 #include "core/front/read/services.h"
 #include "core/py/array/args.h"
 #include "core/py/array/host_view.h"
+#include "core/py/keyword.h"
 #include "core/py/numpy/object_operands.h"
 
 #include <string.h>
@@ -422,11 +423,9 @@ check_call(const lw_overridden *self, PyObject *const *args, Py_ssize_t n_args,
         return -1;
     }
     for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
-        if (!is_keyword(self, PyTuple_GET_ITEM(kwnames, i))) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
-                         self->name, PyTuple_GET_ITEM(kwnames, i));
-            return -1;
-        }
+        if (!is_keyword(self, PyTuple_GET_ITEM(kwnames, i)))
+            return lw_keyword_refuse(self->name, PyTuple_GET_ITEM(kwnames, i), names_of_any,
+                                     sizeof names_of_any / sizeof *names_of_any);
     if (check_pairs(args + n_args, kwnames) < 0)
         return -1;
     return check_outputs(self, keyword_of(args + n_args, kwnames, "out"), n_args);

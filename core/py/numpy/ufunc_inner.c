@@ -3,6 +3,7 @@
 #include "core/front/read/services.h"
 #include "core/plan/loop.h"
 #include "core/py/numpy/ufunc_choose.h"
+#include "core/py/numpy/ufunc_names.h"
 #include "core/py/type_num.h"
 
 #include <stdatomic.h>
@@ -377,6 +378,51 @@ explain(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args)
     Py_XDECREF(trace);
 }
 
+/* The keyword that NumPy's TypeError says it does not know, borrowed; NULL: it is about another
+ * thing. */
+static PyObject *
+unknown_keyword(PyObject *problem, PyObject *kwnames)
+{
+    PyObject *said = PyObject_Str(problem);
+    const char *text = said ? PyUnicode_AsUTF8(said) : NULL;
+    const char *quoted = text ? strstr(text, "got an unexpected keyword argument '") : NULL;
+    PyObject *found = NULL;
+
+    quoted = quoted ? strchr(quoted, '\'') + 1 : NULL;
+    for (Py_ssize_t i = 0; quoted != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        const char *word = PyUnicode_AsUTF8(name);
+        size_t n = word ? strlen(word) : 0;
+
+        if (n > 0 && strncmp(quoted, word, n) == 0 && strcmp(quoted + n, "'") == 0)
+            found = name;
+    }
+    PyErr_Clear();
+    Py_XDECREF(said);
+    return found;
+}
+
+/* NumPy does not say which keyword or parameter may have been meant. */
+static void
+explain_keyword(const lw_ufunc_head *self, PyObject *kwnames)
+{
+    PyObject *type, *value, *trace, *name;
+
+    if (kwnames == NULL || PyErr_Occurred() != PyExc_TypeError)
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    name = value ? unknown_keyword(value, kwnames) : NULL;
+    if (name == NULL) {
+        PyErr_Restore(type, value, trace);
+        return;
+    }
+    (void)lw_ufunc_names_refuse(self, name);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
 PyObject *
 lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -389,6 +435,7 @@ lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObjec
     Py_DECREF(inner);
     if (result == NULL) {
         explain(self, args, PyVectorcall_NARGS(nargsf));
+        explain_keyword(self, kwnames);
         lw_times_explain(self, args, PyVectorcall_NARGS(nargsf));
     }
     return result;

@@ -1,17 +1,22 @@
 #include "core/py/numpy/ufunc_names.h"
 
+#include "core/py/numpy/ufunc_inner.h"
+#include "core/py/keyword.h"
+
 #include <stdarg.h>
 #include <string.h>
+
+static const char *const words[] = {"out",      "where",     "axes",    "axis",
+                                    "keepdims", "order",     "casting", "dtype",
+                                    "subok",    "signature", "sig",     "stream"};
+
+enum { N_WORDS = sizeof words / sizeof *words };
 
 /* Keywords of the call go before parameters of the same name. */
 static bool
 is_keyword(PyObject *name)
 {
-    static const char *const words[] = {"out",      "where",     "axes",    "axis",
-                                        "keepdims", "order",     "casting", "dtype",
-                                        "subok",    "signature", "sig",     "stream"};
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < N_WORDS; i++)
         if (PyUnicode_CompareWithASCIIString(name, words[i]) == 0)
             return true;
     return false;
@@ -44,6 +49,18 @@ lw_ufunc_n_named(const lw_ufunc_head *self)
     while (n < fn->params.n && n < LW_PLACED_MAX && fn->params.data[n].kind != LW_PARAM_VARARG)
         n++;
     return (int)n;
+}
+
+int
+lw_ufunc_names_refuse(const lw_ufunc_head *self, PyObject *name)
+{
+    const char *known[N_WORDS + LW_PLACED_MAX];
+    int n = lw_ufunc_n_named(self);
+
+    memcpy(known, words, sizeof words);
+    for (int i = 0; i < n; i++)
+        known[N_WORDS + i] = function_of(self)->params.data[i].name;
+    return lw_keyword_refuse(self->table->name, name, known, (size_t)(N_WORDS + n));
 }
 
 static int

@@ -17,6 +17,9 @@ typedef struct lw_placed {
 
 /* Parameters with names that stand before any *args; the keyword-only ones come last. */
 int lw_ufunc_n_named(const lw_ufunc_head *self);
+/* TypeError: the call has no such keyword, and no parameter of this name; it names one that is
+ * near. Always -1. */
+int lw_ufunc_names_refuse(const lw_ufunc_head *self, PyObject *name);
 /* How many of the parameters, from the first on, this call gives values to; n_params have
  * names that count. */
 int lw_ufunc_names_given(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwnames,
