@@ -26,9 +26,14 @@ def mypy(module: str, *arguments: str, cwd) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", module, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
 
 
+#: Names of other libraries whose AttributeError says what to write: no stub has them.
+NO_ATTRIBUTES = r"lanewise\.cuda\.DeviceArray\.(get|cpu|numpy)"
+
+
 @pytest.mark.skipif("LW_ASAN" in os.environ, reason="imports the extension without the sanitizer")
 def test_stubtest(tmp_path):
-    done = mypy("mypy.stubtest", "lanewise", "--concise", "--mypy-config-file", CONFIG, cwd=tmp_path)
+    (tmp_path / "allowed").write_text(NO_ATTRIBUTES, encoding="utf-8")
+    done = mypy("mypy.stubtest", "lanewise", "--concise", "--mypy-config-file", CONFIG, "--allowlist", "allowed", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
