@@ -210,7 +210,8 @@ answer_activemask(sim_block *block, uint32_t warp)
 static sim_thread *
 next_warp(const sim_block *block, uint32_t warp)
 {
-    uint32_t later = block->ready_warps & ~((2u << warp) - 1);
+    uint32_t from = warp + 1; /* 0: after none */
+    uint32_t later = from < 32 ? block->ready_warps & ~((1u << from) - 1) : 0;
 
     if (block->ready_warps == 0)
         return NULL;

@@ -560,7 +560,7 @@ scan_line(maker *m, const stages *s, lw_ref line, const lw_ref *lead)
             lw_reduce_combine(m, last, acc[0], acc[0]);
         for (int64_t v = 1; v < s->each; v++)
             lw_reduce_combine(m, acc[v - 1], acc[v], acc[v]);
-        if (m->key->before)
+        if (m->key->before && lead != NULL) /* without an own element there always is one */
             put_shifted(m, s, at, acc, last, lead, k == 0);
         else
             put_access(m, s, at, acc, lead);

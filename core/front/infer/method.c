@@ -170,7 +170,8 @@ lw_near_attribute(lw_infer_frame *f, lw_type type, const char *name)
         names = names_of_object(f, type, &n);
         near = names && n ? lw_nearest(name, names, n) : NULL;
     }
-    return near && strcmp(near, name) ? lw_format_text(f, "did you mean `%s`?", near) : NULL;
+    return near && strcmp(near, name) != 0 ? lw_format_text(f, "did you mean `%s`?", near)
+                                           : NULL;
 }
 
 const char *
