@@ -386,3 +386,12 @@ def test_zero_and_one_are_stored_as_bools(target):
         with pytest.raises(lw.errors.TypingError, match="E142.*bool"):
             lw.forall(function)(3, out, 1)
     assert lw.vectorize(["b1(f8)"])(lambda x: 1 if x > 0 else 0)(np.array([1.0, -1.0])).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("f", "wanted"), [
+    (lambda u, n: u + n, 0), (lambda u, n: u * n, 2**64 - 4), (lambda u, n: u // n, 0), (lambda u, n: u % n, 2),
+    (lambda u, n: np.maximum(u, n), 2**64 - 2), (lambda u, n: np.minimum(u, n), 2), (lambda u, n: u > n, True), (lambda u, n: u == n, False),
+], ids=range(8))
+def test_negative_ints_with_uint64(f, wanted):
+    """docs/typing.md: the uint64 with the same bits, except in comparisons; an int64 is NumPy's float64."""
+    assert lw.jit(f)(np.uint64(2), -2) == wanted
