@@ -20,6 +20,8 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
 from lanewise import _partials, _topk
+from lanewise._reduce import n_arrays
+from lanewise._weak import strengthened
 from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, called, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out, refuse_stream
 
 # ---- blocks ----
@@ -114,7 +116,7 @@ def _merged_at_once(parts, split_every):
 class _Call:
     """The operands of a call: unified chunks, one index for each dimension."""
 
-    def __init__(self, r, arrays, where, method):
+    def __init__(self, r, arrays, where, method, dtype):
         if not arrays:
             raise TypeError(f"{called(r)}: {method} takes at least one array")
         self.r, self.n = r, len(arrays)
@@ -123,7 +125,7 @@ class _Call:
         for i, x in enumerate(arrays[1:] if r.map is None and len(inspect.signature(r.py_func).parameters) == 2 else ()):
             if isinstance(x, int):
                 raise TypeError(f"argument {i + 2} of `{r.__name__}` must be an array, not {x!r}; did you mean axis={x}?")
-        operands = [as_dask(x, f"argument {i + 1}") for i, x in enumerate(arrays)]
+        operands = [as_dask(x, f"argument {i + 1}") for i, x in enumerate(strengthened(arrays, dtype))]
         self.ndim = max(x.ndim for x in operands)
         self.dtypes = tuple(x.dtype.newbyteorder("=") for x in operands)
         self.masked = where is not True and where is not None and where is not np._NoValue
@@ -176,7 +178,7 @@ def reduce(r, *arrays, axis=None, dtype=None, out=None, keepdims=False, initial=
     refuse_stream(called(r), stream)
     if init is not ...:
         initial = init
-    call = _Call(r, arrays, where, "a reduction")
+    call = _Call(r, arrays, where, "a reduction", dtype)
     axes = axes_of(axis, call.ndim)
     _, _, commutes, indexed, results, has_identity, _ = call.staged("partial", dtype)
     if not has_identity and not _partials._initial(initial):
@@ -225,10 +227,9 @@ def accumulate(r, *arrays, axis=0, exclusive=False, dtype=None, out=None, initia
     refuse_out(f"{called(r)}.accumulate", out)
     refuse_keywords(f"{called(r)}.accumulate", more)
     refuse_stream(f"{called(r)}.accumulate", stream)
-    n = len(inspect.signature(r.map).parameters) if r.map is not None else 1
-    n -= r.map is not None and n > 1 and list(inspect.signature(r.map).parameters)[-1] == "index"
+    n = n_arrays(r) or 1
     arrays, (axis, exclusive) = arrays[:n], (*arrays[n:], *(axis, exclusive)[len(arrays[n:]):])[:2]
-    call = _Call(r, arrays, True, "accumulate")
+    call = _Call(r, arrays, True, "accumulate", dtype)
     axis = _scan_axis(axis, call.ndim)
     _, _, _, indexed, results, *_ = call.staged("partial", dtype)
     parts = call.parts((axis,), (axis,), dtype, indexed)

@@ -203,6 +203,7 @@ def _by_layout(ufunc, values, whole, given):
     places = [i for i, is_whole in enumerate(whole) if not is_whole]
     arrays = [as_dask(values[i], f"argument {i + 1}") for i in places]
     layout = _layout(ufunc.signature)
+    literal = [i for i, names in zip(places, layout[0]) if not names and _is_literal(values[i])]
     missing = _missing(layout[0], arrays)
     inputs, outputs = ([[name for name in names if name not in missing] for names in side] for side in layout)
     moves = _Axes(name, given, inputs, outputs)
@@ -213,11 +214,15 @@ def _by_layout(ufunc, values, whole, given):
     operands, indices = list(values), [None] * len(values)
     core = loops
     for i, x, names in zip(places, arrays, inputs):
+        if i in literal:
+            continue
         own = x.ndim - len(names)
         operands[i], indices[i] = x, (*range(loops - own, loops), *range(core, core + len(names)))
         core += len(names)
     sample = list(values)
     for i, x, names, whole_core in zip(places, arrays, inputs, layout[0]):
+        if i in literal:
+            continue
         sizes = iter(x.shape[x.ndim - len(names):])
         sample[i] = np.empty((0, *(1 if one in missing else int(next(sizes)) for one in whole_core)), x.dtype)
     probe = ufunc(*(one.compute() if is_dask(one) else one for one in sample), **given)

@@ -140,3 +140,64 @@ def test_errors_speak_of_what_the_caller_gave():
             _raises(ValueError, "operands could not be broadcast together with shapes (7,10) (9,)", call)
     _raises(ValueError, "could not be broadcast together with shapes (2,) (5,)",
             lambda: lw.matmul(da.ones((2, 3, 4), chunks=-1), da.ones((5, 4, 4), chunks=-1)))
+
+
+@pytest.mark.parametrize("number", [3.0, 3j, 2, True, np.float64(2)])
+def test_python_numbers_are_weak_in_reductions_and_scans(number):
+    dot = lw.reduce(lambda a, b: a + b, map=lambda x, y: x * y)
+    x, pairs = np.arange(6, dtype="f4"), Pairs()
+    d = da.from_array(x, chunks=4)
+    wide = {"dtype": np.result_type("f8", number)}
+    for given in ({}, wide):
+        pairs.add(dot(x, number, **given), dot(d, number, **given))
+        pairs.add(dot(number, x, **given), dot(number, d, **given))
+        pairs.add(dot.accumulate(x, number, **given), dot.accumulate(d, number, **given))
+    pairs.check()
+    if type(number) is not np.float64:
+        assert dot(d, number).dtype == np.result_type(np.float32, number)
+    assert dot.finish(dot.partial(x, number)).dtype == dot(x, number).dtype
+    assert dot.finish(dot.partial(number, x, **wide)).dtype == dot(x, number, **wide).dtype
+
+
+def test_an_int_beside_a_dask_array_wraps_or_overflows_as_on_the_host():
+    dot = lw.reduce(lambda a, b: a + b, map=lambda x, y: x * y)
+    x, pairs = np.full(4, 3, np.int8), Pairs()
+    d = da.from_array(x, chunks=2)
+    pairs.add(dot(x, 100), dot(d, 100))
+    pairs.add(dot.accumulate(x, 100), dot.accumulate(d, 100))
+    pairs.check()
+    for f, a in ((dot, x), (dot, d), (dot.accumulate, x), (dot.accumulate, d), (dot.partial, x)):
+        with pytest.raises(OverflowError, match="300 out of bounds for int8"):
+            f(a, 300)
+
+
+@pytest.mark.parametrize("number", [0.5, 1j, 2])
+def test_scans_of_reductions_take_python_numbers_as_weak(number):
+    x, pairs = np.arange(6, dtype="f4"), Pairs()
+    d = da.from_array(x, chunks=4)
+    for f in (R.affine_scan, R.segmented_sum):
+        if f is R.segmented_sum and type(number) is complex:
+            continue
+        pairs.add(f(x, number), f(d, number))
+        pairs.add(f(number, x), f(number, d))
+        assert f(number, x).dtype == np.result_type(np.float32, number)
+    pairs.check()
+    assert R.affine_scan(x, number).dtype == np.result_type(np.float32, number)
+
+
+@pytest.mark.parametrize("number", [2.0, 2j, 2, True, np.float64(2)])
+def test_python_numbers_are_weak_in_gufuncs(number):
+    @lw.guvectorize("(n),()->(n)")
+    def times(x, k, out):
+        for i in range(x.size):
+            out[i] = x[i] * k
+
+    x, pairs = np.arange(12, dtype="f4").reshape(3, 4), Pairs()
+    d = da.from_array(x, chunks=(2, 4))
+    pairs.add(times(x, number), times(d, number))
+    pairs.add(times(x, number, axes=[(1,), (), (0,)]), times(d, number, axes=[(1,), (), (0,)]))
+    pairs.check()
+    if type(number) is not np.float64:
+        assert times(d, number).dtype == np.result_type(np.float32, number)
+    with pytest.raises(OverflowError, match="300 out of bounds for int8"):
+        times(d.astype("i1"), 300)
