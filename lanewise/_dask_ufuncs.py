@@ -36,21 +36,40 @@ def call(ufunc, method, inputs, kwargs):
 def _arguments(ufunc, inputs, given):
     """The arguments in the order of the parameters, which of them are whole (excluded or static), and the other keywords."""
     options = ufunc._state()["options"]
-    marked = [one for key in ("excluded", "static") for one in options.get(key, ())]
+    marked = [one for key in ("excluded", "static") for one in _several(options.get(key, ()))]
     if not marked:
         return list(inputs), [False] * len(inputs), given
-    values, whole = list(inputs), []
-    for i, parameter in enumerate(list(inspect.signature(ufunc.py_func).parameters)[: ufunc.nin + len(marked)]):
-        whole.append(parameter in marked or i in marked)
-        if i >= len(values):
-            if parameter not in given:
-                default = inspect.signature(ufunc.py_func).parameters[parameter].default
-                if default is inspect.Parameter.empty:
-                    raise TypeError(f"{called(ufunc)}() misses its argument '{parameter}'")
-                values.append(default)
-            else:
-                values.append(given.pop(parameter))
+    values, whole, by_name = list(inputs), [], False
+    for parameter, is_whole in _given_parameters(ufunc, marked):
+        name, default = parameter.name, parameter.default
+        by_name = by_name or parameter.kind is parameter.KEYWORD_ONLY
+        if not by_name and len(whole) < len(values):
+            whole.append(is_whole)  # by position
+        elif name not in given and default is parameter.empty:
+            raise TypeError(f"{called(ufunc)}() missing a required argument: '{name}'")
+        elif not is_whole and default is not parameter.empty:
+            by_name = True  # a constant, behind which nothing can come by position
+        elif not by_name:
+            values.append(given.pop(name, default))
+            whole.append(is_whole)
+        elif is_dask(given.get(name)):
+            raise TypeError(f"{called(ufunc)}: `{name}` comes behind a parameter with a default that is no argument, and cannot be a Dask array: pass x.compute()")
+    if len(values) > len(whole) + ufunc.nout:
+        raise TypeError(f"{called(ufunc)}() takes at most {len(whole)} arguments, {len(values)} given")
     return values, whole, given
+
+
+def _several(names):
+    return (names,) if isinstance(names, (str, int)) else names
+
+
+def _given_parameters(ufunc, marked):
+    """The parameters that arguments are for, all but outputs, and whether each is whole. Outputs are the last of those that are neither
+    marked nor have a default, where there are more of these than inputs."""
+    parameters = list(enumerate(inspect.signature(ufunc.py_func).parameters.values()))
+    whole = {parameter.name: parameter.name in marked or i in marked for i, parameter in parameters}
+    operands = [one.name for _, one in parameters if not whole[one.name] and one.default is one.empty]
+    return [(one, whole[one.name]) for _, one in parameters if one.name not in operands[ufunc.nin:]]
 
 
 def _call_by_blocks(ufunc, values, whole, given):

@@ -201,3 +201,60 @@ def test_python_numbers_are_weak_in_gufuncs(number):
         assert times(d, number).dtype == np.result_type(np.float32, number)
     with pytest.raises(OverflowError, match="300 out of bounds for int8"):
         times(d.astype("i1"), 300)
+
+
+@lw.guvectorize("(n)->(n)", excluded="table", static="scale")
+def look_up(codes, table, out, scale=1):
+    for i in range(codes.size):
+        out[i] = table[codes[i]] * scale
+
+
+@lw.guvectorize("(n)->(n),()", excluded=["table"], static=["scale", "offset"])
+def two(offset, codes, out, table, total, scale=1):
+    total[0] = offset
+    for i in range(codes.size):
+        out[i] = table[codes[i]] * scale + offset
+        total[0] += out[i]
+
+
+def test_gufuncs_that_fill_outputs_take_whole_arrays_and_constants():
+    x, table, pairs = np.array([[0, 2], [1, 1], [2, 0]]), np.array([1.0, 10.0, 100.0]), Pairs()
+    d, lazy = da.from_array(x, chunks=(2, -1)), da.from_array(table, chunks=2)
+    for args, given in (((), {"table": 0}), ((0,), {}), ((0,), {"scale": 2}), ((0, 2), {}), ((), {"table": 0, "scale": 2}), ((0,), {"axis": 1})):
+        for whole in (table, lazy):
+            mine = [{key: t if key == "table" else value for key, value in given.items()} for t in (table, whole)]
+            pairs.add(look_up(x, *(table if i == 0 else a for i, a in enumerate(args)), **mine[0]), look_up(d, *(whole if i == 0 else a for i, a in enumerate(args)), **mine[1]))
+    pairs.add(look_up(codes=x, table=table), look_up(codes=d, table=table))
+    pairs.add(two(1, x, table, 2), two(1, d, table, 2))
+    pairs.add(two(1, x, table, scale=3), two(1, d, lazy, scale=3))
+    pairs.add(two(offset=1, codes=x, table=table), two(offset=1, codes=d, table=table))
+    pairs.check()
+    with pytest.raises(TypeError, match="out= cannot be given with Dask arrays"):
+        look_up(d, table, 2, np.empty((3, 2)))
+    with pytest.raises(TypeError, match=r"look_up\(\) missing a required argument: 'table'"):
+        look_up(d)
+
+
+def test_ufuncs_mark_parameters_by_one_name_by_number_and_by_keyword_only():
+    x, table, pairs = np.arange(5.0), np.array([1.0, 10.0]), Pairs()
+    d, lazy = da.from_array(x, chunks=2), da.from_array(table)
+    keyword = lw.vectorize(static="t", excluded="e")(_keyword_only)
+    number = lw.vectorize(excluded=[1])(_with_table)
+    constant = lw.vectorize(static="t")(_behind_a_constant)
+    pairs.add(keyword(x, table, t=5), keyword(d, lazy, t=5))
+    pairs.add(keyword(x, e=table), keyword(d, e=lazy))
+    pairs.add(number(x, table), number(d, lazy))
+    pairs.add(constant(x, t=5), constant(d, t=5))
+    pairs.check()
+
+
+def _keyword_only(x, e, *, t=1):
+    return x + t + e[1]
+
+
+def _with_table(x, e):
+    return x + e[1]
+
+
+def _behind_a_constant(x, c=2.0, t=1):
+    return x * c + t
