@@ -19,7 +19,7 @@ from dask.array.core import unify_chunks
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
-from lanewise import _partials, _topk
+from lanewise import _objects, _partials, _topk
 from lanewise._reduce import n_arrays
 from lanewise._weak import strengthened
 from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, called, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out, refuse_stream
@@ -125,6 +125,8 @@ class _Call:
         for i, x in enumerate(arrays[1:] if r.map is None and len(inspect.signature(r.py_func).parameters) == 2 else ()):
             if isinstance(x, int):
                 raise TypeError(f"argument {i + 2} of `{r.__name__}` must be an array, not {x!r}; did you mean axis={x}?")
+        for i, x in enumerate(arrays):
+            _refuse_objects(r, i, x)
         operands = [as_dask(x, f"argument {i + 1}") for i, x in enumerate(strengthened(arrays, dtype))]
         self.ndim = max(x.ndim for x in operands)
         self.dtypes = tuple(x.dtype.newbyteorder("=") for x in operands)
@@ -166,6 +168,16 @@ class _Call:
         if any(np.isnan(size) for size in sizes.values()):
             raise ValueError(f"{called(self.r)}: map takes the element's index, but the sizes of the chunks are not known: call x.compute_chunk_sizes() first")
         return tuple((one, math.prod(sizes[other] for other in axes if other > one)) for one in axes)
+
+
+def _refuse_objects(r, i, x):
+    """Accumulators of Dask arrays are numbers."""
+    of = None if isinstance(x, (int, float, complex, np.number)) else _objects._class(x)
+    if of is None and not hasattr(x, "dtype") and _objects._is_object(x):
+        of = type(x)
+    if of is not None:
+        raise TypeError(f"{called(r)}: argument {i + 1} is {'an array of objects' if hasattr(x, 'dtype') else 'an object'} of class `{of.__name__}`, which reductions of Dask arrays do not "
+                        f"take: let map capture the object, or pass its fields")
 
 
 # ---- calls ----

@@ -13,7 +13,8 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 from lanewise import _dask_reductions
-from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, called, check_dtypes, check_shapes, is_dask, is_host, item_of, name_of, refuse_keywords, refuse_out, zeros_where
+from lanewise._objects import _is_object as is_object
+from lanewise._dask import Given, Shipped, as_dask, as_mask, blocks_of, called, check_dtypes, check_shapes, is_dask, is_host, item_of, name_of, out_of_tasks, refuse_keywords, refuse_out, zeros_where
 
 # ---- which argument is what ----
 
@@ -83,8 +84,8 @@ def _call_by_blocks(ufunc, values, whole, given):
 
 
 def _is_literal(value) -> bool:
-    """Numbers go to every block as they are: Python's are weak."""
-    return isinstance(value, (bool, int, float, complex, np.generic)) or value is None
+    """Numbers go to every block as they are, because Python's are weak, and so do objects of a user's class."""
+    return isinstance(value, (bool, int, float, complex, np.generic)) or value is None or not hasattr(value, "dtype") and is_object(value)
 
 
 def _elementwise(ufunc, values, whole, given):
@@ -99,6 +100,7 @@ def _elementwise(ufunc, values, whole, given):
     pairs = _unified(operands, [tuple(range(ndim - x.ndim, ndim)) if is_array else None for x, is_array in zip(operands, lie)])
     sample = [_zero_of(value, is_array) for value, is_array in zip(operands[: len(values)], lie)]
     dtypes = _dtypes_of(ufunc(*sample, **given))
+    pairs[::2] = [Given(x) if not (is_array or hasattr(x, "dtype")) and is_object(x) else x for x, is_array in zip(pairs[::2], lie)]
     more = {"given": dtypes} if mask is not True else {}
     return blocks_of(Shipped(ufunc, _masked if mask is not True else _on_elements), tuple(range(ndim)), pairs, dtypes, _like(operands),
                      token=name_of(ufunc), of=_of(operands), keywords=given, **more)
@@ -112,7 +114,7 @@ def _of(operands):
 def _on_elements(ufunc, *blocks, of, keywords):
     """Dask's functions have keywords of the same names, as dtype=."""
     check_dtypes(blocks, of)
-    return ufunc(*blocks, **keywords)
+    return ufunc(*out_of_tasks(blocks), **keywords)
 
 
 def _unified(operands, indices):
@@ -145,7 +147,7 @@ def _like(operands):
 def _masked(ufunc, *blocks, of, keywords, given):
     """Elements that the mask leaves out are 0: nobody's memory, whatever the chunks."""
     check_dtypes(blocks, of)
-    *operands, mask = blocks
+    *operands, mask = out_of_tasks(blocks)
     dtypes = given if isinstance(given, tuple) else (given,)
     shape = np.broadcast_shapes(*(np.shape(x) for x in operands), mask.shape)
     masks = [np.ma.getmaskarray(x) for x in operands if isinstance(x, np.ma.MaskedArray)]
