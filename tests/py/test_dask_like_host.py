@@ -258,3 +258,27 @@ def _with_table(x, e):
 
 def _behind_a_constant(x, c=2.0, t=1):
     return x * c + t
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: lw.gcd(x, x), lambda x: lw.gcd(x, 2), lambda x: lw.gcd(x.astype(int), x.astype(int), dtype="f8"), lambda x: lw.add(x, x, dtype="i4"),
+    lambda x: lw.add(x.astype("U3"), 1), lambda x: lw.invert(x), lambda x: lw.matmul(x.astype("M8[s]"), x.astype("M8[s]")),
+])
+def test_operands_without_a_loop_raise_what_they_raise_on_the_host(call):
+    x = np.arange(4.0)
+    with pytest.raises(TypeError) as host:
+        call(x)
+    with pytest.raises(type(host.value)) as lazy:
+        call(da.from_array(x, chunks=4))
+    assert str(lazy.value).split(" -> ")[0] == str(host.value).split(" -> ")[0]
+
+
+def test_what_numpy_alone_computes_is_lazy_too():
+    x, pairs = np.array(["a", "bc", "d"]), Pairs()
+    d = da.from_array(x, chunks=2)
+    pairs.add(lw.equal(x, "d"), lw.equal(d, "d"))
+    pairs.add(lw.isnat(np.array(["NaT", "2020-01-01"], "M8[D]")), lw.isnat(da.from_array(np.array(["NaT", "2020-01-01"], "M8[D]"), chunks=1)))
+    pairs.check()
+    o = np.array([1, 2, 3], object)
+    got = lw.add(da.from_array(o, chunks=2), da.from_array(o, chunks=2))
+    assert isinstance(got, da.Array) and got.compute(scheduler="synchronous").tolist() == [2, 4, 6]
