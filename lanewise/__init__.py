@@ -144,9 +144,9 @@ def literal_unroll(items):
 literal_unroll.__lanewise_unroll__ = True
 
 
-def map_blocks(kernel, /, *args, depth=0, boundary="none", dtype=None, progress=None):
+def map_blocks(kernel, /, *args, depth=0, boundary="none", dtype=None, progress=None, **named):
     """Run a function of ``forall`` or ``jit`` over Dask arrays, block by block: a Dask array for each of its parameters
-    behind the arguments, or a tuple of several.
+    that has neither an argument, by position or by name, nor a default, or a tuple of several.
 
     A function of ``forall`` has the indices of the whole array. depth: how far from its own element it reads, for all axes or
     for each; what is farther away than that reads as zero. boundary: what lies beyond the ends of an axis, for all axes or for each:
@@ -167,7 +167,7 @@ def map_blocks(kernel, /, *args, depth=0, boundary="none", dtype=None, progress=
     """
     from lanewise._dask_kernels import map_blocks as by_blocks
 
-    return by_blocks(kernel, *args, depth=depth, boundary=boundary, dtype=dtype, progress=progress)
+    return by_blocks(kernel, *args, depth=depth, boundary=boundary, dtype=dtype, progress=progress, **named)
 
 
 def info():

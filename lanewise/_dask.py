@@ -57,6 +57,31 @@ class Shipped:
         return _receive, (hashlib.sha1(self._packed).hexdigest(), self._packed, self.function)
 
 
+class Given:
+    """An object of a user's class as Dask's tasks hold it. Dask's own token of it would pickle and unpickle it, by which classes of
+    `__main__` get new methods, and what was compiled for them does not serve any more."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __dask_tokenize__(self) -> Any:
+        from dask.tokenize import normalize_token
+
+        from lanewise import _core, _pickling
+
+        cls, value = type(self.value), self.value
+        of = _pickling._value_token(cls, frozenset())
+        names: Any = value._fields if isinstance(value, tuple) else _core._fields_of_object(value)
+        fields = [getattr(value, name) for name in names]
+        return normalize_token(("lanewise", (cls.__module__, cls.__qualname__) if of is cls else of, names,
+                                [Given(one) if not isinstance(one, np.generic) and _core._fields_of_object(one) is not None else one for one in fields]))
+
+
+def out_of_tasks(blocks: Any) -> list[Any]:
+    """The arguments of a block."""
+    return [block.value if type(block) is Given else block for block in blocks]
+
+
 def _dumps(made: Any) -> bytes:
     import cloudpickle  # type: ignore[import-untyped]  # Dask needs it, too
 

@@ -28,11 +28,13 @@ from lanewise._labelled import Labels, is_labelled
 from lanewise._dask import Shipped, blocks_of, bounds_of, called, check_dtypes, is_dask, name_of, refuse_keywords, refuse_masks, zeros_where
 
 
-def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None, progress=None):
+def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None, progress=None, **named):
     """Implements lanewise.map_blocks."""
     refuse_keywords("map_blocks", {"progress": progress})
     if not isinstance(kernel, (lw.Forall, lw.Kernel, lw._core.Launcher)):
         raise TypeError(f"map_blocks() runs functions of lw.forall and lw.jit, not {type(kernel).__name__}; a ufunc, gufunc or reduction is called with the arrays")
+    bound = _Bound(kernel, args, named)
+    args = bound.args
     labelled = [x for x in args if is_labelled(x)]
     labels = Labels(f"map_blocks(): {called(kernel)}", labelled) if labelled else None
     args = [x.data if is_labelled(x) else x for x in args]
@@ -42,10 +44,11 @@ def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None, progress=Non
             raise TypeError(f"map_blocks(): argument {i + 1} of {called(kernel)} is {with_library(x)} of a lazy array, which each block would compute as a "
                             f"whole; pass {'x.data' if hasattr(x, 'data') else 'x.to_dask_array(lengths=True)'}")
     if not arrays:
-        raise TypeError(f"map_blocks() needs a Dask array among its arguments: call {called(kernel)} itself for others")
+        raise TypeError(f"map_blocks() needs a Dask array among its arguments: " + (f"pass x.chunk() of an xarray DataArray in memory, or call {called(kernel)} itself with x.data"
+                        if labelled else f"call {called(kernel)} itself for others"))
     if labels is not None:
         labels.check(labelled, _ndim_of(kernel, arrays))
-    plan = _Plan(kernel, args, arrays)
+    plan = _Plan(kernel, bound, arrays)
     depth = _depths(depth, plan.ndim)
     ends = _ends(boundary, plan.ndim)
     kinds = plan.kinds(dtype)
@@ -63,7 +66,7 @@ def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None, progress=Non
     function = _global if is_global else _local
     made = blocks_of(Shipped(kernel, function), index, pairs, kinds if len(kinds) > 1 else kinds[0], whole[0], token=name_of(kernel), shape=plan.shape,
                      depth=depth, ends=tuple(end if end in ("none", "periodic") else "other" for end in ends), kinds=kinds, adjust_chunks=dict(enumerate(sizes)), concatenate=True,
-                     of=tuple(x.dtype if is_dask(x) else None for x in args), **({} if is_global else {"begins": plan.takes_offset}))
+                     of=tuple(x.dtype if is_dask(x) else None for x in args), order=bound.order, **({} if is_global else {"begins": bound.takes_offset}))
     return made if labels is None else labels.of_results(made, plan.ndim)
 
 
@@ -100,20 +103,54 @@ def _ndim_of(kernel, arrays):
     return kernel._state()["options"].get("ndim", 1) if isinstance(kernel, lw.Forall) else max(x.ndim for x in arrays)
 
 
-class _Plan:
-    """Which parameter is what, and the space of indices: that of the Dask arrays' first axes."""
+class _Bound:
+    """Which parameter is what: an argument, by position or by name; a constant, which has a default; or else an output."""
 
-    def __init__(self, kernel, args, arrays):
+    def __init__(self, kernel, args, named):
         function = kernel.kernel.py_func if isinstance(kernel, lw._core.Launcher) else kernel.py_func
-        parameters, self.name = list(inspect.signature(function).parameters), called(kernel)
+        parameters, name = inspect.signature(function).parameters, called(kernel)
         is_forall = isinstance(kernel, lw.Forall)
+        self.takes_offset = not is_forall and list(parameters)[-1:] == ["offset"]
+        rest = list(parameters)[_ndim_of(kernel, ()) if is_forall else 0 : len(parameters) - self.takes_offset]
+        for one in named:
+            if one not in rest:
+                raise TypeError(f"map_blocks() got an unexpected keyword argument '{one}'; expected depth, boundary, dtype or a parameter of {name}: {', '.join(rest)}")
+            if one in rest[: len(args)]:
+                raise TypeError(f"map_blocks(): {name} got multiple values for argument '{one}'")
+        self.args, self.outputs = list(args), []
+        #: Of each parameter: ("argument", which), ("output", which) or ("constant", its value).
+        self.order: tuple = ()
+        for i, one in enumerate(rest):
+            default = parameters[one].default
+            if i < len(args):
+                place = "argument", i
+            elif one in named:
+                place = "argument", len(self.args)
+                self.args.append(named[one])
+            elif default is not inspect.Parameter.empty:
+                place = "constant", default
+            else:
+                place = "output", len(self.outputs)
+                self.outputs.append(one)
+            self.order += (place,)
+        while self.order and self.order[-1][0] == "constant" and not self.takes_offset:  # the kernel knows them
+            self.order = self.order[:-1]
+        if not self.outputs or len(args) > len(rest):
+            raise TypeError(f"map_blocks() makes an array for each parameter of {name} that has no argument and no default, but {len(self.args)} arguments leave none: "
+                            f"its parameters are {inspect.signature(function)}; those with a default are passed by name")
+
+
+def _in_order(order, args, made):
+    """What a kernel is called with."""
+    return [value if kind == "constant" else (args if kind == "argument" else made)[value] for kind, value in order]
+
+
+class _Plan:
+    """The outputs, and the space of indices: that of the Dask arrays' first axes."""
+
+    def __init__(self, kernel, bound, arrays):
+        self.name, self.outputs = called(kernel), bound.outputs
         self.ndim = _ndim_of(kernel, arrays)
-        self.takes_offset = not is_forall and parameters[-1:] == ["offset"]
-        rest = parameters[self.ndim if is_forall else 0 : len(parameters) - self.takes_offset]
-        self.outputs = rest[len(args) :]
-        if not self.outputs:
-            raise TypeError(f"map_blocks() makes an array for each parameter of {self.name} behind the arguments, but {len(args)} arguments leave none: "
-                            f"its parameters are ({', '.join(parameters)})")
         for x in arrays:
             if x.ndim < self.ndim:
                 raise ValueError(f"{self.name} runs over {self.ndim} axes, but a Dask array among its arguments has {x.ndim}")
@@ -158,7 +195,7 @@ def _without_halo(chunks, depth, ends):
 # ---- blocks ----
 
 
-def _global(kernel, *values, shape, depth, ends, kinds, of):
+def _global(kernel, *values, shape, depth, ends, kinds, of, order):
     """Of forall: the indices of the whole array. ends: "none" where a halo does not reach beyond the ends of an axis, "periodic" or
     "other". of: dtypes of the arguments that are blocks, None of others."""
     blocks = values[len(shape) :]
@@ -173,7 +210,7 @@ def _global(kernel, *values, shape, depth, ends, kinds, of):
             cut = tuple(slice(begin - halo[0], end - halo[0]) for (begin, end), halo in zip(near, halos))
             args = [x if dtype is None else _placed(x[cut], shape, depth, near, ends) for x, dtype in zip(blocks, of)]
             space = tuple(range(*one) for one in part)
-            kernel(space if len(space) > 1 else space[0], *args, *made)
+            kernel(space if len(space) > 1 else space[0], *_in_order(order, args, made))
     block = tuple(slice(*one) for one in own)
     results = tuple(one[block].copy() for one in made)
     return results if len(results) > 1 else results[0]
@@ -232,7 +269,7 @@ def _places(halo, size, end):
     return [places % size, places] if end == "periodic" and halo[1] > size else [places]
 
 
-def _local(kernel, *values, shape, depth, ends, kinds, of, begins):
+def _local(kernel, *values, shape, depth, ends, kinds, of, order, begins):
     """Of jit: the block and its halo as they are."""
     check_dtypes(values[len(shape) :], of)
     refuse_masks(values[len(shape) :], of)
@@ -243,7 +280,7 @@ def _local(kernel, *values, shape, depth, ends, kinds, of, begins):
     made = [zeros_where(args, sizes, kind) for kind in kinds]
     where = tuple(begin for begin, _ in halos)
     if math.prod(sizes):
-        _launched(kernel, sizes)(*args, *made, *((where if len(where) > 1 else where[0],) if begins else ()))
+        _launched(kernel, sizes)(*_in_order(order, args, made), *((where if len(where) > 1 else where[0],) if begins else ()))
     part = tuple(slice(one[0] - halo[0], one[1] - halo[0]) for one, halo in zip(own, halos))
     results = tuple(one[part] for one in made)
     return results if len(results) > 1 else results[0]

@@ -19,8 +19,10 @@ from dask.array.core import unify_chunks
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
-from lanewise import _partials, _topk
+from lanewise import _objects, _partials, _topk
 from lanewise._containers import refuse_axis
+from lanewise._reduce import n_arrays
+from lanewise._weak import strengthened
 from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, called, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out, refuse_stream
 
 # ---- blocks ----
@@ -115,14 +117,16 @@ def _merged_at_once(parts, split_every):
 class _Call:
     """The operands of a call: unified chunks, one index for each dimension."""
 
-    def __init__(self, r, arrays, where, method):
+    def __init__(self, r, arrays, where, method, dtype):
         if not arrays:
             raise TypeError(f"{called(r)}: {method} takes at least one array")
         self.r, self.n = r, len(arrays)
         self.shipped = Shipped(r)
         self.shipped.__dask_tokenize__()  # once for all tasks
         refuse_axis(r, arrays)
-        operands = [as_dask(x, f"argument {i + 1}") for i, x in enumerate(arrays)]
+        for i, x in enumerate(arrays):
+            _refuse_objects(r, i, x)
+        operands = [as_dask(x, f"argument {i + 1}") for i, x in enumerate(strengthened(arrays, dtype))]
         self.ndim = max(x.ndim for x in operands)
         self.dtypes = tuple(x.dtype.newbyteorder("=") for x in operands)
         self.masked = where is not True and where is not None and where is not np._NoValue
@@ -165,6 +169,16 @@ class _Call:
         return tuple((one, math.prod(sizes[other] for other in axes if other > one)) for one in axes)
 
 
+def _refuse_objects(r, i, x):
+    """Accumulators of Dask arrays are numbers."""
+    of = None if isinstance(x, (int, float, complex, np.number)) else _objects._class(x)
+    if of is None and not hasattr(x, "dtype") and _objects._is_object(x):
+        of = type(x)
+    if of is not None:
+        raise TypeError(f"{called(r)}: argument {i + 1} is {'an array of objects' if hasattr(x, 'dtype') else 'an object'} of class `{of.__name__}`, which reductions of Dask arrays do not "
+                        f"take: let map capture the object, or pass its fields")
+
+
 # ---- calls ----
 
 
@@ -175,7 +189,7 @@ def reduce(r, *arrays, axis=None, dtype=None, out=None, keepdims=False, initial=
     refuse_stream(called(r), stream)
     if init is not ...:
         initial = init
-    call = _Call(r, arrays, where, "a reduction")
+    call = _Call(r, arrays, where, "a reduction", dtype)
     axes = axes_of(axis, call.ndim)
     _, _, commutes, indexed, results, has_identity, _ = call.staged("partial", dtype)
     if not has_identity and not _partials._initial(initial):
@@ -224,10 +238,9 @@ def accumulate(r, *arrays, axis=0, exclusive=False, dtype=None, out=None, initia
     refuse_out(f"{called(r)}.accumulate", out)
     refuse_keywords(f"{called(r)}.accumulate", more)
     refuse_stream(f"{called(r)}.accumulate", stream)
-    n = len(inspect.signature(r.map).parameters) if r.map is not None else 1
-    n -= r.map is not None and n > 1 and list(inspect.signature(r.map).parameters)[-1] == "index"
+    n = n_arrays(r) or 1
     arrays, (axis, exclusive) = arrays[:n], (*arrays[n:], *(axis, exclusive)[len(arrays[n:]):])[:2]
-    call = _Call(r, arrays, True, "accumulate")
+    call = _Call(r, arrays, True, "accumulate", dtype)
     axis = _scan_axis(axis, call.ndim)
     _, _, _, indexed, results, *_ = call.staged("partial", dtype)
     parts = call.parts((axis,), (axis,), dtype, indexed)

@@ -13,7 +13,8 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 from lanewise import _dask_reductions
-from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, called, check_dtypes, check_shapes, is_dask, is_host, item_of, name_of, refuse_keywords, refuse_out, zeros_where
+from lanewise._objects import _is_object as is_object
+from lanewise._dask import Given, Shipped, as_dask, as_mask, blocks_of, called, check_dtypes, check_shapes, is_dask, is_host, item_of, name_of, out_of_tasks, refuse_keywords, refuse_out, zeros_where
 
 # ---- which argument is what ----
 
@@ -36,21 +37,40 @@ def call(ufunc, method, inputs, kwargs):
 def _arguments(ufunc, inputs, given):
     """The arguments in the order of the parameters, which of them are whole (excluded or static), and the other keywords."""
     options = ufunc._state()["options"]
-    marked = [one for key in ("excluded", "static") for one in options.get(key, ())]
+    marked = [one for key in ("excluded", "static") for one in _several(options.get(key, ()))]
     if not marked:
         return list(inputs), [False] * len(inputs), given
-    values, whole = list(inputs), []
-    for i, parameter in enumerate(list(inspect.signature(ufunc.py_func).parameters)[: ufunc.nin + len(marked)]):
-        whole.append(parameter in marked or i in marked)
-        if i >= len(values):
-            if parameter not in given:
-                default = inspect.signature(ufunc.py_func).parameters[parameter].default
-                if default is inspect.Parameter.empty:
-                    raise TypeError(f"{called(ufunc)}() misses its argument '{parameter}'")
-                values.append(default)
-            else:
-                values.append(given.pop(parameter))
+    values, whole, by_name = list(inputs), [], False
+    for parameter, is_whole in _given_parameters(ufunc, marked):
+        name, default = parameter.name, parameter.default
+        by_name = by_name or parameter.kind is parameter.KEYWORD_ONLY
+        if not by_name and len(whole) < len(values):
+            whole.append(is_whole)  # by position
+        elif name not in given and default is parameter.empty:
+            raise TypeError(f"{called(ufunc)}() missing a required argument: '{name}'")
+        elif not is_whole and default is not parameter.empty:
+            by_name = True  # a constant, behind which nothing can come by position
+        elif not by_name:
+            values.append(given.pop(name, default))
+            whole.append(is_whole)
+        elif is_dask(given.get(name)):
+            raise TypeError(f"{called(ufunc)}: `{name}` comes behind a parameter with a default that is no argument, and cannot be a Dask array: pass x.compute()")
+    if len(values) > len(whole) + ufunc.nout:
+        raise TypeError(f"{called(ufunc)}() takes at most {len(whole)} arguments, {len(values)} given")
     return values, whole, given
+
+
+def _several(names):
+    return (names,) if isinstance(names, (str, int)) else names
+
+
+def _given_parameters(ufunc, marked):
+    """The parameters that arguments are for, all but outputs, and whether each is whole. Outputs are the last of those that are neither
+    marked nor have a default, where there are more of these than inputs."""
+    parameters = list(enumerate(inspect.signature(ufunc.py_func).parameters.values()))
+    whole = {parameter.name: parameter.name in marked or i in marked for i, parameter in parameters}
+    operands = [one.name for _, one in parameters if not whole[one.name] and one.default is one.empty]
+    return [(one, whole[one.name]) for _, one in parameters if one.name not in operands[ufunc.nin:]]
 
 
 def _call_by_blocks(ufunc, values, whole, given):
@@ -64,8 +84,8 @@ def _call_by_blocks(ufunc, values, whole, given):
 
 
 def _is_literal(value) -> bool:
-    """Numbers go to every block as they are: Python's are weak."""
-    return isinstance(value, (bool, int, float, complex, np.generic)) or value is None
+    """Numbers go to every block as they are, because Python's are weak, and so do objects of a user's class."""
+    return isinstance(value, (bool, int, float, complex, np.generic)) or value is None or not hasattr(value, "dtype") and is_object(value)
 
 
 def _elementwise(ufunc, values, whole, given):
@@ -80,6 +100,7 @@ def _elementwise(ufunc, values, whole, given):
     pairs = _unified(operands, [tuple(range(ndim - x.ndim, ndim)) if is_array else None for x, is_array in zip(operands, lie)])
     sample = [_zero_of(value, is_array) for value, is_array in zip(operands[: len(values)], lie)]
     dtypes = _dtypes_of(ufunc(*sample, **given))
+    pairs[::2] = [Given(x) if not (is_array or hasattr(x, "dtype")) and is_object(x) else x for x, is_array in zip(pairs[::2], lie)]
     more = {"given": dtypes} if mask is not True else {}
     return blocks_of(Shipped(ufunc, _masked if mask is not True else _on_elements), tuple(range(ndim)), pairs, dtypes, _like(operands),
                      token=name_of(ufunc), of=_of(operands), keywords=given, **more)
@@ -93,7 +114,7 @@ def _of(operands):
 def _on_elements(ufunc, *blocks, of, keywords):
     """Dask's functions have keywords of the same names, as dtype=."""
     check_dtypes(blocks, of)
-    return ufunc(*blocks, **keywords)
+    return ufunc(*out_of_tasks(blocks), **keywords)
 
 
 def _unified(operands, indices):
@@ -126,7 +147,7 @@ def _like(operands):
 def _masked(ufunc, *blocks, of, keywords, given):
     """Elements that the mask leaves out are 0: nobody's memory, whatever the chunks."""
     check_dtypes(blocks, of)
-    *operands, mask = blocks
+    *operands, mask = out_of_tasks(blocks)
     dtypes = given if isinstance(given, tuple) else (given,)
     shape = np.broadcast_shapes(*(np.shape(x) for x in operands), mask.shape)
     masks = [np.ma.getmaskarray(x) for x in operands if isinstance(x, np.ma.MaskedArray)]
@@ -203,6 +224,7 @@ def _by_layout(ufunc, values, whole, given):
     places = [i for i, is_whole in enumerate(whole) if not is_whole]
     arrays = [as_dask(values[i], f"argument {i + 1}") for i in places]
     layout = _layout(ufunc.signature)
+    literal = [i for i, names in zip(places, layout[0]) if not names and _is_literal(values[i])]
     missing = _missing(layout[0], arrays)
     inputs, outputs = ([[name for name in names if name not in missing] for names in side] for side in layout)
     moves = _Axes(name, given, inputs, outputs)
@@ -213,11 +235,15 @@ def _by_layout(ufunc, values, whole, given):
     operands, indices = list(values), [None] * len(values)
     core = loops
     for i, x, names in zip(places, arrays, inputs):
+        if i in literal:
+            continue
         own = x.ndim - len(names)
         operands[i], indices[i] = x, (*range(loops - own, loops), *range(core, core + len(names)))
         core += len(names)
     sample = list(values)
     for i, x, names, whole_core in zip(places, arrays, inputs, layout[0]):
+        if i in literal:
+            continue
         sizes = iter(x.shape[x.ndim - len(names):])
         sample[i] = np.empty((0, *(1 if one in missing else int(next(sizes)) for one in whole_core)), x.dtype)
     probe = ufunc(*(one.compute() if is_dask(one) else one for one in sample), **given)

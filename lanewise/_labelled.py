@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from lanewise._containers import refuse_axis, refuse_loss
+from lanewise._reduce import n_arrays
+from lanewise._weak import strengthened
 
 
 def is_labelled(x: Any) -> bool:
@@ -33,8 +35,8 @@ def _name_of(r: Any) -> str:
 # ---- operands ----
 
 
-def _aligned(name: str, arrays: Any) -> list[Any]:
-    """The arrays with the same dimensions, in the order of the first labelled one."""
+def _aligned(name: str, arrays: Any, dtype: Any = None) -> list[Any]:
+    """The arrays with the same dimensions, in the order of the first labelled one. dtype: what the call says to compute in."""
     for i, x in enumerate(arrays):
         refuse_loss(f"{name}: argument {i + 1}", x, labels=False)  # missing values
     for i, x in enumerate(arrays):
@@ -42,7 +44,7 @@ def _aligned(name: str, arrays: Any) -> list[Any]:
             raise TypeError(f"{name}: argument {i + 1} is {type(x).__name__}, whose dimensions have no names, beside an xarray DataArray: "
                             f"pass xarray.DataArray(x, dims=...), or x.data of the others")
     xr = _xarray()
-    arrays = [x if is_labelled(x) else xr.DataArray(x) for x in arrays]
+    arrays = [x if is_labelled(x) else xr.DataArray(x) for x in strengthened(arrays, dtype)]
     if len({x.dims for x in arrays}) == 1 and len(arrays) == 1:
         return arrays
     return list(xr.broadcast(*xr.align(*arrays, join=xr.get_options()["arithmetic_join"])))
@@ -82,7 +84,7 @@ def reduce(r: Any, *arrays: Any, axis: Any = None, keepdims: Any = False, where:
     axis = _numbers(axis)
     refuse_axis(r, arrays)
     masked = is_labelled(where)
-    whole, *others = _aligned(name, (*arrays, where) if masked else arrays)
+    whole, *others = _aligned(name, (*strengthened(arrays, given.get("dtype")), where) if masked else arrays, given.get("dtype"))
     if masked:
         where = others.pop().data
     if where is not True and where is not None:
@@ -99,14 +101,16 @@ def reduce(r: Any, *arrays: Any, axis: Any = None, keepdims: Any = False, where:
     return _of_each(results, lambda one: template.copy(data=np.asarray(one)[kept] if isinstance(one, np.generic) else one[kept]))
 
 
-def accumulate(r: Any, *arrays: Any, axis: Any = 0, out: Any = None, **given: Any) -> Any:
+def accumulate(r: Any, *arrays: Any, axis: Any = ..., out: Any = None, **given: Any) -> Any:
     """r.accumulate(*arrays, ...)"""
     name = f"{_name_of(r)}.accumulate"
     _refuse_out(name, out)
-    # axis and exclusive may come by position, behind the arrays
-    behind = [x for x in arrays if not (is_labelled(x) or np.ndim(x))]
-    axis = _numbers(behind.pop(0) if behind else axis)
-    whole, *others = _aligned(name, [x for x in arrays if is_labelled(x) or np.ndim(x)])
+    n = n_arrays(r) or next((i for i, x in enumerate(arrays) if not (is_labelled(x) or np.ndim(x))), len(arrays))
+    arrays, behind = arrays[:n], list(arrays[n:])  # axis and exclusive may come by position, behind the arrays
+    if behind and axis is not ...:
+        raise TypeError(f"{name} takes {n} array{'s' * (n > 1)}, and got axis= twice: as argument {n + 1}, {behind[0]!r:.200}, and as axis={axis!r:.200}")
+    axis = _numbers(behind.pop(0) if behind else 0 if axis is ... else axis)
+    whole, *others = _aligned(name, arrays, given.get("dtype"))
     results = r.accumulate(whole.data, *(x.data for x in others), axis, *behind, **given)
     return _of_each(results, lambda one: whole.copy(data=one))
 

@@ -21,6 +21,7 @@ import numpy as np
 
 import lanewise as lw
 from lanewise import _core, _elements, _struct_types, _texts
+from lanewise._containers import is_dask, is_lazy, with_library
 
 _cuda = _core.cuda
 _made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # compiled object -> {key: what was made for it}
@@ -320,6 +321,10 @@ def vectorize(ufunc, *args, out=_ABSENT, **kwargs):
     state = ufunc._state()
     _refuse_options(ufunc, state, ("excluded", "static"))
     _refuse_keywords(ufunc, kwargs, ("out", "where", "casting", "order", "subok", "stream"))
+    if _are_lazy(ufunc, (*args, kwargs.get("where"))):
+        from lanewise._dask_ufuncs import call
+
+        return call(ufunc, "__call__", args[:ufunc.nin], {**kwargs, "out": _one_out(args[ufunc.nin:], None if out is _ABSENT else out)})
     operands = [_array(value) for value in args[:ufunc.nin]]
     out = _one_out(args[ufunc.nin:], out)
     if len(operands) < ufunc.nin:
@@ -329,6 +334,14 @@ def vectorize(ufunc, *args, out=_ABSENT, **kwargs):
     key = (tuple((_class(x), getattr(x, "dtype", None)) if _class(x) is not None else None for x in operands), form)
     inner = _kept(ufunc, key, lambda: _of_fields(ufunc, operands, form))
     return _call(ufunc, inner, operands, forms, _given_outputs(ufunc, out, len(forms)), kwargs)
+
+
+def _are_lazy(compiled, values):
+    """Is there a Dask array? TypeError where there is one in another library's array, whose labels the result would not have."""
+    for i, value in enumerate(values):
+        if not is_dask(value) and is_lazy(value):
+            raise TypeError(f"`{compiled.__name__}`: argument {i + 1} is {with_library(value)} of a Dask array, beside an object or for a function that gives some: pass x.data")
+    return any(map(is_dask, values))
 
 
 def _call(ufunc, inner, operands, forms, outs, kwargs):
@@ -472,6 +485,9 @@ def guvectorize(gufunc, *args, out=_ABSENT, stream=None, **kwargs):
     dims = _layout(gufunc)
     nin, nout = len(dims[0]), len(dims[1])
     args = _by_names(gufunc, args, kwargs, nin)
+    if _are_lazy(gufunc, args):
+        raise TypeError(f"`{gufunc.__name__}` is called with an object, or gives some, and with a Dask array, which would be computed as a whole: call it block by "
+                        f"block, as in x.map_blocks(lambda block: {gufunc.__name__}(..., block, out=...), dtype=...)")
     _refuse_keywords(gufunc, kwargs, ("out", "stream"))
     operands = [_readonly(x if hasattr(x, "shape") else np.asarray(x)) for x in map(_array, args[:nin])]
     if len(operands) < nin:

@@ -19,11 +19,12 @@ import numpy as np
 import lanewise as lw
 from lanewise import _profile, _texts
 from lanewise._containers import refuse_loss
+from lanewise._weak import strengthened
 
 
 def partial(r, a, /, *more, axis=None, dtype=None, keepdims=False, where=True, offset=None):
     """The accumulators of these elements. offset: the index of the first one."""
-    arrays = [as_array(x, f"argument {i + 1}") for i, x in enumerate((a, *more))]
+    arrays = [as_array(x, f"argument {i + 1}") for i, x in enumerate(strengthened((a, *more), dtype))]
     *_, indexed, _, _, has_neutral = stage_of(r, "partial", tuple(x.dtype for x in arrays), dtype)
     if where is not True and where is not None and not has_neutral:
         _check_selected(r, arrays, axis, where)

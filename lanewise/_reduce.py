@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 
 from lanewise._containers import refuse_loss
+from lanewise._weak import strengthened
 
 
 def _call(a, /, *more, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, stream=0,
@@ -14,6 +15,14 @@ def _call(a, /, *more, axis=None, dtype=None, out=None, keepdims=False, initial=
 
 def signature():
     return inspect.signature(_call)
+
+
+def n_arrays(r):
+    """How many arrays come first in the arguments of a scan; None where the function does not say it."""
+    if r.map is None:
+        return None
+    names = list(inspect.signature(r.map).parameters)
+    return len(names) - (len(names) > 1 and names[-1] == "index")
 
 
 def _there(array):
@@ -46,7 +55,7 @@ def through_device(reduction, method, n, args, kwargs):
     """Of target="cuda", with host arrays: n of args at most are copied there, and results back."""
     kwargs = dict(kwargs or {})
     out, res = kwargs.pop("out", None), kwargs.pop("res", None)
-    result = getattr(reduction, method)(*map(_there, args[:n]), *args[n:], **kwargs)
+    result = getattr(reduction, method)(*map(_there, strengthened(args[:n], kwargs.get("dtype"))), *args[n:], **kwargs)
     result = _back(result, keep=out is not None)
     if res is not None:
         res[0] = result

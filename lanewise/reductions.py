@@ -26,6 +26,7 @@ import lanewise as lw
 from lanewise import _labelled
 from lanewise._containers import answers_itself, is_dask, plain_of, refuse_loss, refuse_progress, says_no_progress, says_no_stream, with_library
 from lanewise._labelled import is_labelled
+from lanewise._weak import is_weak
 
 __all__ = [
     "affine_scan", "all", "any", "argmax", "argmin", "argtopk", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
@@ -293,6 +294,13 @@ def _array(a: Any, name: str, place: int = 1, records: bool = False) -> Any:
     if getattr(a.dtype, "kind", "") in _NOT_OF_TIMES.get(name, ""):
         _refuse_times(name, a.dtype)
     return a
+
+
+def _both(a: Any, b: Any, name: str) -> Any:
+    """Two arrays, as _array() gives each; a Python number stays one beside an array, whose dtype it adapts to."""
+    if is_weak(a) and is_weak(b):
+        return _array(a, name), _array(b, name, 2)
+    return a if is_weak(a) else _array(a, name), b if is_weak(b) else _array(b, name, 2)
 
 
 #: What NumPy does not do with dates (M), nor with differences of dates (m), by function.
@@ -764,9 +772,9 @@ def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None, progress=None
     array([1.  , 1.5 , 1.75])
     """
     refuse_progress("affine_scan", progress, a)
-    if is_labelled(a):
+    if is_labelled(a) or is_labelled(b):
         return _labelled.call(affine_scan, locals())
-    return _scan("affine_scan", _affine, _array(a, "affine_scan"), _array(b, "affine_scan", 2), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
+    return _scan("affine_scan", _affine, *_both(a, b, "affine_scan"), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
 
 
 def segmented_sum(values, starts, axis=0, out=None, *, stream=None, progress=None):
@@ -776,9 +784,9 @@ def segmented_sum(values, starts, axis=0, out=None, *, stream=None, progress=Non
     array([1, 3, 3, 7])
     """
     refuse_progress("segmented_sum", progress, values)
-    if is_labelled(values):
+    if is_labelled(values) or is_labelled(starts):
         return _labelled.call(segmented_sum, locals())
-    return _scan("segmented_sum", _segmented, _array(values, "segmented_sum"), _array(starts, "segmented_sum", 2), axis=_whole(axis), **_options(out=out, stream=stream))
+    return _scan("segmented_sum", _segmented, *_both(values, starts, "segmented_sum"), axis=_whole(axis), **_options(out=out, stream=stream))
 
 
 from lanewise._nan_reductions import (  # noqa: E402: they use what stands above

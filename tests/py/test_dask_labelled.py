@@ -128,3 +128,31 @@ def test_lazy_arrays_are_not_computed_as_a_whole():
         total(lazy, axis="x")
     with pytest.raises(TypeError, match="argument 2 of `.*` must be an array, not 0; did you mean axis=0"):
         total(lazy, 0)
+
+
+@pytest.mark.parametrize("number", [2.0, 2j, 2])
+def test_python_numbers_are_weak_and_are_no_axis(form, number):
+    dot = lw.reduce(lambda a, b: a + b, map=lambda x, y: x * y)
+    x = form(FULL.astype("f4").drop_vars("season"))
+    wanted = np.result_type(np.float32, number)
+    for got in (dot(x, number), dot(number, x), dot.accumulate(x, number, axis=1), dot.accumulate(x, number, 1), R.affine_scan(x, number), R.affine_scan(number, x, axis=1)):
+        assert isinstance(got, xr.DataArray) and got.dtype == wanted
+    want = dot.accumulate(FULL.values.astype("f4"), number, axis=1)
+    for got in (dot.accumulate(x, number, axis=1), dot.accumulate(x, number, 1)):
+        np.testing.assert_allclose(got.values, want, rtol=1e-6)
+    np.testing.assert_allclose(R.affine_scan(number, x, axis=1).values, R.affine_scan(number, FULL.values.astype("f4"), axis=1), rtol=1e-6)
+    with pytest.raises(OverflowError, match="300 out of bounds for int8"):
+        dot(x.astype("i1"), 300)
+
+
+def test_an_axis_that_comes_twice_is_named(form):
+    with pytest.raises(TypeError, match=r"total.accumulate takes 1 array, and got axis= twice: as argument 2, 2.0, and as axis=0"):
+        named(form(FULL), "accumulate", 2.0, axis=0)
+    with pytest.raises(TypeError, match=r"axis= must be an int or a tuple of ints, not 2.0"):
+        total.accumulate(form(FULL), 2.0)
+
+
+def named(x, method, *args, **kwargs):
+    r = lw.reduce(lambda a, b: a + b)
+    r.__name__ = "total"
+    return getattr(r, method)(x, *args, **kwargs)

@@ -140,3 +140,145 @@ def test_errors_speak_of_what_the_caller_gave():
             _raises(ValueError, "operands could not be broadcast together with shapes (7,10) (9,)", call)
     _raises(ValueError, "could not be broadcast together with shapes (2,) (5,)",
             lambda: lw.matmul(da.ones((2, 3, 4), chunks=-1), da.ones((5, 4, 4), chunks=-1)))
+
+
+@pytest.mark.parametrize("number", [3.0, 3j, 2, True, np.float64(2)])
+def test_python_numbers_are_weak_in_reductions_and_scans(number):
+    dot = lw.reduce(lambda a, b: a + b, map=lambda x, y: x * y)
+    x, pairs = np.arange(6, dtype="f4"), Pairs()
+    d = da.from_array(x, chunks=4)
+    wide = {"dtype": np.result_type("f8", number)}
+    for given in ({}, wide):
+        pairs.add(dot(x, number, **given), dot(d, number, **given))
+        pairs.add(dot(number, x, **given), dot(number, d, **given))
+        pairs.add(dot.accumulate(x, number, **given), dot.accumulate(d, number, **given))
+    pairs.check()
+    if type(number) is not np.float64:
+        assert dot(d, number).dtype == np.result_type(np.float32, number)
+    assert dot.finish(dot.partial(x, number)).dtype == dot(x, number).dtype
+    assert dot.finish(dot.partial(number, x, **wide)).dtype == dot(x, number, **wide).dtype
+
+
+def test_an_int_beside_a_dask_array_wraps_or_overflows_as_on_the_host():
+    dot = lw.reduce(lambda a, b: a + b, map=lambda x, y: x * y)
+    x, pairs = np.full(4, 3, np.int8), Pairs()
+    d = da.from_array(x, chunks=2)
+    pairs.add(dot(x, 100), dot(d, 100))
+    pairs.add(dot.accumulate(x, 100), dot.accumulate(d, 100))
+    pairs.check()
+    for f, a in ((dot, x), (dot, d), (dot.accumulate, x), (dot.accumulate, d), (dot.partial, x)):
+        with pytest.raises(OverflowError, match="300 out of bounds for int8"):
+            f(a, 300)
+
+
+@pytest.mark.parametrize("number", [0.5, 1j, 2])
+def test_scans_of_reductions_take_python_numbers_as_weak(number):
+    x, pairs = np.arange(6, dtype="f4"), Pairs()
+    d = da.from_array(x, chunks=4)
+    for f in (R.affine_scan, R.segmented_sum):
+        if f is R.segmented_sum and type(number) is complex:
+            continue
+        pairs.add(f(x, number), f(d, number))
+        pairs.add(f(number, x), f(number, d))
+        assert f(number, x).dtype == np.result_type(np.float32, number)
+    pairs.check()
+    assert R.affine_scan(x, number).dtype == np.result_type(np.float32, number)
+
+
+@pytest.mark.parametrize("number", [2.0, 2j, 2, True, np.float64(2)])
+def test_python_numbers_are_weak_in_gufuncs(number):
+    @lw.guvectorize("(n),()->(n)")
+    def times(x, k, out):
+        for i in range(x.size):
+            out[i] = x[i] * k
+
+    x, pairs = np.arange(12, dtype="f4").reshape(3, 4), Pairs()
+    d = da.from_array(x, chunks=(2, 4))
+    pairs.add(times(x, number), times(d, number))
+    pairs.add(times(x, number, axes=[(1,), (), (0,)]), times(d, number, axes=[(1,), (), (0,)]))
+    pairs.check()
+    if type(number) is not np.float64:
+        assert times(d, number).dtype == np.result_type(np.float32, number)
+    with pytest.raises(OverflowError, match="300 out of bounds for int8"):
+        times(d.astype("i1"), 300)
+
+
+@lw.guvectorize("(n)->(n)", excluded="table", static="scale")
+def look_up(codes, table, out, scale=1):
+    for i in range(codes.size):
+        out[i] = table[codes[i]] * scale
+
+
+@lw.guvectorize("(n)->(n),()", excluded=["table"], static=["scale", "offset"])
+def two(offset, codes, out, table, total, scale=1):
+    total[0] = offset
+    for i in range(codes.size):
+        out[i] = table[codes[i]] * scale + offset
+        total[0] += out[i]
+
+
+def test_gufuncs_that_fill_outputs_take_whole_arrays_and_constants():
+    x, table, pairs = np.array([[0, 2], [1, 1], [2, 0]]), np.array([1.0, 10.0, 100.0]), Pairs()
+    d, lazy = da.from_array(x, chunks=(2, -1)), da.from_array(table, chunks=2)
+    for args, given in (((), {"table": 0}), ((0,), {}), ((0,), {"scale": 2}), ((0, 2), {}), ((), {"table": 0, "scale": 2}), ((0,), {"axis": 1})):
+        for whole in (table, lazy):
+            mine = [{key: t if key == "table" else value for key, value in given.items()} for t in (table, whole)]
+            pairs.add(look_up(x, *(table if i == 0 else a for i, a in enumerate(args)), **mine[0]), look_up(d, *(whole if i == 0 else a for i, a in enumerate(args)), **mine[1]))
+    pairs.add(look_up(codes=x, table=table), look_up(codes=d, table=table))
+    pairs.add(two(1, x, table, 2), two(1, d, table, 2))
+    pairs.add(two(1, x, table, scale=3), two(1, d, lazy, scale=3))
+    pairs.add(two(offset=1, codes=x, table=table), two(offset=1, codes=d, table=table))
+    pairs.check()
+    with pytest.raises(TypeError, match="out= cannot be given with Dask arrays"):
+        look_up(d, table, 2, np.empty((3, 2)))
+    with pytest.raises(TypeError, match=r"look_up\(\) missing a required argument: 'table'"):
+        look_up(d)
+
+
+def test_ufuncs_mark_parameters_by_one_name_by_number_and_by_keyword_only():
+    x, table, pairs = np.arange(5.0), np.array([1.0, 10.0]), Pairs()
+    d, lazy = da.from_array(x, chunks=2), da.from_array(table)
+    keyword = lw.vectorize(static="t", excluded="e")(_keyword_only)
+    number = lw.vectorize(excluded=[1])(_with_table)
+    constant = lw.vectorize(static="t")(_behind_a_constant)
+    pairs.add(keyword(x, table, t=5), keyword(d, lazy, t=5))
+    pairs.add(keyword(x, e=table), keyword(d, e=lazy))
+    pairs.add(number(x, table), number(d, lazy))
+    pairs.add(constant(x, t=5), constant(d, t=5))
+    pairs.check()
+
+
+def _keyword_only(x, e, *, t=1):
+    return x + t + e[1]
+
+
+def _with_table(x, e):
+    return x + e[1]
+
+
+def _behind_a_constant(x, c=2.0, t=1):
+    return x * c + t
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: lw.gcd(x, x), lambda x: lw.gcd(x, 2), lambda x: lw.gcd(x.astype(int), x.astype(int), dtype="f8"), lambda x: lw.add(x, x, dtype="i4"),
+    lambda x: lw.add(x.astype("U3"), 1), lambda x: lw.invert(x), lambda x: lw.matmul(x.astype("M8[s]"), x.astype("M8[s]")),
+])
+def test_operands_without_a_loop_raise_what_they_raise_on_the_host(call):
+    x = np.arange(4.0)
+    with pytest.raises(TypeError) as host:
+        call(x)
+    with pytest.raises(type(host.value)) as lazy:
+        call(da.from_array(x, chunks=4))
+    assert str(lazy.value).split(" -> ")[0] == str(host.value).split(" -> ")[0]
+
+
+def test_what_numpy_alone_computes_is_lazy_too():
+    x, pairs = np.array(["a", "bc", "d"]), Pairs()
+    d = da.from_array(x, chunks=2)
+    pairs.add(lw.equal(x, "d"), lw.equal(d, "d"))
+    pairs.add(lw.isnat(np.array(["NaT", "2020-01-01"], "M8[D]")), lw.isnat(da.from_array(np.array(["NaT", "2020-01-01"], "M8[D]"), chunks=1)))
+    pairs.check()
+    o = np.array([1, 2, 3], object)
+    got = lw.add(da.from_array(o, chunks=2), da.from_array(o, chunks=2))
+    assert isinstance(got, da.Array) and got.compute(scheduler="synchronous").tolist() == [2, 4, 6]

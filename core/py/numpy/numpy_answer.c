@@ -2,6 +2,7 @@
  * (object, long double, strings, dtypes of others), NumPy's own ufunc answers, with its loops
  * and its errors. Device arrays never come here: NumPy would send them back. */
 #include "core/py/numpy/call_kinds.h"
+#include "core/py/numpy/object_operands.h"
 #include "core/py/numpy/ufunc_inner.h"
 #include "core/py/numpy/ufunc_type.h"
 
@@ -48,13 +49,27 @@ lw_ufunc_ask_numpys(PyObject *numpys, const char *method, PyObject *const *args,
     return result;
 }
 
+/* Whether Dask or xarray has been asked for the call, which raised an exception: NumPy's ufunc
+ * would ask them for an answer of their own, and the blocks have asked NumPy already. */
+static bool
+is_of_collection(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    PyObject *type, *value, *trace;
+    bool is;
+
+    PyErr_Fetch(&type, &value, &trace); /* looking for one clears exceptions */
+    is = lw_brings_collection(args, n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+    PyErr_Restore(type, value, trace);
+    return is;
+}
+
 PyObject *
 lw_ufunc_numpys_answer(const lw_ufunc_head *self, const char *method, PyObject *const *args,
                        Py_ssize_t n_args, PyObject *kwnames)
 {
     lw_seen s;
 
-    if (self->numpys == NULL || !lw_says_no_loop())
+    if (self->numpys == NULL || is_of_collection(args, n_args, kwnames) || !lw_says_no_loop())
         return NULL;
     s = lw_look(args, n_args, kwnames, true);
     if ((s.kinds & LW_CALL_KIND_DEVICE) || s.stream >= 0)
