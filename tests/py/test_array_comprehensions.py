@@ -200,3 +200,12 @@ def test_arrays_as_elements():
     with pytest.raises(lw.errors.TypingError, match=r"E140: a comprehension makes .* not of arrays(?s:.)*an element is float64\[::1\]") as caught:
         njit(lambda x: np.array([x for _ in range(2)]))(X)
     assert ".value" not in str(caught.value)
+
+
+# ---- `:=` ----
+
+
+@pytest.mark.parametrize("f", [lambda x: sum(y for v in x if (y := v * 2) > 2), lambda x: np.array([y for v in x if (y := v * 2) > 2])])
+def test_assignments_in_comprehensions(f):
+    with pytest.raises(lw.errors.CompileError, match="E103: `:=` in a .* cannot be compiled"):
+        njit(f)(X)
