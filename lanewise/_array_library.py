@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from lanewise._array_functions import (
-    _add, _array_of, _as, _axis_first, _dot, _each, _given, _mean_type, _nan_count, _of_total, _reduced, _small, _total_type, _without, mean, searchsorted,
+    _add, _array_of, _as, _axis_first, _dot, _each, _given, _is_less, _mean_type, _nan_count, _of_total, _reduced, _small, _total_type, _without, mean, searchsorted,
 )
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _inserted, concatenate, copy, expand_dims, flatten, ravel, sorted_copy, zeros
@@ -367,11 +367,63 @@ def _weighted(a, axis, weights):
     return t(_add(products, w(0)) / scale)
 
 
+def _precedes(x, y):
+    """Of numbers that are not NaN."""
+    return _is_less(x, y) if isinstance(x, np.complexfloating) else x < y
+
+
+def _select(row, k):
+    """row[k] becomes what it is when the row is sorted, with nothing greater before it and nothing less behind it
+    (Hoare's FIND, with the middle one of three as the pivot). The row has no NaN."""
+    low, high, left = 0, row.shape[0] - 1, 64
+    while low < high:
+        if left == 0:  # parts that shrink this slowly
+            row[low:high + 1] = sorted_copy(row[low:high + 1])
+            return
+        left -= 1
+        first, pivot, last = row[low], row[(low + high) // 2], row[high]
+        if _precedes(last, first):
+            first, last = last, first
+        if _precedes(pivot, first):
+            pivot = first
+        if _precedes(last, pivot):
+            pivot = last
+        i, j = low, high
+        while i <= j:
+            while _precedes(row[i], pivot):
+                i += 1
+            while _precedes(pivot, row[j]):
+                j -= 1
+            if i <= j:
+                row[i], row[j] = row[j], row[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            return
+
+
 def _middle(a, t):
     """The median of a row that may be written to."""
     n = a.shape[0]
     if n == 0:
         return t(math.nan)
+    if n > 256:
+        for x in a:
+            if x != x:
+                return t(math.nan)
+        k = n // 2
+        _select(a, k)
+        if n % 2:
+            return t(a[k])
+        before = a[0]
+        for x in a[:k]:
+            if _precedes(before, x):
+                before = x
+        return t(_of_total(t(before) + t(a[k]), 2))
     row = sorted_copy(a)
     last = row[n - 1]
     if last != last:

@@ -178,9 +178,14 @@ def _start(name: str, call: ast.Call) -> ast.expr | None:
     return call.keywords[0].value if call.keywords else None
 
 
+def has_walrus(tree: ast.expr) -> bool:
+    """Does ``:=`` stand in it? It would assign a variable of the loop's function, not of the user's."""
+    return any(isinstance(node, ast.NamedExpr) for node in ast.walk(tree))
+
+
 def _suits(name: str, call: ast.Call) -> bool:
     """Are the call's other arguments ones that the loop understands?"""
-    if any(isinstance(node, (ast.NamedExpr, ast.Starred)) for node in ast.walk(call)):
+    if has_walrus(call) or any(isinstance(node, ast.Starred) for node in ast.walk(call)):
         return False
     if any(node.is_async for node in ast.walk(call) if isinstance(node, ast.comprehension)):
         return False
@@ -193,31 +198,53 @@ def _suits(name: str, call: ast.Call) -> bool:
     return others == 0 or (name == "sum" and others == 1 and by_name)
 
 
-def _repeated(node: ast.expr | None) -> ast.ListComp | None:
-    """``[e] * n`` and ``n * [e]`` as a comprehension, which evaluates e once; None: it is another expression."""
+def _parts_of_repeated(node: ast.expr | None) -> tuple[ast.expr, ast.expr] | None:
+    """e and n of ``[e] * n`` and ``n * [e]``; None: it is another expression."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
         return None
     row, n = (node.left, node.right) if isinstance(node.left, ast.List) else (node.right, node.left)
     if not isinstance(row, ast.List) or len(row.elts) != 1 or isinstance(n, _SEQUENCES):
         return None
-    element = row.elts[0]
-    turns = ast.comprehension(ast.Name(_TURN, ast.Store()), ast.Call(_constant(range), [n], []), [], 0)
-    inner = _repeated(element)
-    if inner is not None:
-        return ast.ListComp(inner, [turns])
-    if isinstance(element, _SEQUENCES):
+    return row.elts[0], n
+
+
+def _repeated(node: ast.expr | None, dtype: ast.expr | None) -> ast.expr | None:
+    """The array of ``[e] * n``, a fill; None: it is another expression."""
+    from lanewise._new_arrays import repeated  # whose module needs this one
+
+    parts = _parts_of_repeated(node)
+    if parts is None:
         return None
-    once = ast.comprehension(ast.Name(_REPEATED, ast.Store()), ast.Tuple([element], ast.Load()), [], 0)
-    return ast.ListComp(_load(_REPEATED), [once, turns])
+    element, n = parts
+    inner = _repeated(element, dtype)
+    if inner is None and isinstance(element, _SEQUENCES):
+        inner = ast.Call(_constant(np.array), [element, *([dtype] if dtype else [])], [])
+    return ast.Call(_constant(repeated), [inner or element, n, (dtype if inner is None else None) or _constant(None)], [])
+
+
+def _with_repeated_rows(generator: ast.expr | None) -> ast.expr | None:
+    """``[[e] * n for …]`` as ``[[e for …] for …]``, which evaluates e once a row; other expressions as they are."""
+    parts = _parts_of_repeated(generator.elt) if isinstance(generator, ast.ListComp) else None
+    if parts is None or isinstance(parts[0], _SEQUENCES) or _parts_of_repeated(parts[0]):
+        return generator
+    once = ast.comprehension(ast.Name(_REPEATED, ast.Store()), ast.Tuple([parts[0]], ast.Load()), [], 0)
+    turns = ast.comprehension(ast.Name(_TURN, ast.Store()), ast.Call(_constant(range), [parts[1]], []), [], 0)
+    return ast.ListComp(ast.ListComp(_load(_REPEATED), [once, turns]), generator.generators)
 
 
 def loop(name: str, call: ast.Call) -> ast.FunctionDef | None:
     """The function without parameters that gives what ``name(e for …)`` gives; None: the loop cannot say it."""
     generator = call.args[0] if call.args else None
-    generator = _repeated(generator) or generator if name == "array" else generator
-    if not isinstance(generator, (ast.GeneratorExp, ast.ListComp)) or not _suits(name, call):
-        return None
     if name == "array":
+        generator = _with_repeated_rows(generator)
+    if not isinstance(generator, (ast.GeneratorExp, ast.ListComp, ast.BinOp)) or not _suits(name, call):
+        return None
+    if isinstance(generator, ast.BinOp):
+        array = _repeated(generator, _start(name, call)) if name == "array" else None
+        if array is None:
+            return None
+        statements = [ast.Return(array)]
+    elif name == "array":
         if not isinstance(generator, ast.ListComp) or not _is_filled(generator):
             return None
         statements = _fill(generator, _start(name, call))

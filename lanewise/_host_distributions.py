@@ -81,10 +81,8 @@ class HostDistributions:
         shape = common_shape(_tuple(size), given, None) or ()
         uniform = self.random(out=np.empty(shape))
         result = np.zeros(shape, np.int64)
-        rows = np.stack([np.broadcast_to(one, shape).ravel() for one in given], axis=1)
-        for row in np.unique(rows, axis=0):
-            here = (rows == row).all(axis=1).reshape(shape)
-            result[here] = _draw_hypergeometric(*row.tolist(), uniform[here])
+        for row, here in _alike(given, shape):
+            result.reshape(-1)[here] = _draw_hypergeometric(*row, uniform.reshape(-1)[here])
         return result if size is not None or shape else int(result)
 
     def multivariate_hypergeometric(self, colors, nsample, size=None, method="marginals", *, stream=0):
@@ -212,6 +210,18 @@ class _Together:
         if kind is not None:
             self.generator._place = self.place
         self.alone.__exit__(kind, error, trace)
+
+
+def _alike(given, shape):
+    """The rows of parameters that are there, and the places in the flat result of each: a sort, where many differ."""
+    if all(one.size == 1 for one in given):
+        yield [int(one.flat[0]) for one in given], slice(None)
+        return
+    rows = [np.broadcast_to(one, shape).ravel() for one in given]
+    order = np.lexsort(rows)
+    differs = np.logical_or.reduce([one[order[1:]] != one[order[:-1]] for one in rows])
+    for here in np.split(order, np.flatnonzero(differs) + 1) if order.size else ():
+        yield [int(one[here[0]]) for one in rows], here
 
 
 def _draw_hypergeometric(good, bad, sample, uniform):

@@ -17,6 +17,7 @@ from lanewise._array_functions import (
 )
 from lanewise._array_functions import sort as _sort
 from lanewise._core import intrinsics
+from lanewise._generator_expressions import converted
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
@@ -81,6 +82,15 @@ def zeros_like(a, dtype=None):
 
 def ones_like(a, dtype=None):
     return ones(a.shape, _of(dtype, a))
+
+
+def repeated(x, n, dtype):
+    """np.array([x] * n): n times x, a number or an array."""
+    if isinstance(x, np.ndarray):
+        return np.full((max(n, 0), *x.shape), x, dtype)
+    a = np.full(max(n, 0), False, type(_strong(x)) if dtype is None else dtype)
+    a[:] = x if dtype is None else converted(x, a)
+    return a
 
 
 def full_like(a, fill_value, dtype=None):

@@ -102,10 +102,25 @@ def _text(problem: Exception) -> str:
     return problem.text  # type: ignore[attr-defined]
 
 
+def _too_large(ufunc: Any, args: tuple[Any, ...]) -> Exception | None:
+    """The exception of an int that neither int64 nor uint64 holds; NumPy would make an object of it, or name no argument."""
+    for at, value in enumerate(args[:ufunc.nin]):
+        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+            name = list(inspect.signature(ufunc).parameters)[at]
+            shown_value = value if abs(value) < 10**100 else "it"
+            return OverflowError(f"{ufunc.__name__}: argument `{name}`: a Python int is int64 or uint64 here, and {shown_value} does not fit; pass a float")
+    return None
+
+
 def explained(ufunc: Any, problem: Exception, args: tuple[Any, ...]) -> Exception:
-    """The exception of a call for whose operands NumPy has found no loop; the same where they are all numbers."""
+    """The exception of a call for whose operands NumPy has found no loop; the same where they are all numbers that fit."""
+    too_large = _too_large(ufunc, args)
+    if isinstance(problem, OverflowError):
+        return too_large if too_large and str(problem).startswith("Python int too large") else problem
     if not hasattr(problem, "dtypes"):  # one of casts
         return _named(ufunc, problem)
+    if too_large:
+        return too_large
     dates = ufunc.is_dynamic or any(c in types for types in ufunc.types for c in "mM")
     for at, value in enumerate(args[:ufunc.nin]):
         promise = promised(value)

@@ -122,6 +122,19 @@ REPEATED = [
     lambda x, n: np.array([[0] * 3] * n),
     lambda x, n: np.array([True] * n),
     lambda x, n: np.array([1j * x] * len(np.zeros(n))),
+    lambda x, n: np.array([[1, 2]] * n),
+    lambda x, n: np.array(n * [(x, 1.5)]),
+    lambda x, n: np.array([[1.5, x]] * n, dtype=np.int8),
+    lambda x, n: np.array([[x * i for i in range(n)]] * 2),
+    lambda x, n: np.array([[0] * n for _ in range(2)]),
+    lambda x, n: np.array([[x + i] * 3 for i in range(n)], dtype=np.float32),
+    lambda x, n: np.array([[[x] * 2] * 3] * n),
+    lambda x, n: np.array([np.arange(n)] * 3),
+    lambda x, n: np.array([np.ones((2, 6))[:, ::2] * x] * n),
+    lambda x, n: np.array([np.array([x, 1.7])] * n, dtype=int),
+    lambda x, n: np.array([np.float32(x)] * n),
+    lambda x, n: np.array([x * 1.7] * n, dtype=np.int64),
+    lambda x, n: np.array([x] * n, dtype=bool),
 ]
 
 
@@ -149,3 +162,50 @@ def test_what_is_repeated_is_evaluated_once():
 
     a = np.zeros(1)
     assert f(a).tolist() == [1, 1, 1] and a[0] == 1
+
+
+def test_rows_are_evaluated_once():
+    @lw.jit
+    def f(a):
+        def next_one():
+            a[0] += 1
+            return a[0]
+
+        return np.array([[next_one()] * 2] * 3), np.array([[next_one()] * 2 for _ in range(2)])
+
+    a = np.zeros(1)
+    same, rows = f(a)
+    assert (same == 1).all() and rows.tolist() == [[2, 2], [3, 3]] and a[0] == 3
+
+
+def test_repeated_in_kernels(target):
+    @cuda.jit
+    def k(x, out):
+        i = cuda.grid(1)
+        if i < len(out):
+            out[i] = np.array([x[i]] * 3).sum() + np.array([[1.0, 2.0]] * i).sum()
+
+    out = np.zeros(3)
+    k[1, 3](X, out)
+    assert out.tolist() == [9, 6, 12]
+    assert lw.compile(k, "void(float64[:], float64[:])", target="sm_80", output="cubin")
+
+
+def test_repeated_with_the_typing_of_numba():
+    assert njit(lambda x: np.array([x] * 3), typing="numba")(np.int32(4)).dtype == np.int32
+
+
+def test_arrays_as_elements():
+    """The message names no variable of ours."""
+    with pytest.raises(lw.errors.TypingError, match=r"E140: a comprehension makes .* not of arrays(?s:.)*an element is float64\[::1\]") as caught:
+        njit(lambda x: np.array([x for _ in range(2)]))(X)
+    assert ".value" not in str(caught.value)
+
+
+# ---- `:=` ----
+
+
+@pytest.mark.parametrize("f", [lambda x: sum(y for v in x if (y := v * 2) > 2), lambda x: np.array([y for v in x if (y := v * 2) > 2])])
+def test_assignments_in_comprehensions(f):
+    with pytest.raises(lw.errors.CompileError, match="E103: `:=` in a .* cannot be compiled"):
+        njit(f)(X)

@@ -383,3 +383,54 @@ def test_lists_do_not_change():
         of_a_tuple(1.0)
     with pytest.raises(errors.CompileError):
         lw.jit(lambda x, p: x[p].__iadd__(1))(np.zeros(3), np.array([0]))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "c16"])
+@pytest.mark.parametrize("n", [257, 258, 3001])
+def test_medians_of_long_rows(dtype, n):
+    """They are selected, not sorted."""
+    r = np.random.default_rng(n)
+    rows = [r.normal(size=n) * 50, np.arange(n), np.arange(n)[::-1], np.zeros(n), r.integers(0, 3, n), np.r_[np.arange(n // 2), np.arange(n - n // 2)[::-1]]]
+    if dtype[0] in "fc":
+        rows += [np.where(r.random(n) < 0.1, np.inf, rows[0]), np.r_[rows[0][1:], np.nan]]
+    f = lw.njit(lambda x: (np.median(x), np.nanmedian(x)))
+    for row in rows:
+        x = np.ascontiguousarray(np.abs(row) if dtype == "u1" else row).astype(dtype)
+        kept = x.copy()
+        np.testing.assert_array_equal(f(x), (np.median(x), np.nanmedian(x)))
+        np.testing.assert_array_equal(x, kept)
+
+
+def test_median_of_a_row_that_defeats_the_pivots(monkeypatch):
+    """McIlroy's adversary ("A killer adversary for quicksort", 1999) makes a row of which each pivot is nearly the least: sorting ends it."""
+    from lanewise import _array_library
+
+    state = {"frozen": 0, "candidate": None, "sorts": 0}
+
+    class Item:
+        value = np.inf
+
+        def __lt__(self, other):
+            if self.value == other.value == np.inf:
+                chosen = self if self is state["candidate"] else other
+                chosen.value = state["frozen"] = state["frozen"] + 1
+            if self.value == np.inf:
+                state["candidate"] = self
+            elif other.value == np.inf:
+                state["candidate"] = other
+            return self.value < other.value
+
+    def by_sorting(row):
+        state["sorts"] += 1
+        return row
+
+    n = 4000
+    items = [Item() for _ in range(n)]
+    row = np.empty(n, object)
+    row[:] = items
+    monkeypatch.setattr(_array_library, "sorted_copy", by_sorting)
+    _array_library._select(row, n // 2)
+    monkeypatch.undo()
+    assert state["sorts"] == 1
+    x = np.array([min(item.value, n) for item in items], float)
+    assert lw.njit(lambda x: np.median(x))(x) == np.median(x)

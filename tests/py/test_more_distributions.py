@@ -80,6 +80,14 @@ def test_parameters_broadcast():
     assert type(g.hypergeometric(3, 4, 2)) is int and type(g.zipf(2.0)) is int and type(g.vonmises(0.0, 1.0)) is float
 
 
+def test_urns_of_several_kinds():
+    """Each number depends on its own urn and place, in whatever company it is drawn."""
+    urns = np.random.default_rng(1).integers(5, 9, (40, 3))
+    mixed = Generator(8).hypergeometric(*urns.T, (5, 40))
+    for i in (0, 17, 39):
+        assert (mixed[:, i] == Generator(8).hypergeometric(*urns[i].tolist(), (5, 40))[:, i]).all()
+
+
 def test_vectors():
     g = Generator(7)
     colours = np.array([16, 8, 4, 0])

@@ -226,3 +226,11 @@ def test_the_help_names_the_loop_that_loses_least(types):
         f(np.ones(5), 7.0)
     assert 'help: pass an int as argument 2, ' in str(caught.value) and 'signature="dl->d"' in str(caught.value)
     assert f(np.ones(5), 7.0, signature="dl->d", casting="unsafe")[0] == 1 / 7
+
+
+@pytest.mark.parametrize("value", [2**64, -2**63 - 1])
+def test_ints_that_no_integer_type_holds(value):
+    f = lw.vectorize(lambda x, y: x + y)
+    with pytest.raises(OverflowError, match=f"argument `y`: a Python int is int64 or uint64 here, and {value} does not fit; pass a float"):
+        f(1, value)
+    assert f(1.5, value) == 1.5 + value

@@ -36,10 +36,7 @@ lw_complain_whole_array(lw_infer_frame *f, uint32_t node, const char *what, lw_t
 {
     return lw_complain(
         f, lw_node_of(f, node)->loc, "E160",
-        lw_format_text(f,
-                       "%s on a whole array (%s); kernels compute one element per "
-                       "thread",
-                       what, lw_describe_type(f, type)),
+        lw_format_text(f, "%s on a whole array (%s)", what, lw_describe_type(f, type)),
         help ? help : "use elements, as in `A[i]`, in a loop", "%s on a whole array", what);
 }
 
@@ -61,10 +58,16 @@ complain_index(lw_infer_frame *f, const lw_index_item *item)
     const lw_node *n = lw_node_of(f, item->node);
     bool divides = item->element == 0 && n->kind == LW_NODE_BINARY && n->op == LW_PY_DIV;
     const char *type = lw_describe_type(f, item->type), *help = NULL;
+    const lw_type_row *row = lw_array_row(f, item->type);
 
-    if (lw_array_row(f, item->type))
-        return lw_complain_whole_array(f, item->node, "an index", item->type,
-                                       "index with integers, one element at a time");
+    if (row && row->ndim == 0)
+        return lw_complain(f, n->loc, "E160", lw_format_text(f, "this is %s", type),
+                           "an index array has an axis at least; take the element, `i[()]`",
+                           "an index that is an array without axes");
+    if (row)
+        return lw_complain(f, n->loc, "E160", lw_format_text(f, "this is %s", type),
+                           "an index array has integers or bools, as `i.astype(np.int64)` has",
+                           "an index array must have integers or bools");
     if (lw_tuple_row(f, item->type))
         help = "a list of integers or of bools selects elements";
     else if (divides)

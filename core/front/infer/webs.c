@@ -453,6 +453,19 @@ lw_join2(lw_infer_frame *f, lw_type x, lw_type y, const char **problem)
     return lw_join(lw_types_of(f), lw_typing_of(f), set, 2, problem);
 }
 
+/* The variable is of a comprehension's loop (lanewise/_generator_expressions.py), and its
+ * values are whole arrays. */
+static lw_status
+complain_elements(lw_infer_frame *f, uint32_t loc, lw_type type)
+{
+    return lw_complain(f, loc, "E140",
+                       lw_format_text(f, "an element is %s", lw_describe_type(f, type)),
+                       "fill the rows of `np.empty((n, m))` in a loop, or write a row as a "
+                       "list, `[[row[j] for j in range(m)] for ...]`",
+                       "a comprehension makes an array of numbers or of rows that it lists, "
+                       "not of arrays");
+}
+
 /* Two definitions of one web whose types cannot be joined: reported at the later one. */
 static lw_status
 complain_conflict(lw_infer_frame *f, uint32_t root, uint32_t loc)
@@ -479,6 +492,8 @@ complain_conflict(lw_infer_frame *f, uint32_t root, uint32_t loc)
                                                   lw_describe_type(f, ty), line_of(f, y)),
                                    lw_help_for_join(problem),
                                    "no 64-bit integer type holds both values");
+            if (name[0] == '.' && (lw_array_row(f, tx) || lw_array_row(f, ty)))
+                return complain_elements(f, loc, lw_array_row(f, tx) ? tx : ty);
             return lw_complain(
                 f, loc, "E140",
                 lw_format_text(f, "`%s` is %s here and %s at line %u; both reach line %u", name,

@@ -4,6 +4,7 @@
 
 #include "core/front/diagnose.h"
 #include "core/front/named.h"
+#include "core/front/read/services.h"
 
 #include <assert.h>
 #include <string.h>
@@ -506,6 +507,19 @@ needs_memory(lw_reader *r, PyObject *node, const char *what, const char *help)
                          "%s cannot be compiled", what);
 }
 
+/* Whether `:=` stands in the comprehension; -1 with an exception. */
+static int
+has_walrus(PyObject *node)
+{
+    PyObject *module = lw_service_module(LW_SERVICE_GENERATORS);
+    PyObject *found = module ? PyObject_CallMethod(module, "has_walrus", "O", node) : NULL;
+    int result = found ? PyObject_IsTrue(found) : -1;
+
+    Py_XDECREF(module);
+    Py_XDECREF(found);
+    return result;
+}
+
 static uint32_t
 read_unsupported(lw_reader *r, PyObject *node)
 {
@@ -518,7 +532,21 @@ read_unsupported(lw_reader *r, PyObject *node)
         "directly in `sum`, `min`, `max`, `any`, `all` or "
         "`math.prod` it is a loop, and in `np.array` an array of numbers";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
+    int walrus = 0;
 
+    if (kind == LW_AST_ListComp || kind == LW_AST_GeneratorExp)
+        walrus = has_walrus(node);
+    if (walrus < 0)
+        return lw_read_failed(r);
+    if (walrus > 0)
+        return lw_read_error(
+            r, node,
+            (lw_fault){LW_ERR_UNSUPPORTED, "E103",
+                       .label = "`:=` in it assigns a variable of the function around it",
+                       .help = "write the value twice, `f(v) for v in x if f(v) > 0`, or "
+                               "a loop with an assignment"},
+            "`:=` in %s cannot be compiled",
+            kind == LW_AST_ListComp ? "a list comprehension" : "a generator expression");
     switch (kind) {
     case LW_AST_ListComp: return needs_memory(r, node, "a list comprehension", iterated);
     case LW_AST_SetComp:

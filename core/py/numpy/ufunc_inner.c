@@ -349,13 +349,15 @@ lw_inner_should_ask_again(const lw_ufunc_head *self, uint32_t n_given_before)
     return true;
 }
 
-/* Where NumPy has found no loop: the same exception, which names the argument it is about. */
+/* Where NumPy has found no loop: the same exception, which names the argument it is about. And
+ * an OverflowError about an argument, which NumPy does not name. */
 static void
 explain(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args)
 {
     PyObject *type = PyErr_Occurred(), *value, *trace, *all, *found = NULL; /* borrowed */
 
-    if (strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL)
+    if (strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL &&
+        type != PyExc_OverflowError)
         return;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
