@@ -224,7 +224,9 @@ def _repeated(node: ast.expr | None, dtype: ast.expr | None) -> ast.expr | None:
 
 def _with_repeated_rows(generator: ast.expr | None) -> ast.expr | None:
     """``[[e] * n for …]`` as ``[[e for …] for …]``, which evaluates e once a row; other expressions as they are."""
-    parts = _parts_of_repeated(generator.elt) if isinstance(generator, ast.ListComp) else None
+    if not isinstance(generator, ast.ListComp):
+        return generator
+    parts = _parts_of_repeated(generator.elt)
     if parts is None or isinstance(parts[0], _SEQUENCES) or _parts_of_repeated(parts[0]):
         return generator
     once = ast.comprehension(ast.Name(_REPEATED, ast.Store()), ast.Tuple([parts[0]], ast.Load()), [], 0)
@@ -239,6 +241,7 @@ def loop(name: str, call: ast.Call) -> ast.FunctionDef | None:
         generator = _with_repeated_rows(generator)
     if not isinstance(generator, (ast.GeneratorExp, ast.ListComp, ast.BinOp)) or not _suits(name, call):
         return None
+    statements: list[ast.stmt]
     if isinstance(generator, ast.BinOp):
         array = _repeated(generator, _start(name, call)) if name == "array" else None
         if array is None:
