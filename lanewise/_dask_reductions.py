@@ -8,7 +8,6 @@ where the last accumulators are finished.
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 import math
 
