@@ -69,9 +69,10 @@ class Given:
 
         from lanewise import _core, _pickling
 
-        cls, value = type(self.value), self.value
+        value: Any = self.value
+        cls = type(value)
         of = _pickling._value_token(cls, frozenset())
-        names: Any = value._fields if isinstance(value, tuple) else _core._fields_of_object(value)
+        names: Any = value._fields if issubclass(cls, tuple) else _core._fields_of_object(value)
         fields = [getattr(value, name) for name in names]
         return normalize_token(("lanewise", (cls.__module__, cls.__qualname__) if of is cls else of, names,
                                 [Given(one) if not isinstance(one, np.generic) and _core._fields_of_object(one) is not None else one for one in fields]))

@@ -119,7 +119,7 @@ class _Bound:
                 raise TypeError(f"map_blocks(): {name} got multiple values for argument '{one}'")
         self.args, self.outputs = list(args), []
         #: Of each parameter: ("argument", which), ("output", which) or ("constant", its value).
-        self.order: tuple = ()
+        self.order = ()
         for i, one in enumerate(rest):
             default = parameters[one].default
             if i < len(args):
