@@ -23,8 +23,8 @@ _UNSET = 0xCD  # what fresh memory holds: zeros would hide that nothing was writ
 # ---- arrays ----
 
 
-# What ndarray has and a DeviceArray has not: it would fail on a GPU, so it fails here.
-_ABSENT = frozenset(name for name in set(dir(np.ndarray)) - set(dir(_cuda.DeviceArray)) if not name.startswith("_"))
+# What ndarray has and a DeviceArray has not, and what CuPy and PyTorch call a copy on the host: it would fail on a GPU, so it fails here.
+_ABSENT = frozenset(name for name in set(dir(np.ndarray)) - set(dir(_cuda.DeviceArray)) if not name.startswith("_")) | {"get", "cpu", "numpy"}
 
 
 def reduced(function, array, *args, **kwargs):

@@ -291,7 +291,7 @@ def _array(a: Any, name: str, place: int = 1, records: bool = False) -> Any:
     if not records and getattr(a.dtype, "names", None):
         order = ", which have an order; records have none" if name[-3:] in _ENDS else ", not records"
         raise TypeError(f"{name}() needs numbers{order}: take a field, as in a[{a.dtype.names[0]!r}]")
-    if getattr(a.dtype, "kind", "") in _NOT_OF_TIMES.get(name, ""):
+    if getattr(a.dtype, "kind", "none") in _NOT_OF_TIMES.get(name, ""):  # PyTorch's dtypes have no kind
         _refuse_times(name, a.dtype)
     return a
 

@@ -399,3 +399,25 @@ def test_out_of_other_libraries():
     np.testing.assert_array_equal(host(x)[1:], host(sums)[:-1])
     with pytest.raises(ValueError, match="different shape"):
         total.accumulate(x, out=Foreign(sums[1:]))
+
+
+class Tensor(Foreign):
+    """With a dtype that is not NumPy's, as PyTorch's tensors have."""
+
+    dtype, ndim, shape = object(), 1, (1000,)
+
+    def reshape(self, _):
+        return self
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "min", "max", "argmax", "any", "minmax", "cumsum", "cumprod", "logsumexp",
+                                  "count_nonzero", "nansum", "nanmean", "nanvar", "nancumsum", "nanmax"])
+def test_arrays_whose_dtype_is_not_numpys(name):
+    numbers = np.linspace(0.5, 1.5, 1000).astype("f4")
+    x = cuda.to_device(numbers)
+    function = getattr(lw.reductions, name)
+    got, wanted = function(Tensor(x)), function(x)
+    for one, other in zip(got, wanted) if name == "minmax" else [(got, wanted)]:
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        if not FAKE:
+            np.testing.assert_array_equal(host(one), host(other))
