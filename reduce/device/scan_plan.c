@@ -16,7 +16,8 @@ enum {
     SIDE_LOG2 = 3,               /* fewest lanes that load neighbouring elements */
     WIDE_LOG2 = 5,               /* neighbouring rows of a block */
     PREFETCH_FROM = 1 << 27,     /* bytes of the operands */
-    STAGES_FROM = 1 << 26,       /* bytes of the operand */
+    STAGES_FROM = 1 << 26,       /* bytes of the operand, … */
+    STAGES_SIZE = 2,             /* … whose elements have so many */
     STAGES = 3,                  /* tiles in shared memory */
     STAGE_THREADS_LOG2 = 8,
     LINE = 128,   /* bytes of a thread's elements in a stage */
@@ -238,7 +239,8 @@ fits_stages(const lw_reduce_scan *scan)
             return false;
     return is_simple(r->loaded[0]) && is_simple(r->out[0]) &&
            size == lw_dtypes[r->out[0]].size_bytes && size >= 2 &&
-           (scan->max_items != 0 || scan->outer * scan->elements * size >= STAGES_FROM);
+           (scan->max_items != 0 ||
+            (size == STAGES_SIZE && scan->outer * scan->elements * size >= STAGES_FROM));
 }
 
 /* Whether it is done so; sets the block's size. */
