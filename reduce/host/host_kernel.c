@@ -525,9 +525,12 @@ begin_code(const lw_reduction *r, lw_reduce_code *out)
 static bool
 varies(const lw_inst *inst, bool precise)
 {
-    const lw_intrinsic_row *row = &lw_intrinsics[inst->a];
+    const lw_intrinsic_row *row;
 
-    if (inst->op != LW_OP_INTRINSIC || (row->ulp_host_f64 == 0 && row->ulp_host_f32 == 0))
+    if (inst->op != LW_OP_INTRINSIC)
+        return false;
+    row = &lw_intrinsics[inst->a];
+    if (row->ulp_host_f64 == 0 && row->ulp_host_f32 == 0)
         return false;
     return !precise &&
            !(lw_host_has_fma() && lw_emit_is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type));
