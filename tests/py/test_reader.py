@@ -53,7 +53,8 @@ def what_is_read(text: str) -> str:
 def test_golden(path, bless):
     text = path.read_text(encoding="utf-8")
     source = re.split(r"^--- (?:read|error)\n", text, maxsplit=1, flags=re.M)[0]
-    found = source + what_is_read(source)
+    # local classes of exceptions have numbers, which depend on what was read before
+    found = source + re.sub(r"(exception [\w.:<>]+)#\d+", r"\1", what_is_read(source))
     if bless:
         path.write_text(found, encoding="utf-8")
     assert found == text
