@@ -143,7 +143,6 @@ static int
 put_out(device_call *d, uint32_t i, PyObject *object)
 {
     lw_device_array *out;
-    lw_operand operand;
     lw_error err = {0};
     int status = -1;
 
@@ -154,9 +153,7 @@ put_out(device_call *d, uint32_t i, PyObject *object)
                      Py_TYPE(object)->tp_name);
         return -1;
     }
-    if (lw_operand_look(&operand, object) < 0)
-        return -1;
-    out = lw_operand_as_array(object);
+    out = out_array(object);
     if (out != NULL && check_out(d, out, d->result[i]) == 0) {
         if (lw_device_array_use(out, d->stream, &err) != LW_OK)
             lw_py_raise(&err);
@@ -164,19 +161,13 @@ put_out(device_call *d, uint32_t i, PyObject *object)
                  lw_device_array_hooks.copy_strided(out, d->result[i], d->stream) == 0)
             status = 0;
     }
-    if (status == 0 && operand.library != LW_LIB_OWN &&
-        lw_operand_done(&operand, d->stream, &err) != LW_OK) {
-        lw_py_raise(&err);
-        status = -1;
-    }
     Py_XDECREF(out);
-    lw_operand_release(&operand);
     return status;
 }
 
 /* ---- what the caller gets ---- */
 
-/* Of an array that the kernel wrote: another library's later work on it waits. */
+/* What out= gave, written: later work of another library on it waits. */
 static PyObject *
 written_out(const device_call *d, PyObject *object)
 {
@@ -200,10 +191,8 @@ take_result(void *context, uint32_t i)
     lw_device_array *made = d->result[i];
     PyObject *out = out_at(d, i);
 
-    if (out != NULL && d->in_out[i])
-        return written_out(d, out);
     if (out != NULL)
-        return put_out(d, i, out) < 0 ? NULL : Py_NewRef(out);
+        return d->in_out[i] || put_out(d, i, out) == 0 ? written_out(d, out) : NULL;
     d->result[i] = NULL;
     return d->operand[0].library == LW_LIB_OWN || made->dtype == LW_DT_void
                ? (PyObject *)made
