@@ -165,6 +165,18 @@ lw_reduce_combine_before(maker *m, const lw_ref *x, const lw_ref *slot)
 }
 
 void
+lw_reduce_put_before(maker *m, const lw_ref *x, const lw_ref *slot, lw_ref is_set)
+{
+    lw_builder *b = &m->b;
+
+    lw_ir_if(b, is_set);
+    lw_reduce_combine_before(m, x, slot);
+    lw_ir_else(b);
+    set(m, slot, x);
+    lw_ir_end(b);
+}
+
+void
 lw_reduce_combine_after(maker *m, const lw_ref *slot, const lw_ref *x)
 {
     acc_parts acc = {0};

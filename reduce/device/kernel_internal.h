@@ -268,6 +268,8 @@ store_parts(maker *m, const lw_ref *base, lw_ref number, const lw_ref *acc)
 void lw_reduce_combine(maker *m, const lw_ref *x, const lw_ref *y, lw_ref *out);
 /* slot = x . slot */
 void lw_reduce_combine_before(maker *m, const lw_ref *x, const lw_ref *slot);
+/* slot = x . slot where `is_set`; else slot = x */
+void lw_reduce_put_before(maker *m, const lw_ref *x, const lw_ref *slot, lw_ref is_set);
 /* slot = slot . x */
 void lw_reduce_combine_after(maker *m, const lw_ref *slot, const lw_ref *x);
 /* x[0] = x[0] . … . x[n - 1], in a tree of neighbours, which keeps the order and shortens

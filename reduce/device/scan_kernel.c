@@ -499,13 +499,8 @@ keep_before(maker *m)
         get(m, m->before, x);
     else
         memcpy(x, m->seed, sizeof x);
-    if (m->key->waits || m->key->initial) {
-        lw_ir_if(b, is_above(m, m->lane, 0));
-        lw_reduce_combine_before(m, x, m->sum);
-        lw_ir_else(b);
-        set(m, m->sum, x);
-        lw_ir_end(b);
-    }
+    if (m->key->waits || m->key->initial)
+        lw_reduce_put_before(m, x, m->sum, is_above(m, m->lane, 0));
     lw_ir_end(b);
     if (m->key->columns)
         return;

@@ -306,11 +306,7 @@ add_warps(maker *m, const stages *s, lw_ref turn)
     lw_ir_if(b, is_above(m, s->warp, 0));
     get(m, m->other, before);
     lw_reduce_combine_before(m, before, m->sum);
-    lw_ir_if(b, is_above(m, s->lane, 0));
-    lw_reduce_combine_before(m, before, s->lead);
-    lw_ir_else(b);
-    set(m, s->lead, before);
-    lw_ir_end(b);
+    lw_reduce_put_before(m, before, s->lead, is_above(m, s->lane, 0));
     lw_ir_end(b);
 }
 
@@ -498,48 +494,27 @@ lead_in(maker *m, const stages *s)
 
     lw_ir_if(b, m->is_led);
     get(m, m->before, before);
-    lw_ir_if(b, follows);
-    lw_reduce_combine_before(m, before, s->lead);
-    lw_ir_else(b);
-    set(m, s->lead, before);
-    lw_ir_end(b);
+    lw_reduce_put_before(m, before, s->lead, follows);
     lw_ir_end(b);
     return lw_ir_or(b, m->is_led, follows);
 }
 
-/* Puts the results of an access's elements in their place. acc: the sums up to them. */
+/* Puts the results of an access's elements in their place. acc: the sums up to them. lead: what
+ * comes before the thread's elements, or NULL. last: for results without their own element, the
+ * sum before acc[0]; else NULL. is_first: nothing of the thread comes before acc[0]. */
 static void
-put_access(maker *m, const stages *s, lw_ref at, acc_parts *acc, const lw_ref *lead)
+put_access(maker *m, const stages *s, lw_ref at, acc_parts *acc, const lw_ref *lead,
+           const lw_ref *last, bool is_first)
 {
     lw_builder *b = &m->b;
     lw_ref made[LW_REDUCE_PARTS] = {0}, of[WORD] = {0};
     acc_parts sum = {0};
 
     for (int64_t v = 0; v < s->each; v++) {
-        memcpy(sum, acc[v], sizeof sum);
-        if (lead != NULL)
-            lw_reduce_combine(m, lead, sum, sum);
-        lw_reduce_emit_finish(b, &m->body, sum, made);
-        of[v] = made[0];
-    }
-    lw_ir_store(b, at, s->each > 1 ? lw_ir_pack(b, m->r->out[0], of, (unsigned)s->each) : of[0],
-                WORD, 0);
-}
-
-/* Results without their own element: acc[v] becomes the sum before it. */
-static void
-put_shifted(maker *m, const stages *s, lw_ref at, acc_parts *acc, const lw_ref *last,
-            const lw_ref *lead, bool is_first)
-{
-    lw_builder *b = &m->b;
-    lw_ref made[LW_REDUCE_PARTS] = {0}, of[WORD] = {0};
-    acc_parts sum = {0};
-
-    for (int64_t v = 0; v < s->each; v++) {
-        memcpy(sum, v > 0 ? acc[v - 1] : last, sizeof sum);
-        if (is_first && v == 0)
+        memcpy(sum, last == NULL ? acc[v] : v > 0 ? acc[v - 1] : last, sizeof sum);
+        if (lead != NULL && last != NULL && is_first && v == 0)
             memcpy(sum, lead, sizeof sum);
-        else
+        else if (lead != NULL)
             lw_reduce_combine(m, lead, sum, sum);
         lw_reduce_emit_finish(b, &m->body, sum, made);
         of[v] = made[0];
@@ -560,10 +535,7 @@ scan_line(maker *m, const stages *s, lw_ref line, const lw_ref *lead)
             lw_reduce_combine(m, last, acc[0], acc[0]);
         for (int64_t v = 1; v < s->each; v++)
             lw_reduce_combine(m, acc[v - 1], acc[v], acc[v]);
-        if (m->key->before && lead != NULL) /* without an own element there always is one */
-            put_shifted(m, s, at, acc, last, lead, k == 0);
-        else
-            put_access(m, s, at, acc, lead);
+        put_access(m, s, at, acc, lead, m->key->before ? last : NULL, k == 0);
         memcpy(last, acc[s->each - 1], sizeof last);
     }
 }
