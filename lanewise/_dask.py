@@ -195,6 +195,18 @@ def empty_meta(x: Any, ndim: int, dtype: Any) -> Any:
     return np.empty_like(meta, shape=shape, dtype=dtype)
 
 
+def is_object(x: Any) -> bool:
+    """Is it one object of a user's class, and no array of them?"""
+    from lanewise import _objects
+
+    return not hasattr(x, "dtype") and _objects._is_object(x)
+
+
+def in_memory(x: Any) -> Any:
+    """The elements of a Dask array, with their mask if there is one; anything else as it is."""
+    return x.compute() if is_dask(x) else x
+
+
 def is_host(x: Any) -> bool:
     """Is it a NumPy array, and none that stands for a device array on the CPU?"""
     return isinstance(x, np.ndarray) and not hasattr(x, "copy_to_host")

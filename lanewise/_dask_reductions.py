@@ -22,7 +22,7 @@ from lanewise import _objects, _partials, _topk
 from lanewise._containers import refuse_axis
 from lanewise._reduce import n_arrays
 from lanewise._weak import strengthened
-from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, called, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out, refuse_stream
+from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, called, check_dtypes, check_shapes, empty_meta, is_host, is_known, is_object, name_of, refuse_keywords, refuse_out, refuse_stream
 
 # ---- blocks ----
 
@@ -171,7 +171,7 @@ class _Call:
 def _refuse_objects(r, i, x):
     """Accumulators of Dask arrays are numbers."""
     of = None if isinstance(x, (int, float, complex, np.number)) else _objects._class(x)
-    if of is None and not hasattr(x, "dtype") and _objects._is_object(x):
+    if of is None and is_object(x):
         of = type(x)
     if of is not None:
         raise TypeError(f"{called(r)}: argument {i + 1} is {'an array of objects' if hasattr(x, 'dtype') else 'an object'} of class `{of.__name__}`, which reductions of Dask arrays do not "

@@ -13,8 +13,7 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 from lanewise import _dask_reductions
-from lanewise._objects import _is_object as is_object
-from lanewise._dask import Given, Shipped, as_dask, as_mask, blocks_of, called, check_dtypes, check_shapes, is_dask, is_host, item_of, name_of, out_of_tasks, refuse_keywords, refuse_out, zeros_where
+from lanewise._dask import Given, Shipped, as_dask, as_mask, blocks_of, called, check_dtypes, check_shapes, in_memory, is_dask, is_host, is_object, item_of, name_of, out_of_tasks, refuse_keywords, refuse_out, zeros_where
 
 # ---- which argument is what ----
 
@@ -75,7 +74,7 @@ def _given_parameters(ufunc, marked):
 
 def _call_by_blocks(ufunc, values, whole, given):
     if not any(is_dask(value) for value, is_whole in zip(values, whole) if not is_whole) and not is_dask(given.get("where")):
-        read = [value.compute() if is_dask(value) else value for value in values]  # a table of Dask's, and nothing else
+        read = [in_memory(value) for value in values]  # a table of Dask's, and nothing else
         return ufunc(*read, **given)
     return (_elementwise if ufunc.signature is None else _by_layout)(ufunc, values, whole, given)
 
@@ -85,7 +84,7 @@ def _call_by_blocks(ufunc, values, whole, given):
 
 def _is_literal(value) -> bool:
     """Numbers go to every block as they are, because Python's are weak, and so do objects of a user's class."""
-    return isinstance(value, (bool, int, float, complex, np.generic)) or value is None or not hasattr(value, "dtype") and is_object(value)
+    return isinstance(value, (bool, int, float, complex, np.generic)) or value is None or is_object(value)
 
 
 def _elementwise(ufunc, values, whole, given):
@@ -100,7 +99,7 @@ def _elementwise(ufunc, values, whole, given):
     pairs = _unified(operands, [tuple(range(ndim - x.ndim, ndim)) if is_array else None for x, is_array in zip(operands, lie)])
     sample = [_zero_of(value, is_array) for value, is_array in zip(operands[: len(values)], lie)]
     dtypes = _dtypes_of(ufunc(*sample, **given))
-    pairs[::2] = [Given(x) if not (is_array or hasattr(x, "dtype")) and is_object(x) else x for x, is_array in zip(pairs[::2], lie)]
+    pairs[::2] = [Given(x) if not is_array and is_object(x) else x for x, is_array in zip(pairs[::2], lie)]
     more = {"given": dtypes} if mask is not True else {}
     return blocks_of(Shipped(ufunc, _masked if mask is not True else _on_elements), tuple(range(ndim)), pairs, dtypes, _like(operands),
                      token=name_of(ufunc), of=_of(operands), keywords=given, **more)
@@ -128,7 +127,7 @@ def _unified(operands, indices):
 def _zero_of(value, is_array):
     """What stands for an operand where dtypes are asked for."""
     if not is_array:
-        return value.compute() if is_dask(value) else value  # with its mask, if there is one
+        return in_memory(value)
     meta = value._meta
     shape = (0,) * max(value.ndim, 1)
     return np.empty(shape, value.dtype) if is_host(meta) or not hasattr(meta, "shape") else meta.reshape(shape)
@@ -246,7 +245,7 @@ def _by_layout(ufunc, values, whole, given):
             continue
         sizes = iter(x.shape[x.ndim - len(names):])
         sample[i] = np.empty((0, *(1 if one in missing else int(next(sizes)) for one in whole_core)), x.dtype)
-    probe = ufunc(*(one.compute() if is_dask(one) else one for one in sample), **given)
+    probe = ufunc(*map(in_memory, sample), **given)
     results = [(one.dtype, [n for n, core_name in zip(one.shape[1:], names) if core_name not in missing])
                for one, names in zip(probe if isinstance(probe, tuple) else (probe,), layout[1])]
     made = _layout_blocks(ufunc, _unified(operands, indices), loops, core, results, given)

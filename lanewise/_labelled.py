@@ -84,7 +84,7 @@ def reduce(r: Any, *arrays: Any, axis: Any = None, keepdims: Any = False, where:
     axis = _numbers(axis)
     refuse_axis(r, arrays)
     masked = is_labelled(where)
-    whole, *others = _aligned(name, (*strengthened(arrays, given.get("dtype")), where) if masked else arrays, given.get("dtype"))
+    whole, *others = _aligned(name, (*arrays, where) if masked else arrays, given.get("dtype"))
     if masked:
         where = others.pop().data
     if where is not True and where is not None:
