@@ -2,9 +2,9 @@
 # The Python suite on a build with AddressSanitizer and UBSan, the sanitizer preloaded into the
 # stock interpreter. Leaks are looked for by tests/leak, not here: the interpreter keeps memory.
 # Left out: tests of numbers and times, which other tests' paths in C compute; tests of Dask
-# arrays, which are Python over calls that others make; tests that read the sources or stubs; tests/leak; a sweep of failures,
-# functions of very many statements, and two tests of the fuzzer itself, which take long here and run without the sanitizers; and all but one case of each parametrised
-# test: the paths in C are the same for most. By hand, `tests/asan.sh 0` runs all cases.
+# arrays, which are Python over calls that others make; tests that read the sources or stubs; tests/leak; those marked
+# slow_with_sanitizers; and all but one case of each parametrised test: the paths in C are the same for most. By hand,
+# `tests/asan.sh 0` runs all cases.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -27,6 +27,4 @@ LW_ASAN=1 LW_C_BUILD="$root/build/asan" LANEWISE_CACHE_DIR="$root/build/test-cac
     --ignore="$root/tests/oracle" --ignore="$root/tests/proofs" --ignore="$root/tests/same_math" --ignore="$root/tests/special" \
     --ignore="$root/tests/stat" --ignore="$root/tests/leak" --ignore-glob="$root/tests/py/test_times*" --ignore-glob="$root/tests/py/test_special*" --ignore-glob="$root/tests/py/test_dask*" \
     --ignore="$root/tests/py/test_layers.py" --ignore="$root/tests/py/test_repository.py" --ignore="$root/tests/py/test_stubs.py" --ignore="$root/tests/py/test_gpu_scripts.py" \
-    --deselect "tests/fault/test_driver_faults.py::test_calls_on_the_fake_driver[fake_recall.py-80]" --deselect "tests/py/test_bad_input.py::test_a_hundred_thousand_statements" \
-    --deselect "tests/py/test_budgets.py::test_statements_that_are_too_many" --deselect "tests/fuzz/test_class_programs.py::test_most_are_compiled" --deselect "tests/fuzz/test_fuzz.py::test_shrinking_keeps_the_failure" \
-    --cases "$cases"
+    -m "not slow_with_sanitizers" --cases "$cases"

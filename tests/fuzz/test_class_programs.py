@@ -34,6 +34,7 @@ def test_random_programs_with_classes_on_a_device():
     assert code == 0, text
 
 
+@pytest.mark.slow_with_sanitizers
 def test_most_are_compiled():
     """Programs that are refused test nothing but that they are."""
     counts = Counter()

@@ -80,6 +80,7 @@ def test_a_crash_is_a_failure(monkeypatch, capsys):
     assert "batch 5 ended with -6" in capsys.readouterr().out
 
 
+@pytest.mark.slow_with_sanitizers
 def test_shrinking_keeps_the_failure(monkeypatch):
     """A wrong compiler is noticed, and the program cut down to what matters."""
     import check

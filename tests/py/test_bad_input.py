@@ -544,6 +544,7 @@ def test_deep_functions(shape, depth):
     assert time.perf_counter() - start < (120 if SLOW else 20)
 
 
+@pytest.mark.slow_with_sanitizers
 def test_a_hundred_thousand_statements():
     text = "def g(x):\n" + "    x = x + 1\n" * 100_000 + "    return x\n"
     scope = {}

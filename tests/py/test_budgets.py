@@ -261,6 +261,7 @@ def statements(n):
     return function_of(f"def f(x):\n{lines}    return x\n")
 
 
+@pytest.mark.slow_with_sanitizers
 def test_long_functions():
     f = statements(10000)
     with within(15):
@@ -270,6 +271,7 @@ def test_long_functions():
         cuda.compile(f, "float64(float64)", cc=(8, 0))
 
 
+@pytest.mark.slow_with_sanitizers
 def test_time_grows_with_length():
     times = []
     for n in 2000, 16000:
@@ -286,6 +288,7 @@ def unrolled(n):
     return function_of(f"def f(x):\n    t = ({items})\n    for a in t:\n        for b in t:\n" + "            x = x * a + b\n" * n + "    return x\n")
 
 
+@pytest.mark.slow_with_sanitizers
 def test_statements_that_are_too_many():
     f = function_of("def f(x):\n" + "    x = x * 1.5 + 0.25 - x * x * 0.5 + 1.0 / x\n" * 40000 + "    return x\n")
     with within(20), pytest.raises(lw.errors.UnsupportedError, match="E105.*262144 instructions") as info:

@@ -567,6 +567,7 @@ def test_deep_nesting_is_read_or_a_message(depth):
         assert found.count("unary -") == depth
 
 
+@pytest.mark.slow_with_sanitizers
 def test_reading_leaves_nothing_behind():
     def failing(x, **options):
         return x

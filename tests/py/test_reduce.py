@@ -790,6 +790,7 @@ def test_the_kernel_simulated_on_many_rows_at_a_time():
     np.testing.assert_allclose(total._simulate(y, axis=1, size=4), y.sum(axis=1, dtype="f8"), rtol=1e-6)
 
 
+@pytest.mark.slow_with_sanitizers
 @pytest.mark.parametrize("shape", [(5, 4), (33, 8), (32, 1000), (1000, 32), (700, 48), (9, 20), (4000, 16)], ids=str)
 def test_the_kernel_simulated_on_columns_that_lie_in_vectors(shape):
     first, last = lw.reduce(lambda a, b: a), lw.reduce(lambda a, b: b)

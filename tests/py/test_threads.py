@@ -258,6 +258,7 @@ class Collects(np.ndarray):
         return ufunc(*[np.asarray(x) for x in inputs])
 
 
+@pytest.mark.slow_with_sanitizers
 def test_garbage_is_collected_within_a_call():
     f = lw.vectorize(lambda x: x + 17)
     for _ in range(20):

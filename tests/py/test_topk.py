@@ -124,6 +124,7 @@ def test_device_arrays():
                 same_bits(found.copy_to_host(), f(a, k, axis))
 
 
+@pytest.mark.slow_with_sanitizers
 def test_random_chunks():
     """500 results, with the bits of the whole array."""
     pytest.importorskip("dask.array")
