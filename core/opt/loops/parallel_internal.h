@@ -61,10 +61,10 @@ void lw_parallel_call(lw_parallel_loop *p, lw_builder *b, uint32_t part, lw_ref 
 lw_ref lw_parallel_uncast(const lw_parallel_loop *p, lw_ref value);
 lw_part_memory lw_parallel_memory(const lw_parallel_loop *p, lw_ref address);
 
-/* dependence.c. on: by value, the LW_ON_ of it. */
-
 /* Whether two values are computed in the same way from the same ones, loads included. */
 bool lw_parallel_same(const lw_parallel_loop *p, lw_ref x, lw_ref y);
+
+/* dependence.c and own_place.c. on: by value, the LW_ON_ of it. */
 
 /* Whether an iteration stores what another, a constant number of iterations away, loads or
  * stores. *culprit: the load or store. */

@@ -1,0 +1,271 @@
+/* Elements that one iteration alone reaches: an axis has an index of its own in each iteration,
+ * or the indices of several axes, among them quotients and remainders, tell its number. */
+#include "core/opt/loops/dependence_internal.h"
+
+#include <stdlib.h>
+
+bool
+lw_place_of_access(const lw_parallel_loop *p, const uint8_t *on, uint32_t at, lw_place *out)
+{
+    lw_ref root = lw_loop_inst(p, at)->a;
+
+    *out = (lw_place){.at = at};
+    for (uint32_t depth = 0; lw_loop_inst(p, root)->op == LW_OP_OFFSET; depth++) {
+        lw_index_sum more;
+        if (depth == LW_INDEX_DEPTH || !lw_index_sum_of(p, lw_loop_inst(p, root)->b, &more) ||
+            !lw_index_add(p, &out->offset, &more, 1))
+            return false;
+        root = lw_loop_inst(p, root)->a;
+    }
+    out->root = root;
+    return (on[root] & LW_ON_COUNTER) == 0;
+}
+
+/* Whether the factor depends on the iteration's number, and is not the number itself. */
+static bool
+is_derived(const lw_parallel_loop *p, const uint8_t *on, lw_ref factor)
+{
+    return !lw_loop_is_counter(p, factor) && (on[factor] & LW_ON_COUNTER) != 0;
+}
+
+bool
+lw_index_has_derived(const lw_parallel_loop *p, const uint8_t *on, const lw_index_term *t)
+{
+    for (uint32_t k = 0; k < t->n; k++)
+        if (is_derived(p, on, t->factors[k]))
+            return true;
+    return false;
+}
+
+/* What the term is multiplied by that all iterations share. *n: how many of its factors the
+ * iteration's number decides; *inner: whether a loop in the iteration counts another. */
+static lw_index_term
+fixed_part(const lw_parallel_loop *p, const uint8_t *on, const lw_index_term *t, uint32_t *n,
+           bool *inner)
+{
+    lw_index_term rest = *t;
+
+    rest.n = *n = 0;
+    *inner = false;
+    for (uint32_t k = 0; k < t->n; k++)
+        if (lw_loop_is_counter(p, t->factors[k]) || is_derived(p, on, t->factors[k]))
+            ++*n;
+        else if (on[t->factors[k]] & LW_ON_INNER)
+            *inner = true;
+        else
+            rest.factors[rest.n++] = t->factors[k];
+    return rest;
+}
+
+/* Whether the term is the index of an axis of its own, as i is in x[i, i % 4] and not in x[i +
+ * i % 4] or x[i + k], where a loop in the iteration counts k: no other term that differs from
+ * iteration to iteration has its stride, nor one that an inner loop counts in equal steps. */
+static bool
+is_axis(const lw_parallel_loop *p, const uint8_t *on, const lw_index_sum *s, uint32_t which)
+{
+    uint32_t n;
+    bool inner;
+    lw_index_term own = fixed_part(p, on, &s->terms[which], &n, &inner);
+
+    if (n != 1 || inner)
+        return false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        lw_index_term other = fixed_part(p, on, &s->terms[i], &n, &inner);
+        if (i != which && lw_index_same_factors(p, &own, &other) &&
+            (n != 0 || (inner && llabs(own.scale) == llabs(other.scale))))
+            return false;
+    }
+    return true;
+}
+
+static bool
+has_axis(const lw_parallel_loop *p, const uint8_t *on, const lw_index_sum *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (is_axis(p, on, s, i))
+            return true;
+    return false;
+}
+
+enum { MOST_KNOWN = LW_INDEX_TERMS };
+
+/* The values that follow from an element's place: the indices of its axes. */
+typedef struct known_values {
+    uint32_t n;
+    lw_ref of[MOST_KNOWN];
+} known_values;
+
+bool
+lw_index_counts_iterations(const lw_parallel_loop *p, const uint8_t *on, lw_ref value,
+                           int64_t *step)
+{
+    lw_index_sum s, each;
+
+    if (!lw_index_sum_of(p, value, &s) || !lw_index_step(p, &s, &each) || each.n != 1 ||
+        each.terms[0].n != 0)
+        return false;
+    for (uint32_t i = 0; i < s.n; i++)
+        if (lw_index_has_derived(p, on, &s.terms[i]))
+            return false;
+    *step = each.terms[0].scale;
+    return *step != 0;
+}
+
+static bool
+has_inner(const lw_parallel_loop *p, const uint8_t *on, lw_ref value)
+{
+    lw_index_sum s;
+
+    if (!lw_index_sum_of(p, value, &s))
+        return true;
+    for (uint32_t i = 0; i < s.n; i++)
+        for (uint32_t k = 0; k < s.terms[i].n; k++)
+            if (on[s.terms[i].factors[k]] & LW_ON_INNER)
+                return true;
+    return false;
+}
+
+/* Whether the loop has at most as many iterations as this number says: it is that of
+ * `range(n)`, or both are constants. */
+static bool
+is_limit(const lw_parallel_loop *p, lw_index_sum number)
+{
+    const lw_inst *limit = lw_loop_inst(p, p->l.limit);
+    lw_index_sum n;
+
+    if (!lw_index_sum_of(p, limit->op == LW_OP_SELECT ? limit->b : p->l.limit, &n) ||
+        (limit->op == LW_OP_SELECT && lw_loop_inst(p, limit->c)->op != LW_OP_CONST))
+        return false;
+    if (n.n == 1 && number.n == 1 && n.terms[0].n == 0 && number.terms[0].n == 0)
+        return n.terms[0].scale > 0 && n.terms[0].scale <= number.terms[0].scale;
+    return lw_index_add(p, &number, &n, -1) && number.n == 0;
+}
+
+/* Whether the value differs in each iteration by itself: k // 2 where k grows by 2, and (k + 1)
+ * % n in a loop over range(n). */
+static bool
+tells_number(const lw_parallel_loop *p, const uint8_t *on, lw_ref value)
+{
+    lw_index_division d;
+    lw_index_sum by;
+    int64_t step, whole;
+
+    if (!lw_index_division_of(p, value, &d) || has_inner(p, on, d.a) ||
+        !lw_index_counts_iterations(p, on, d.a, &step))
+        return false;
+    whole = lw_index_constant_divisor(p, &d);
+    if (!d.is_remainder)
+        return d.floors && whole != 0 && step % whole == 0;
+    return llabs(step) == 1 && lw_index_divisor(p, &d, &by) && is_limit(p, by);
+}
+
+/* a // b and a % b tell what a is. Whether the iteration's number follows in the end, as from
+ * k // n and k % n. */
+static bool
+follows(const lw_parallel_loop *p, const uint8_t *on, known_values *known)
+{
+    int64_t step;
+
+    for (uint32_t i = 0; i < known->n; i++)
+        for (uint32_t k = 0; k < known->n; k++) {
+            lw_index_division x, y;
+            if (!lw_index_division_of(p, known->of[i], &x) ||
+                !lw_index_division_of(p, known->of[k], &y))
+                continue;
+            if (lw_index_is_pair_of_axes(p, &x, &y))
+                x.a = y.a;
+            else if (!lw_index_is_pair(p, &x, &y))
+                continue;
+            if (lw_index_counts_iterations(p, on, x.a, &step))
+                return true;
+            known->of[i] = x.a;
+            known->of[k] = known->of[--known->n];
+            return follows(p, on, known);
+        }
+    for (uint32_t i = 0; i < known->n; i++)
+        if (tells_number(p, on, known->of[i]))
+            return true;
+    return false;
+}
+
+/* The one factor of a term that has a constant stride besides; 0: it is no such term. */
+static lw_ref
+only_factor(const lw_index_term *t)
+{
+    return t->n == 1 ? t->factors[0] : 0;
+}
+
+/* k // 2 * 4 + k % 2: the remainder is smaller than the stride of the quotient. */
+static bool
+is_quotient_and_remainder(const lw_parallel_loop *p, const uint8_t *on, const lw_index_sum *s)
+{
+    const lw_index_term *found[2] = {NULL};
+    uint32_t n = 0;
+    lw_index_division x, y;
+    int64_t by, step;
+
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->terms[i].n > 0) {
+            if (n == 2)
+                return false;
+            found[n++] = &s->terms[i];
+        }
+    if (n != 2 || !only_factor(found[0]) || !only_factor(found[1]) ||
+        !lw_index_division_of(p, only_factor(found[0]), &x) ||
+        !lw_index_division_of(p, only_factor(found[1]), &y))
+        return false;
+    if (x.is_remainder) {
+        const lw_index_term *first = found[0];
+        const lw_index_division swapped = x;
+        found[0] = found[1];
+        found[1] = first;
+        x = y;
+        y = swapped;
+    }
+    by = lw_index_is_pair(p, &x, &y) ? lw_index_constant_divisor(p, &y) : 0;
+    return by != 0 && y.floors && by <= LW_INDEX_MOST_SCALE &&
+           llabs(found[1]->scale) <= LW_INDEX_MOST_SCALE &&
+           llabs(found[0]->scale) >= llabs(found[1]->scale) * by &&
+           lw_index_counts_iterations(p, on, x.a, &step);
+}
+
+bool
+lw_place_is_settled(const lw_parallel_loop *p, const uint8_t *on, lw_ref address)
+{
+    for (uint32_t k = 0; lw_loop_inst(p, address)->op == LW_OP_OFFSET && k < LW_INDEX_DEPTH;
+         k++) {
+        if (on[lw_loop_inst(p, address)->b] & LW_ON_INNER)
+            return false;
+        address = lw_loop_inst(p, address)->a;
+    }
+    return (on[address] & LW_ON_COUNTER) == 0;
+}
+
+bool
+lw_parallel_is_own_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+{
+    known_values known = {0};
+    bool derived = false;
+    lw_place to;
+    lw_index_sum step;
+
+    if (!lw_place_of_access(p, on, store, &to))
+        return true; /* it is not of the form that is looked at */
+    for (uint32_t i = 0; i < to.offset.n; i++)
+        derived |= lw_index_has_derived(p, on, &to.offset.terms[i]);
+    if (to.offset.by_hand && lw_place_is_settled(p, on, lw_loop_inst(p, store)->a))
+        return false; /* x[i * w]: all iterations have one element if w is 0 */
+    if (!derived)
+        return lw_index_step(p, &to.offset, &step) && has_axis(p, on, &to.offset);
+    for (uint32_t i = 0; i < to.offset.n; i++) {
+        const lw_index_term *t = &to.offset.terms[i];
+        if (!is_axis(p, on, &to.offset, i))
+            continue;
+        if (!lw_index_has_derived(p, on, t))
+            return true;
+        for (uint32_t k = 0; k < t->n; k++)
+            if (is_derived(p, on, t->factors[k]))
+                known.of[known.n++] = t->factors[k];
+    }
+    return follows(p, on, &known) || is_quotient_and_remainder(p, on, &to.offset);
+}
