@@ -1,12 +1,10 @@
-/* A launch: its blocks are spread over the pool, and this file owns the memory of the blocks
- * under way.
+/* A launch: its blocks are spread over the pool.
  *
  * The threads of the pool draw batches of blocks, in order, from one counter; a grid that will
  * be done before another thread has woken stays with the caller. When a block raises, the
  * blocks after it are skipped; those before it have all been drawn, so the lowest block that
  * raises wins. Blocks that wait in grid_sync are kept; when every block of the grid does, all
  * are resumed. */
-#define _GNU_SOURCE /* MAP_NORESERVE, MAP_STACK */
 #include "core/host/simulator_internal.h"
 
 #include "core/base/clock.h"
@@ -18,13 +16,9 @@
 #include "core/link/elf_loader.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum {
-    STACK_BYTES = 64 << 10,
     /* more than any GPU has; a larger number is a mistake and is reported */
     MAX_SHARED = 64 << 20,
     MAX_LOCAL = 64 << 20,
@@ -54,255 +48,6 @@ typedef struct sim_run {
     lw_lock lock;
     bool resuming;
 } sim_run;
-
-/* ---- memory of blocks ---- */
-
-static size_t
-round_up(size_t n, size_t multiple)
-{
-    return (n + multiple - 1) / multiple * multiple;
-}
-
-static size_t
-page_bytes(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* The most that a function may ask for, which is at most a page. */
-enum { SHARED_ALIGN = 4096 };
-
-static size_t
-shared_bytes(const lw_sim_launch *launch)
-{
-    return round_up(launch->static_bytes, 16) + round_up(launch->dynamic_bytes, 16);
-}
-
-size_t
-sim_stack_bytes(const lw_sim_launch *launch)
-{
-    return round_up(STACK_BYTES + (size_t)launch->local_bytes, page_bytes());
-}
-
-static uint32_t
-n_threads_of(const lw_sim_launch *launch)
-{
-    return launch->block[0] * launch->block[1] * launch->block[2];
-}
-
-static uint32_t
-n_cluster_of(const lw_sim_launch *launch)
-{
-    uint32_t n = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
-
-    return n ? n : 1;
-}
-
-/* Stacks of all blocks that exist, in use and kept. Each is two mappings, and by default a
- * process may have 65,530 of them; stacks take half of these at most, not counting those of
- * callers and of grids that wait in grid_sync. */
-static atomic_uint n_stacks;
-
-static uint32_t
-most_stacks(void)
-{
-    static atomic_uint known;
-    uint32_t most = atomic_load_explicit(&known, memory_order_relaxed);
-    FILE *file = most ? NULL : fopen("/proc/sys/vm/max_map_count", "re");
-    unsigned n_mappings = 65530;
-
-    if (file != NULL) {
-        if (fscanf(file, "%u", &n_mappings) != 1)
-            n_mappings = 65530;
-        fclose(file);
-    }
-    if (most == 0)
-        atomic_store(&known, most = n_mappings / 4 + 1);
-    return most;
-}
-
-static void
-block_free(sim_block *block)
-{
-    uint32_t i;
-
-    atomic_fetch_sub(&n_stacks, block->capacity);
-    for (i = 0; i < block->n_started; i++)
-        lw_fiber_end(&sim_thread_at(block, i)->fiber);
-    munmap(block, block->mapped_bytes);
-}
-
-static sim_block *
-block_map(uint32_t n_threads, size_t stack_bytes, size_t n_shared)
-{
-    size_t page = page_bytes(), head, mapped;
-    sim_block *block;
-    uint32_t i;
-
-    n_shared = round_up(n_shared + 1, page);
-    head = round_up(sizeof(sim_block), page) + n_shared;
-    mapped = head + n_threads * (page + stack_bytes);
-    block = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (block == MAP_FAILED)
-        return NULL;
-    block->mapped_bytes = mapped;
-    block->capacity = n_threads;
-    block->stack_bytes = stack_bytes;
-    block->stride = page + stack_bytes;
-    block->shared_bytes = n_shared;
-    block->shared = (char *)block + head - n_shared;
-    block->stacks = (char *)block + head;
-    for (i = 0; i < n_threads; i++)
-        if (mprotect(block->stacks + i * block->stride, page, PROT_NONE) != 0) {
-            munmap(block, mapped);
-            return NULL;
-        }
-    return block;
-}
-
-/* Blocks are kept for the next launch, because mapping the stacks of one takes longer than most
- * launches. They are exchanged without a lock, so that a fork cannot leave it locked. */
-enum { N_KEPT = 64 };
-static _Atomic(sim_block *) kept[N_KEPT];
-
-static bool
-fits(const sim_block *block, uint32_t n_threads, size_t stack_bytes, size_t n_shared)
-{
-    return block->capacity >= n_threads && block->stack_bytes >= stack_bytes &&
-           block->shared_bytes >= n_shared;
-}
-
-static void
-block_put(sim_block *block)
-{
-    sim_block *empty;
-    uint32_t i;
-
-    sim_shadow_free(&block->shadow);
-    for (i = 0; i < N_KEPT; i++) {
-        empty = NULL;
-        if (atomic_compare_exchange_strong(&kept[i], &empty, block))
-            return;
-    }
-    block_free(block);
-}
-
-static sim_block *
-block_find(uint32_t n_threads, size_t stack_bytes, size_t n_shared)
-{
-    sim_block *block;
-    uint32_t i;
-
-    for (i = 0; i < N_KEPT; i++) {
-        if (atomic_load_explicit(&kept[i], memory_order_relaxed) == NULL)
-            continue;
-        block = atomic_exchange(&kept[i], NULL);
-        if (block == NULL)
-            continue;
-        if (fits(block, n_threads, stack_bytes, n_shared))
-            return block;
-        block_free(block);
-    }
-    return NULL;
-}
-
-/* Sets what is the same for all blocks of the launch. */
-static void
-bind(sim_block *block, const lw_sim_launch *launch, sim_thread *thread, uint32_t index)
-{
-    uint32_t *sregs = thread->context.sregs, i;
-    const uint32_t *n = launch->block;
-
-    thread->index = index;
-    thread->block = block;
-    thread->context.line = 0;
-    thread->n_fences = 0;
-    sregs[LW_SREG_TID_X] = index % n[0];
-    sregs[LW_SREG_TID_Y] = index / n[0] % n[1];
-    sregs[LW_SREG_TID_Z] = index / n[0] / n[1];
-    sregs[LW_SREG_LANEID] = index % SIM_WARP;
-    sregs[LW_SREG_DYNAMIC_BYTES] = launch->dynamic_bytes;
-    for (i = 0; i < 3; i++) {
-        sregs[LW_SREG_NTID_X + i] = n[i];
-        sregs[LW_SREG_NCTAID_X + i] = launch->grid[i];
-    }
-}
-
-static void
-bind_memory(lw_kernel_context *context, const lw_sim_launch *launch, char *shared)
-{
-    context->shared = shared;
-    context->dynamic = shared + round_up(launch->static_bytes, 16);
-}
-
-static void
-free_kept(void)
-{
-    uint32_t i;
-
-    for (i = 0; i < N_KEPT; i++) {
-        sim_block *block = atomic_exchange(&kept[i], NULL);
-        if (block != NULL)
-            block_free(block);
-    }
-}
-
-/* Counts stacks before they are mapped, so that threads that reserve at the same time cannot
- * all go beyond the limit. */
-static bool
-reserve_stacks(uint32_t n, bool must)
-{
-    bool fits_in = atomic_fetch_add(&n_stacks, n) + n <= most_stacks();
-
-    if (!fits_in) {
-        free_kept();
-        fits_in = atomic_load(&n_stacks) <= most_stacks();
-    }
-    if (!fits_in && !must)
-        atomic_fetch_sub(&n_stacks, n);
-    return fits_in || must;
-}
-
-/* NULL: there is no memory for it, or (unless it must be made) too many stacks exist. */
-static sim_block *
-block_new(uint32_t n_threads, size_t stack_bytes, size_t n_shared, bool must)
-{
-    sim_block *block;
-
-    if (!reserve_stacks(n_threads, must))
-        return NULL;
-    block = block_map(n_threads, stack_bytes, n_shared);
-    if (block == NULL && must) {
-        free_kept();
-        block = block_map(n_threads, stack_bytes, n_shared);
-    }
-    if (block == NULL)
-        atomic_fetch_sub(&n_stacks, n_threads);
-    return block;
-}
-
-static sim_block *
-block_take(const lw_sim_launch *launch, bool must)
-{
-    size_t stack_bytes = sim_stack_bytes(launch);
-    uint32_t n_threads = n_threads_of(launch), i;
-    sim_block *block = block_find(n_threads, stack_bytes, shared_bytes(launch));
-
-    if (block == NULL)
-        block = block_new(n_threads, stack_bytes, shared_bytes(launch), must);
-    if (block == NULL)
-        return NULL;
-    block->launch = launch;
-    block->n_threads = n_threads;
-    block->n_warps = (n_threads + SIM_WARP - 1) / SIM_WARP;
-    for (i = 0; i < n_threads; i++) {
-        bind(block, launch, sim_thread_at(block, i), i);
-        sim_thread_at(block, i)->shadow = launch->checks ? &block->shadow : NULL;
-        bind_memory(&sim_thread_at(block, i)->context, launch, block->shared);
-    }
-    return block;
-}
 
 /* ---- one block ---- */
 
@@ -373,17 +118,18 @@ thread_for_whole(sim_worker *worker, int64_t i)
 
     if (worker->thread != NULL)
         return true;
-    worker->thread = lw_alloc_zero(1, SIM_THREAD_BYTES + SHARED_ALIGN + shared_bytes(launch));
+    worker->thread =
+        lw_alloc_zero(1, SIM_THREAD_BYTES + SIM_SHARED_ALIGN + sim_shared_bytes(launch));
     if (worker->thread == NULL) {
         lw_fail_memory(&error);
         note(worker->run, i, 0, NULL, &error);
         return false;
     }
     shared = (char *)worker->thread + SIM_THREAD_BYTES;
-    shared += -(uintptr_t)shared & (SHARED_ALIGN - 1);
-    bind(NULL, launch, worker->thread, 0);
+    shared += -(uintptr_t)shared & (SIM_SHARED_ALIGN - 1);
+    sim_bind(NULL, launch, worker->thread, 0);
     worker->thread->shadow = launch->checks ? &worker->shadow : NULL;
-    bind_memory(&worker->thread->context, launch, shared);
+    sim_bind_memory(&worker->thread->context, launch, shared);
     return true;
 }
 
@@ -399,8 +145,8 @@ run_whole(sim_worker *worker, int64_t i)
     context = &worker->thread->context;
     place(worker->run, i, context->sregs + LW_SREG_CTAID_X);
     if (launch->checks) {
-        memset(context->shared, 0xcd, shared_bytes(launch));
-        sim_shadow_begin(&worker->shadow, (uint32_t)shared_bytes(launch));
+        memset(context->shared, 0xcd, sim_shared_bytes(launch));
+        sim_shadow_begin(&worker->shadow, (uint32_t)sim_shared_bytes(launch));
     }
     status = launch->whole(context, launch->values);
     if (worker->shadow.error.status != LW_OK)
@@ -450,13 +196,13 @@ block_for_single(sim_worker *worker, int64_t i)
 
     if (run->resuming) {
         if (worker->block != NULL)
-            block_put(worker->block);
+            sim_block_put(worker->block);
         worker->block = run->held[i];
         run->held[i] = NULL;
         return worker->block != NULL;
     }
     if (worker->block == NULL)
-        worker->block = block_take(run->launch, true);
+        worker->block = sim_block_take(run->launch, true);
     if (worker->block == NULL) {
         lw_fail_memory(&error);
         note(run, i, 0, NULL, &error);
@@ -474,8 +220,8 @@ begin_block(sim_block *block, const sim_run *run, int64_t i)
         memcpy(sim_thread_at(block, j)->context.sregs + LW_SREG_CTAID_X, block->index,
                sizeof block->index);
     if (run->launch->checks) {
-        memset(block->shared, 0xcd, shared_bytes(run->launch));
-        sim_shadow_begin(&block->shadow, (uint32_t)shared_bytes(run->launch));
+        memset(block->shared, 0xcd, sim_shared_bytes(run->launch));
+        sim_shadow_begin(&block->shadow, (uint32_t)sim_shared_bytes(run->launch));
     }
 }
 
@@ -521,7 +267,7 @@ cluster_take(sim_run *run, int64_t i, sim_cluster *cluster)
     lw_error error = {0};
 
     for (uint32_t k = 0; k < run->cluster; k++) {
-        sim_block *block = cluster->blocks[k] = block_take(run->launch, true);
+        sim_block *block = cluster->blocks[k] = sim_block_take(run->launch, true);
         if (block == NULL) {
             lw_fail_memory(&error);
             note(run, i * run->cluster, 0, NULL, &error);
@@ -545,7 +291,7 @@ cluster_put(sim_run *run, sim_cluster *cluster)
         cluster->blocks[k]->peers = NULL;
     }
     for (uint32_t k = 0; k < run->cluster && cluster->blocks[k] != NULL; k++)
-        block_put(cluster->blocks[k]);
+        sim_block_put(cluster->blocks[k]);
 }
 
 /* Runs one block until it ends or waits for the others. False: it raised or failed. */
@@ -592,7 +338,7 @@ static void
 worker_end(sim_worker *worker)
 {
     if (worker->block != NULL)
-        block_put(worker->block);
+        sim_block_put(worker->block);
     lw_free(worker->thread);
     sim_shadow_free(&worker->shadow);
 }
@@ -653,7 +399,7 @@ expected_cost(const lw_sim_launch *launch)
     uintptr_t code = code_of(launch);
 
     if (atomic_load_explicit(&costs[code / 16 % N_COSTS].code, memory_order_relaxed) != code)
-        return n_threads_of(launch);
+        return sim_n_threads(launch);
     return atomic_load_explicit(&costs[code / 16 % N_COSTS].block_ns, memory_order_relaxed);
 }
 
@@ -682,7 +428,7 @@ may_help(sim_worker *worker, uint32_t index)
 
     if (index == 0 || launch->whole != NULL || worker->run->resuming)
         return true;
-    worker->block = block_take(launch, false);
+    worker->block = sim_block_take(launch, false);
     return worker->block != NULL;
 }
 
@@ -788,7 +534,7 @@ free_held(sim_run *run)
     for (i = 0; run->held != NULL && i < run->n_blocks; i++)
         if (run->held[i] != NULL) {
             run->held[i]->n_started = 0; /* its threads have not ended */
-            block_put(run->held[i]);
+            sim_block_put(run->held[i]);
         }
     lw_free(run->held);
 }
@@ -813,7 +559,7 @@ check_shape(const lw_sim_launch *launch, lw_error *err)
                        "grid (%u, %u, %u): expected sizes of at least 1 and at most "
                        "(2147483647, 65535, 65535)",
                        g[0], g[1], g[2]);
-    if (n_cluster_of(launch) > LW_SIM_CLUSTER ||
+    if (sim_n_cluster(launch) > LW_SIM_CLUSTER ||
         (launch->cluster[0] &&
          (g[0] % launch->cluster[0] || g[1] % launch->cluster[1] || g[2] % launch->cluster[2])))
         return lw_fail(err, LW_ERR_VALUE,
@@ -842,9 +588,9 @@ lw_simulate(const lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
     status = check_shape(launch, err);
     if (status != LW_OK)
         return status;
-    run.n_threads = n_threads_of(launch);
+    run.n_threads = sim_n_threads(launch);
     run.n_blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    run.cluster = launch->whole == NULL ? n_cluster_of(launch) : 1;
+    run.cluster = launch->whole == NULL ? sim_n_cluster(launch) : 1;
     run.n_items = run.n_blocks / run.cluster;
     atomic_init(&run.worst, run.n_blocks);
     run.asked_ns = lw_now_ns();

@@ -1,5 +1,6 @@
-/* A block under way, shared by simulator.c (memory; blocks over the pool) and
- * simulator_threads.c (its threads, and what they wait for). */
+/* A block under way, shared by simulator.c (blocks over the pool), simulator_memory.c,
+ * simulator_threads.c (its threads, and what they wait for) and simulator_warp.c (what lanes do
+ * together). */
 #ifndef LW_HOST_SIMULATOR_INTERNAL_H
 #define LW_HOST_SIMULATOR_INTERNAL_H
 
@@ -99,6 +100,18 @@ sim_thread_at(const sim_block *block, uint32_t index)
                           SIM_THREAD_BYTES);
 }
 
+static inline sim_thread *
+sim_lane(const sim_block *block, uint32_t warp, uint32_t lane)
+{
+    return sim_thread_at(block, warp * SIM_WARP + lane);
+}
+
+static inline uint32_t
+sim_lowest(uint32_t bits)
+{
+    return (uint32_t)__builtin_ctz(bits);
+}
+
 /* The thread's index in its block, x fastest; also for threads of `whole` kernels. */
 static inline uint32_t
 sim_linear_index(const lw_kernel_context *context)
@@ -108,9 +121,6 @@ sim_linear_index(const lw_kernel_context *context)
 
     return row * s[LW_SREG_NTID_X] + s[LW_SREG_TID_X];
 }
-
-/* The stack that the launch asks for; a block that is used again may have more. */
-size_t sim_stack_bytes(const lw_sim_launch *launch);
 
 /* Called before a block with n_bytes of shared memory; reuses memory where it can. */
 void sim_shadow_begin(sim_shadow *shadow, uint32_t n_bytes);
@@ -127,5 +137,47 @@ void sim_start_threads(sim_block *block);
 /* Runs the block's threads from their beginning, or from the grid_sync in which they wait. */
 sim_outcome sim_run_threads(sim_block *block);
 sim_outcome sim_resume_threads(sim_block *block);
+
+/* ---- simulator_memory.c ---- */
+
+/* The most that a function may ask for, which is at most a page. */
+enum { SIM_SHARED_ALIGN = 4096 };
+
+/* The stack that the launch asks for; a block that is used again may have more. */
+size_t sim_stack_bytes(const lw_sim_launch *launch);
+/* Static and dynamic shared memory of a block, in bytes. */
+size_t sim_shared_bytes(const lw_sim_launch *launch);
+/* Threads of a block; blocks of a cluster, at least 1. */
+uint32_t sim_n_threads(const lw_sim_launch *launch);
+uint32_t sim_n_cluster(const lw_sim_launch *launch);
+/* A block with memory for the launch, from those that are kept or new. NULL: there is no
+ * memory, or (unless it must be made) too many stacks exist. */
+sim_block *sim_block_take(const lw_sim_launch *launch, bool must);
+/* Keeps it for the next launch. */
+void sim_block_put(sim_block *block);
+/* Sets what is the same for all blocks of the launch. */
+void sim_bind(sim_block *block, const lw_sim_launch *launch, sim_thread *thread,
+              uint32_t index);
+void sim_bind_memory(lw_kernel_context *context, const lw_sim_launch *launch, char *shared);
+
+/* ---- simulator_threads.c: who runs next ---- */
+
+/* Lanes of the warp become ready. */
+void sim_wake(sim_block *block, uint32_t warp, uint32_t lanes);
+void sim_unready(sim_block *block, uint32_t warp, uint32_t lane);
+/* Called when the thread is no longer ready, or has been made ready again by what it
+ * completed. */
+void sim_leave(sim_thread *thread);
+/* Lets the other threads run while this one stays ready, for loops that spin. */
+void sim_give_way(sim_thread *thread);
+/* Fails because of one thread, and ends the block. Called by any thread of the block. */
+_Noreturn void sim_fault(sim_block *block, sim_thread *caller, const sim_thread *guilty,
+                         const char *format, ...);
+
+/* ---- simulator_warp.c ---- */
+
+/* Performs the operation in which `thread` waits, if all living lanes of its mask have
+ * arrived. */
+void sim_try_operation(sim_block *block, sim_thread *caller, const sim_thread *thread);
 
 #endif

@@ -3,17 +3,13 @@
  * A thread that must wait picks the next one and switches to it directly; control returns to
  * the block's home (the pool thread's own stack) only when no thread can run. Ready lanes are
  * bits of their warp, warps with ready lanes are bits of the block, so that picking is two
- * counts of trailing zeros. The thread that completes an operation computes the results of all.
- *
- * Semantics: PTX ISA 8.5, sections 9.7.9.6 (shfl.sync), 9.7.13.1 (bar), 9.7.13.2
- * (bar.warp.sync), 9.7.13.9 to 9.7.13.12 (vote, match, activemask). */
+ * counts of trailing zeros. Semantics of barriers: PTX ISA 8.5, section 9.7.13.1 (bar). */
 #include "core/host/simulator_internal.h"
 
 #include "core/base/text.h"
 
 #include <stdarg.h>
 #include <string.h>
-#include <time.h>
 
 /* As users write them. %x: the mask. */
 static const char *const wait_names[SIM_N_WAITS] = {
@@ -39,18 +35,6 @@ static const char *const wait_names[SIM_N_WAITS] = {
     [LW_KOP_cluster_sync] = "cluster.sync()",
     [LW_KOP_cluster_map] = "cluster.map_shared_rank()",
 };
-
-static sim_thread *
-at(const sim_block *block, uint32_t warp, uint32_t lane)
-{
-    return sim_thread_at(block, warp * SIM_WARP + lane);
-}
-
-static uint32_t
-lowest(uint32_t bits)
-{
-    return (uint32_t)__builtin_ctz(bits);
-}
 
 /* ---- messages ---- */
 
@@ -148,9 +132,9 @@ fail_places(sim_block *block, const char *what)
     set_error(block, LW_ERR_KERNEL, &text);
 }
 
-/* Fails because of one thread, and ends the block. Called by any thread of the block. */
-static _Noreturn void
-fault(sim_block *block, sim_thread *caller, const sim_thread *guilty, const char *format, ...)
+_Noreturn void
+sim_fault(sim_block *block, sim_thread *caller, const sim_thread *guilty, const char *format,
+          ...)
 {
     va_list args;
     lw_text text;
@@ -172,15 +156,15 @@ fault(sim_block *block, sim_thread *caller, const sim_thread *guilty, const char
 
 /* ---- who runs next ---- */
 
-static void
-wake(sim_block *block, uint32_t warp, uint32_t lanes)
+void
+sim_wake(sim_block *block, uint32_t warp, uint32_t lanes)
 {
     block->warps[warp].ready |= lanes;
     block->ready_warps |= 1u << warp;
 }
 
-static void
-unready(sim_block *block, uint32_t warp, uint32_t lane)
+void
+sim_unready(sim_block *block, uint32_t warp, uint32_t lane)
 {
     uint32_t ready = block->warps[warp].ready &= ~(1u << lane);
 
@@ -194,15 +178,15 @@ static void
 answer_activemask(sim_block *block, uint32_t warp)
 {
     uint32_t asking = block->warps[warp].asking, together = 0, lanes;
-    const sim_thread *first = at(block, warp, lowest(asking));
+    const sim_thread *first = sim_lane(block, warp, sim_lowest(asking));
 
     for (lanes = asking; lanes != 0; lanes &= lanes - 1)
-        if (same_place(at(block, warp, lowest(lanes)), first))
+        if (same_place(sim_lane(block, warp, sim_lowest(lanes)), first))
             together |= lanes & -lanes;
     for (lanes = together; lanes != 0; lanes &= lanes - 1)
-        at(block, warp, lowest(lanes))->result = together;
+        sim_lane(block, warp, sim_lowest(lanes))->result = together;
     block->warps[warp].asking &= ~together;
-    wake(block, warp, together);
+    sim_wake(block, warp, together);
 }
 
 /* The first ready lane of the first warp after this one that has any, else of the first
@@ -215,8 +199,8 @@ next_warp(const sim_block *block, uint32_t warp)
 
     if (block->ready_warps == 0)
         return NULL;
-    warp = lowest(later != 0 ? later : block->ready_warps);
-    return at(block, warp, lowest(block->warps[warp].ready));
+    warp = sim_lowest(later != 0 ? later : block->ready_warps);
+    return sim_lane(block, warp, sim_lowest(block->warps[warp].ready));
 }
 
 /* The thread to run after one of this warp: its lowest ready lane, else one of another warp;
@@ -229,7 +213,7 @@ pick(sim_block *block, uint32_t warp)
     if (own->ready == 0 && own->asking != 0)
         answer_activemask(block, warp);
     if (own->ready != 0)
-        return at(block, warp, lowest(own->ready));
+        return sim_lane(block, warp, sim_lowest(own->ready));
     return next_warp(block, warp);
 }
 
@@ -240,17 +224,14 @@ go_to(sim_thread *thread, sim_thread *next)
         lw_fiber_switch(&thread->fiber, next != NULL ? &next->fiber : &thread->block->home);
 }
 
-/* Called when the thread is no longer ready, or has been made ready again by what it
- * completed. */
-static void
-leave(sim_thread *thread)
+void
+sim_leave(sim_thread *thread)
 {
     go_to(thread, pick(thread->block, thread->index / SIM_WARP));
 }
 
-/* Lets the other threads run while this one stays ready, for loops that spin. */
-static void
-give_way(sim_thread *thread)
+void
+sim_give_way(sim_thread *thread)
 {
     sim_block *block = thread->block;
     uint32_t warp = thread->index / SIM_WARP, lane = thread->index % SIM_WARP, above;
@@ -259,7 +240,7 @@ give_way(sim_thread *thread)
     if (block->warps[warp].asking != 0)
         answer_activemask(block, warp);
     above = block->warps[warp].ready & ~((2u << lane) - 1);
-    next = above != 0 ? at(block, warp, lowest(above)) : next_warp(block, warp);
+    next = above != 0 ? sim_lane(block, warp, sim_lowest(above)) : next_warp(block, warp);
     go_to(thread, next);
 }
 
@@ -283,7 +264,7 @@ open_barrier(sim_block *block, sim_thread *caller)
     sim_shadow_barrier(&block->shadow);
     for (i = 0; i < block->n_warps; i++)
         if (block->warps[i].alive != 0)
-            wake(block, i, block->warps[i].alive);
+            sim_wake(block, i, block->warps[i].alive);
 }
 
 /* On return n_passed and was_true describe this barrier: the next one cannot open before this
@@ -303,12 +284,12 @@ barrier(lw_kernel_context *context, uint32_t wait, int32_t predicate)
         block->divergent = true;
     }
     block->n_true += predicate != 0;
-    unready(block, thread->index / SIM_WARP, thread->index % SIM_WARP);
+    sim_unready(block, thread->index / SIM_WARP, thread->index % SIM_WARP);
     if (block->n_arrived == block->n_alive) {
         open_barrier(block, thread);
         go_to(thread, next_warp(block, block->n_warps - 1)); /* the first thread of all */
     } else {
-        leave(thread);
+        sim_leave(thread);
     }
     return block;
 }
@@ -355,8 +336,8 @@ wait_for_blocks(sim_thread *thread, uint32_t wait, uint32_t *arrived)
     thread->wait = wait;
     thread->mask = 0;
     (*arrived)++;
-    unready(thread->block, thread->index / SIM_WARP, thread->index % SIM_WARP);
-    leave(thread);
+    sim_unready(thread->block, thread->index / SIM_WARP, thread->index % SIM_WARP);
+    sim_leave(thread);
 }
 
 void
@@ -409,346 +390,11 @@ lw_sim_cluster_map(lw_kernel_context *context, const void *address, int32_t rank
 
     thread->wait = LW_KOP_cluster_map;
     if (offset >= block->shared_bytes)
-        fault(block, thread, thread, "the array is not one of the block's shared memory");
+        sim_fault(block, thread, thread, "the array is not one of the block's shared memory");
     if (rank < 0 || rank >= n)
-        fault(block, thread, thread, "there is no block %d: the cluster has %d", rank, n);
+        sim_fault(block, thread, thread, "there is no block %d: the cluster has %d", rank, n);
     shared = block->peers ? block->peers[rank]->shared : block->shared;
     return (int64_t)(intptr_t)(shared + offset);
-}
-
-/* ---- operations of a warp ---- */
-
-typedef struct gathered {
-    sim_block *block;
-    sim_thread *caller; /* the running thread */
-    uint32_t warp, lanes;
-} gathered;
-
-/* The lane that a lane reads, following PTX's pseudocode. */
-static uint32_t
-source_lane(uint32_t wait, uint32_t lane, const sim_thread *thread)
-{
-    uint32_t b = thread->operand & 31, segment = thread->clamp >> 8 & 31;
-    uint32_t bound = (lane & segment) | (thread->clamp & 31 & ~segment);
-    uint32_t source;
-
-    switch (wait) {
-    case LW_KOP_shfl_up:
-        source = lane - b;
-        return (int32_t)source >= (int32_t)bound ? source : lane;
-    case LW_KOP_shfl_down: source = lane + b; break;
-    case LW_KOP_shfl_xor: source = lane ^ b; break;
-    default: source = (lane & segment) | (b & ~segment); break;
-    }
-    return source <= bound ? source : lane;
-}
-
-static void
-shuffle(const gathered *g, uint32_t wait)
-{
-    uint32_t lanes, lane, source;
-    sim_thread *thread;
-
-    for (lanes = g->lanes; lanes != 0; lanes &= lanes - 1) {
-        lane = lowest(lanes);
-        thread = at(g->block, g->warp, lane);
-        source = source_lane(wait, lane, thread);
-        if ((g->lanes >> source & 1) == 0)
-            fault(g->block, g->caller, thread, "lane %u reads lane %u, which %s", lane, source,
-                  thread->mask >> source & 1 ? "has ended or is not in the block"
-                                             : "is not in the mask");
-        thread->result = (uint32_t)at(g->block, g->warp, source)->value;
-    }
-}
-
-static uint32_t
-lanes_with(const gathered *g, uint64_t value)
-{
-    uint32_t lanes, equal = 0;
-
-    for (lanes = g->lanes; lanes != 0; lanes &= lanes - 1)
-        if (at(g->block, g->warp, lowest(lanes))->value == value)
-            equal |= lanes & -lanes;
-    return equal;
-}
-
-static void
-match_any(const gathered *g)
-{
-    uint32_t lanes;
-    sim_thread *thread;
-
-    for (lanes = g->lanes; lanes != 0; lanes &= lanes - 1) {
-        thread = at(g->block, g->warp, lowest(lanes));
-        thread->result = lanes_with(g, thread->value);
-    }
-}
-
-static void
-answer_all(const gathered *g, uint32_t result)
-{
-    uint32_t lanes;
-
-    for (lanes = g->lanes; lanes != 0; lanes &= lanes - 1)
-        at(g->block, g->warp, lowest(lanes))->result = result;
-}
-
-static void
-perform(const gathered *g, uint32_t wait)
-{
-    uint32_t votes;
-
-    switch (wait) {
-    case LW_KOP_shfl_idx:
-    case LW_KOP_shfl_up:
-    case LW_KOP_shfl_down:
-    case LW_KOP_shfl_xor: shuffle(g, wait); break;
-    case LW_KOP_vote_all: answer_all(g, lanes_with(g, 1) == g->lanes); break;
-    case LW_KOP_vote_any: answer_all(g, lanes_with(g, 1) != 0); break;
-    case LW_KOP_vote_eq:
-        votes = lanes_with(g, 1);
-        answer_all(g, votes == g->lanes || votes == 0);
-        break;
-    case LW_KOP_ballot: answer_all(g, lanes_with(g, 1)); break;
-    case LW_KOP_match_any32:
-    case LW_KOP_match_any64: match_any(g); break;
-    case LW_KOP_match_all32:
-    case LW_KOP_match_all64:
-        votes = lanes_with(g, at(g->block, g->warp, lowest(g->lanes))->value);
-        answer_all(g, votes == g->lanes ? votes : 0);
-        break;
-    /* syncwarp: a mask of some lanes counts as one of all, so that no false race is reported */
-    default: g->block->shadow.warp_time[g->warp] = ++g->block->shadow.time; break;
-    }
-}
-
-/* Performs the operation in which `thread` waits, if all living lanes of its mask have
- * arrived. */
-static void
-try_operation(sim_block *block, sim_thread *caller, const sim_thread *thread)
-{
-    uint32_t index = thread->index / SIM_WARP, lanes;
-    sim_warp *warp = &block->warps[index];
-    gathered g = {block, caller, index, thread->mask & warp->alive};
-
-    if ((g.lanes & ~warp->gathering) != 0)
-        return;
-    for (lanes = g.lanes; lanes != 0; lanes &= lanes - 1) {
-        const sim_thread *other = at(block, index, lowest(lanes));
-
-        if (other->wait != thread->wait || other->mask != thread->mask)
-            return;
-    }
-    perform(&g, thread->wait);
-    warp->gathering &= ~g.lanes;
-    wake(block, index, g.lanes);
-}
-
-static sim_thread *
-warp_operation(lw_kernel_context *context, uint32_t wait, int32_t mask, uint64_t value)
-{
-    sim_thread *thread = (sim_thread *)context;
-    sim_block *block = thread->block;
-    uint32_t warp = thread->index / SIM_WARP, lane = thread->index % SIM_WARP;
-
-    thread->wait = wait;
-    thread->mask = (uint32_t)mask;
-    thread->value = value;
-    if ((thread->mask >> lane & 1) == 0)
-        fault(block, thread, thread, "the mask lacks the caller, lane %u", lane);
-    unready(block, warp, lane);
-    block->warps[warp].gathering |= 1u << lane;
-    try_operation(block, thread, thread);
-    leave(thread);
-    return thread;
-}
-
-static int32_t
-shuffle_operation(lw_kernel_context *context, uint32_t wait, int32_t mask, int32_t value,
-                  int32_t operand, int32_t clamp)
-{
-    sim_thread *thread = (sim_thread *)context;
-
-    thread->operand = (uint32_t)operand;
-    thread->clamp = (uint32_t)clamp;
-    return (int32_t)warp_operation(context, wait, mask, (uint32_t)value)->result;
-}
-
-int32_t
-lw_sim_shfl_idx(lw_kernel_context *context, int32_t mask, int32_t value, int32_t lane,
-                int32_t clamp)
-{
-    return shuffle_operation(context, LW_KOP_shfl_idx, mask, value, lane, clamp);
-}
-
-int32_t
-lw_sim_shfl_up(lw_kernel_context *context, int32_t mask, int32_t value, int32_t delta,
-               int32_t clamp)
-{
-    return shuffle_operation(context, LW_KOP_shfl_up, mask, value, delta, clamp);
-}
-
-int32_t
-lw_sim_shfl_down(lw_kernel_context *context, int32_t mask, int32_t value, int32_t delta,
-                 int32_t clamp)
-{
-    return shuffle_operation(context, LW_KOP_shfl_down, mask, value, delta, clamp);
-}
-
-int32_t
-lw_sim_shfl_xor(lw_kernel_context *context, int32_t mask, int32_t value, int32_t bits,
-                int32_t clamp)
-{
-    return shuffle_operation(context, LW_KOP_shfl_xor, mask, value, bits, clamp);
-}
-
-void
-lw_sim_syncwarp(lw_kernel_context *context, int32_t mask)
-{
-    warp_operation(context, LW_KOP_syncwarp, mask, 0);
-}
-
-int32_t
-lw_sim_vote_all(lw_kernel_context *context, int32_t mask, int32_t predicate)
-{
-    return (int32_t)warp_operation(context, LW_KOP_vote_all, mask, predicate != 0)->result;
-}
-
-int32_t
-lw_sim_vote_any(lw_kernel_context *context, int32_t mask, int32_t predicate)
-{
-    return (int32_t)warp_operation(context, LW_KOP_vote_any, mask, predicate != 0)->result;
-}
-
-int32_t
-lw_sim_vote_eq(lw_kernel_context *context, int32_t mask, int32_t predicate)
-{
-    return (int32_t)warp_operation(context, LW_KOP_vote_eq, mask, predicate != 0)->result;
-}
-
-int32_t
-lw_sim_ballot(lw_kernel_context *context, int32_t mask, int32_t predicate)
-{
-    return (int32_t)warp_operation(context, LW_KOP_ballot, mask, predicate != 0)->result;
-}
-
-int32_t
-lw_sim_match_any32(lw_kernel_context *context, int32_t mask, int32_t value)
-{
-    return (int32_t)warp_operation(context, LW_KOP_match_any32, mask, (uint32_t)value)->result;
-}
-
-int32_t
-lw_sim_match_any64(lw_kernel_context *context, int32_t mask, int64_t value)
-{
-    return (int32_t)warp_operation(context, LW_KOP_match_any64, mask, (uint64_t)value)->result;
-}
-
-int32_t
-lw_sim_match_all32(lw_kernel_context *context, int32_t mask, int32_t value)
-{
-    return (int32_t)warp_operation(context, LW_KOP_match_all32, mask, (uint32_t)value)->result;
-}
-
-int32_t
-lw_sim_match_all64(lw_kernel_context *context, int32_t mask, int64_t value)
-{
-    return (int32_t)warp_operation(context, LW_KOP_match_all64, mask, (uint64_t)value)->result;
-}
-
-int32_t
-lw_sim_activemask(lw_kernel_context *context)
-{
-    sim_thread *thread = (sim_thread *)context;
-    uint32_t warp = thread->index / SIM_WARP, lane = thread->index % SIM_WARP;
-
-    thread->wait = LW_KOP_activemask;
-    thread->mask = 0;
-    unready(thread->block, warp, lane);
-    thread->block->warps[warp].asking |= 1u << lane;
-    leave(thread);
-    return (int32_t)thread->result;
-}
-
-/* ---- operations of one thread: also of `whole` kernels, whose context is no fiber's ---- */
-
-int32_t
-lw_sim_lanemask_lt(lw_kernel_context *context)
-{
-    return (int32_t)((1u << sim_linear_index(context) % SIM_WARP) - 1);
-}
-
-/* The processor keeps the order of accesses among the threads of one pool thread; other blocks
- * need a fence. A thread that spins over a fence lets others run now and then. */
-void
-lw_sim_fence(lw_kernel_context *context)
-{
-    sim_thread *thread = (sim_thread *)context;
-
-    __sync_synchronize();
-    if (thread->block != NULL && (++thread->n_fences & 1023) == 0)
-        give_way(thread);
-}
-
-int64_t
-lw_sim_load_relaxed(lw_kernel_context *context, const void *word)
-{
-    (void)context;
-    return __atomic_load_n((const int64_t *)word, __ATOMIC_RELAXED);
-}
-
-void
-lw_sim_store_relaxed(lw_kernel_context *context, void *word, int64_t value)
-{
-    (void)context;
-    __atomic_store_n((int64_t *)word, value, __ATOMIC_RELAXED);
-}
-
-void
-lw_sim_copy_4(lw_kernel_context *context, void *to, const void *from)
-{
-    (void)context;
-    memcpy(to, from, 4);
-}
-
-void
-lw_sim_copy_8(lw_kernel_context *context, void *to, const void *from)
-{
-    (void)context;
-    memcpy(to, from, 8);
-}
-
-void
-lw_sim_copy_16(lw_kernel_context *context, void *to, const void *from)
-{
-    (void)context;
-    memcpy(to, from, 16);
-}
-
-void
-lw_sim_copies_done(lw_kernel_context *context)
-{
-    (void)context;
-}
-
-void
-lw_sim_nanosleep(lw_kernel_context *context, int32_t nanoseconds)
-{
-    sim_thread *thread = (sim_thread *)context;
-
-    (void)nanoseconds;
-    if (thread->block != NULL)
-        give_way(thread);
-}
-
-int64_t
-lw_sim_clock(lw_kernel_context *context)
-{
-    struct timespec time;
-
-    (void)context;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
 /* ---- a thread's life ---- */
@@ -763,7 +409,7 @@ release_others(sim_block *block, sim_thread *ended)
         open_barrier(block, ended);
     for (lanes = block->warps[warp].gathering; lanes != 0; lanes &= lanes - 1)
         if (block->warps[warp].gathering & lanes & -lanes)
-            try_operation(block, ended, at(block, warp, lowest(lanes)));
+            sim_try_operation(block, ended, sim_lane(block, warp, sim_lowest(lanes)));
 }
 
 /* Ends a thread; the call returns when the next block begins. */
@@ -779,11 +425,11 @@ end_thread(sim_thread *thread, int32_t status)
         lw_fiber_switch(&thread->fiber, &block->home);
         return;
     }
-    unready(block, warp, lane);
+    sim_unready(block, warp, lane);
     block->warps[warp].alive &= ~(1u << lane);
     block->n_alive--;
     release_others(block, thread);
-    leave(thread);
+    sim_leave(thread);
 }
 
 static void
@@ -822,7 +468,7 @@ reset(sim_block *block)
     for (i = 0; i < block->n_warps; i++) {
         n_lanes = block->n_threads - i * SIM_WARP;
         block->warps[i] = (sim_warp){.alive = n_lanes >= 32 ? ~0u : (1u << n_lanes) - 1};
-        wake(block, i, block->warps[i].alive);
+        sim_wake(block, i, block->warps[i].alive);
     }
     block->n_alive = block->n_threads;
     block->n_arrived = block->n_true = block->n_at_grid = block->n_at_cluster = 0;
@@ -866,6 +512,6 @@ sim_resume_threads(sim_block *block)
     sim_shadow_barrier(&block->shadow);
     for (i = 0; i < block->n_warps; i++)
         if (block->warps[i].alive != 0)
-            wake(block, i, block->warps[i].alive);
+            sim_wake(block, i, block->warps[i].alive);
     return go_on(block);
 }
