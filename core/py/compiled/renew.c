@@ -385,6 +385,8 @@ again_with_operands(lw_compiled *self)
     outer = lw_captures_operands(names);
     made = again(self);
     lw_captures_operands(outer);
+    if (made != NULL) /* it reads other functions when they are first needed */
+        Py_XSETREF(((lw_compiled *)made)->renewal.operands, Py_XNewRef(names));
     Py_XDECREF(names);
     return made;
 }
