@@ -26,9 +26,9 @@ typedef struct lw_kernel {
     char *name;
     struct lw_occupancy *occupancy; /* internal: answers of the occupancy calculation */
     struct lw_kernel *next;
-    uint32_t n_params;            /* without these: */
-    uint32_t n_varying;           /* parameters that launches add … */
-    const uint64_t **varying;     /* … with what is there at the time */
+    uint32_t n_params;        /* without these: */
+    uint32_t n_varying;       /* parameters that launches add … */
+    const uint64_t **varying; /* … with what is there at the time */
 } lw_kernel;
 
 /* Loads a cubin, which the driver copies. LW_ERR_DRIVER, with the device's compute capability

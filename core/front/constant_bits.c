@@ -57,8 +57,7 @@ uint64_t
 lw_constant_real_bits(const lw_constant *k, lw_dtype dtype)
 {
     if (dtype == LW_DT_b1)
-        return lw_constant_is_integer(k) ? k->u != 0
-                                      : real(k) != 0 || imaginary(k) != 0;
+        return lw_constant_is_integer(k) ? k->u != 0 : real(k) != 0 || imaginary(k) != 0;
     if (lw_is_float(dtype))
         return lw_ir_float_bits(dtype, real(k));
     if (lw_constant_is_integer(k))

@@ -1,4 +1,5 @@
-/* The bits that a constant number has in compiled code, of any dtype that it is converted to. */
+/* The bits that a constant number has in compiled code, of any dtype that it is converted to.
+ */
 #ifndef LW_FRONT_CONSTANT_BITS_H
 #define LW_FRONT_CONSTANT_BITS_H
 

@@ -34,9 +34,17 @@ static_assert(sizeof(_Atomic uint64_t) == sizeof(uint64_t), "code reads cells as
 /* ---- values ---- */
 
 /* The ends of the ranges within which integers fit the same dtypes. */
-static const int64_t ends[] = {INT64_MIN, INT32_MIN,      INT16_MIN, INT8_MIN,
-                               0,         INT8_MAX + 1,   UINT8_MAX + 1, INT16_MAX + 1,
-                               UINT16_MAX + 1, (int64_t)INT32_MAX + 1, (int64_t)UINT32_MAX + 1};
+static const int64_t ends[] = {INT64_MIN,
+                               INT32_MIN,
+                               INT16_MIN,
+                               INT8_MIN,
+                               0,
+                               INT8_MAX + 1,
+                               UINT8_MAX + 1,
+                               INT16_MAX + 1,
+                               UINT16_MAX + 1,
+                               (int64_t)INT32_MAX + 1,
+                               (int64_t)UINT32_MAX + 1};
 
 void
 lw_varying_range(const lw_constant *constant, int64_t *lo, int64_t *hi)

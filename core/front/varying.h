@@ -5,8 +5,9 @@
  * computed from them and from constants alone; when a captured number gets another value, all
  * cells are computed again, by the code that folds constants.
  *
- * Whoever needs the value itself (a shape, an exponent, a condition) calls lw_varying_fix, which
- * pins it: from then on it is an ordinary constant, and another value needs other code. */
+ * Whoever needs the value itself (a shape, an exponent, a condition) calls lw_varying_fix,
+ * which pins it: from then on it is an ordinary constant, and another value needs other code.
+ */
 #ifndef LW_FRONT_VARYING_H
 #define LW_FRONT_VARYING_H
 

@@ -562,8 +562,8 @@ bury(checker *c, uint32_t first)
 {
     for (uint32_t i = first; i < c->at; i++) {
         lw_op op = (lw_op)c->func->insts.data[i].op;
-        c->dead[i] = op != LW_OP_CONST && op != LW_OP_PARAM && op != LW_OP_SREG && op != LW_OP_VARYING &&
-                     lw_ops[op].class != LW_CLASS_DECL;
+        c->dead[i] = op != LW_OP_CONST && op != LW_OP_PARAM && op != LW_OP_SREG &&
+                     op != LW_OP_VARYING && lw_ops[op].class != LW_CLASS_DECL;
     }
 }
 

@@ -29,11 +29,11 @@ enum { LOOK_EVERY = 1024 };
 
 typedef struct guard {
     guard_kind kind;
-    PyObject *space;  /* dict, cell, object or function; owned */
-    PyObject *name;   /* owned; NULL: the kind has no name */
-    PyObject *value;  /* owned; NULL: it was absent */
-    PyObject *own;    /* the function itself, whose name was not bound yet; owned, or NULL */
-    uint64_t version; /* version of a dict when it was last compared; 0: unknown */
+    PyObject *space;     /* dict, cell, object or function; owned */
+    PyObject *name;      /* owned; NULL: the kind has no name */
+    PyObject *value;     /* owned; NULL: it was absent */
+    PyObject *own;       /* the function itself, whose name was not bound yet; owned, or NULL */
+    uint64_t version;    /* version of a dict when it was last compared; 0: unknown */
     lw_varying *varying; /* takes other values (core/front/varying.h); or NULL */
     uint32_t constant;   /* with it: the tree's */
 } guard;
@@ -607,9 +607,9 @@ is_own(guard *g, PyObject *now)
 static bool
 is_number(PyObject *object)
 {
-    return object != NULL && (PyFloat_CheckExact(object) || PyLong_CheckExact(object) ||
-                              PyBool_Check(object) || PyComplex_CheckExact(object) ||
-                              is_numpy_number(object));
+    return object != NULL &&
+           (PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object) ||
+            PyComplex_CheckExact(object) || is_numpy_number(object));
 }
 
 /* From the bytes of a NumPy scalar. */
@@ -652,8 +652,8 @@ from_scalar(PyObject *object, lw_constant *k)
     bool known = false;
 
     if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) == 0) {
-        known = view.len == (Py_ssize_t)lw_dtypes[k->dtype].size_bytes &&
-                from_bytes(view.buf, k);
+        known =
+            view.len == (Py_ssize_t)lw_dtypes[k->dtype].size_bytes && from_bytes(view.buf, k);
         PyBuffer_Release(&view);
     }
     if (!known && lw_is_float(k->dtype)) { /* of 16 bits */
@@ -678,9 +678,7 @@ number_of(const guard *g, PyObject *now, lw_constant *k)
         return false;
     switch (k->kind) {
     case LW_K_BOOL: k->i = now == Py_True; return true;
-    case LW_K_INT:
-        k->i = PyLong_AsLongLongAndOverflow(now, &overflow);
-        return overflow == 0;
+    case LW_K_INT: k->i = PyLong_AsLongLongAndOverflow(now, &overflow); return overflow == 0;
     case LW_K_FLOAT: k->d = PyFloat_AS_DOUBLE(now); return true;
     case LW_K_COMPLEX:
         both = PyComplex_AsCComplex(now);
@@ -804,8 +802,8 @@ text_of_guard(const guard *g)
 }
 
 int
-lw_captures_find_operands(lw_captures *captures, bool pinned, PyObject *without, PyObject *names,
-                          PyObject **first)
+lw_captures_find_operands(lw_captures *captures, bool pinned, PyObject *without,
+                          PyObject *names, PyObject **first)
 {
     for (; captures != NULL; captures = after(captures))
         for (uint32_t i = 0; i < captures->guards.n; i++) {

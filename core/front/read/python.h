@@ -109,8 +109,9 @@ PyObject *lw_captures_changed_name(lw_captures *captures);
  * none. Returns what was set before. */
 PyObject *lw_captures_operands(PyObject *names);
 /* Adds to such a dict the numbers that are bound to other ones now (pinned: those that were to
- * be operands and had to be constants), unless `without`, another one or NULL, has them. *first,
- * NULL before: the name of the first that is new, as a new str. -1 with an exception. */
+ * be operands and had to be constants), unless `without`, another one or NULL, has them.
+ * *first, NULL before: the name of the first that is new, as a new str. -1 with an exception.
+ */
 int lw_captures_find_operands(lw_captures *captures, bool pinned, PyObject *without,
                               PyObject *names, PyObject **first);
 /* The first of the large lists and arrays of a function that has changed, as a message names it

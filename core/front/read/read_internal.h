@@ -424,7 +424,8 @@ int lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject 
 
 /* Whether the name is to be an operand (lw_captures_operands), and the value is a number. */
 bool lw_captures_is_operand(PyObject *space, PyObject *name, PyObject *value);
-/* The constant of the tree that it has become, or 0; and sets it, for a name that is guarded. */
+/* The constant of the tree that it has become, or 0; and sets it, for a name that is guarded.
+ */
 uint32_t lw_captures_operand(lw_captures *captures, PyObject *space, PyObject *name);
 void lw_captures_set_operand(lw_captures *captures, PyObject *space, PyObject *name,
                              struct lw_varying *varying, uint32_t constant);

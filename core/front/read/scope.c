@@ -447,8 +447,7 @@ lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
         constant = lw_read_captured(r, r->globals, name, value);
     Py_DECREF(value);
     return constant ? lw_read_node(r, (lw_node){LW_NODE_CONSTANT,
-                                                .loc = lw_read_loc(r, ast_node),
-                                                .a = constant})
+                                                .loc = lw_read_loc(r, ast_node), .a = constant})
                     : 0;
 }
 

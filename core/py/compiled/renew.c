@@ -289,8 +289,8 @@ find_operands(lw_compiled *self, PyObject *operands, PyObject *constants)
 {
     PyObject *name = NULL;
 
-    if (lw_captures_find_operands(asked_of(self)->captures, false, constants, operands,
-                                  &name) < 0) {
+    if (lw_captures_find_operands(asked_of(self)->captures, false, constants, operands, &name) <
+        0) {
         Py_XDECREF(name);
         return -1;
     }
@@ -330,9 +330,8 @@ find_many(lw_compiled *self, uint32_t n, PyObject *operands, PyObject *constants
 
     if (find_constants(self, constants) < 0)
         return -1;
-    if (find_operands(self, operands, constants) < 0 ||
-        PyDict_GET_SIZE(constants) == before)
-        return PyErr_Occurred() ? -1
+    if (find_operands(self, operands, constants) < 0 || PyDict_GET_SIZE(constants) == before)
+        return PyErr_Occurred()                              ? -1
                : n == MANY && PyDict_GET_SIZE(operands) == 0 ? tell_others(self)
                                                              : 0;
     for (PyObject *key, *value, *next = constants; next != NULL; next = NULL)
