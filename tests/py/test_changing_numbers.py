@@ -349,7 +349,7 @@ def test_closures():
     f = lw.vectorize(lambda x: x * k)
     results, told = steps(lambda: f(2.0), change)
     assert results == [2 * (step + 0.25) for step in range(12)]
-    assert len(told) == 1 and "a variable" in told[0]
+    assert len(told) == 1 and "`k`" in told[0]
 
 
 def test_attributes_of_modules_and_classes(monkeypatch):

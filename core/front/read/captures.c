@@ -344,10 +344,14 @@ overloads_changed(lw_captures *captures)
 }
 
 int
-lw_captures_add_cell(lw_captures *captures, PyObject *cell)
+lw_captures_add_cell(lw_captures *captures, PyObject *cell, PyObject *name)
 {
     PyObject *value = captures ? PyCell_Get(cell) : NULL;
+    uint32_t n = captures ? captures->guards.n : 0;
     int result = captures ? add(captures, GUARD_CELL, cell, NULL, value) : 0;
+
+    if (captures != NULL && captures->guards.n > n) /* it is for messages */
+        captures->guards.data[n].name = Py_NewRef(name);
 
     Py_XDECREF(value);
     return result;

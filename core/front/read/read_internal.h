@@ -413,7 +413,7 @@ int lw_captures_add_list(lw_captures *captures, PyObject *list);
 int lw_captures_add_array(lw_captures *captures, PyObject *array);
 /* The dtype lives as long as the captures (lw_arg_record.descr). */
 int lw_captures_hold_dtype(lw_captures *captures, PyObject *dtype);
-int lw_captures_add_cell(lw_captures *captures, PyObject *cell);
+int lw_captures_add_cell(lw_captures *captures, PyObject *cell, PyObject *name);
 /* The name in this dict, or this cell, was looked up and is not bound: it stands for the
  * function itself. Binding it to the function, or to what a decorator makes of it, is no
  * change. */

@@ -265,7 +265,7 @@ closure_value(lw_reader *r, PyObject *name, PyObject **out)
     *out = NULL;
     if (cell == NULL)
         return 0;
-    if (lw_captures_add_cell(r->captures, cell) < 0) {
+    if (lw_captures_add_cell(r->captures, cell, name) < 0) {
         lw_read_failed(r);
         return 0;
     }
