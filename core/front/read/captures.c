@@ -6,60 +6,12 @@
  * compared in each call, as names are. Larger ones are treated as frozen: they are compared in
  * calls 1, 2, 4, 8 … and then every LOOK_EVERY calls. That costs nothing measurable and is
  * frequent enough to warn the user (W204). */
-#include "core/front/read/critical.h"
-#include "core/front/read/read_internal.h"
-#include "core/front/varying.h"
+#include "core/front/read/captures_internal.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <string.h>
 
-typedef enum guard_kind {
-    GUARD_DICT,
-    GUARD_CELL,
-    GUARD_ATTRIBUTE,
-    GUARD_CODE,       /* __code__ of a function */
-    GUARD_DEFAULTS,   /* defaults of its parameters */
-    GUARD_KWDEFAULTS, /* defaults of its keyword-only parameters */
-    GUARD_LIST,       /* items of a list; value: a tuple of them */
-    GUARD_ARRAY,      /* elements of an array; value: their bytes, in C order */
-} guard_kind;
-
 enum { LOOK_EVERY = 1024 };
-
-typedef struct guard {
-    guard_kind kind;
-    PyObject *space;     /* dict, cell, object or function; owned */
-    PyObject *name;      /* owned; NULL: the kind has no name */
-    PyObject *value;     /* owned; NULL: it was absent */
-    PyObject *own;       /* the function itself, whose name was not bound yet; owned, or NULL */
-    uint64_t version;    /* version of a dict when it was last compared; 0: unknown */
-    lw_varying *varying; /* takes other values (core/front/varying.h); or NULL */
-    uint32_t constant;   /* with it: the tree's */
-} guard;
-
-struct lw_captures {
-    LW_ARRAY(guard) guards;
-    LW_ARRAY(guard) frozen; /* LIST or ARRAY that is too large to be compared in each call */
-    lw_py_mutex lock;       /* protects `frozen` and the next three fields */
-    atomic_bool any_frozen; /* the same as frozen.n != 0, and is read without the lock */
-    uint32_t n_calls;       /* how often the captures were checked, where something is frozen */
-    bool untold;            /* a check has found that what is frozen has changed */
-    PyObject *seen;         /* set of (kind, id, name), while functions are read */
-    PyObject *linked;       /* list of what brings code of its own (linked.c), or NULL */
-    PyObject *dtypes;  /* list: NumPy's dtypes of records, which the tree points to; or NULL */
-    PyObject *enums;   /* list of classes whose members the tree has, or NULL */
-    PyObject *watched; /* set: ids of callables and names of attributes, whose overloads
-                          count as captured; or NULL */
-    _Atomic uint64_t overloads; /* the version of the overloads that were looked at last */
-    PyObject *kept;             /* what the reader needs to extend the tree, or NULL */
-    lw_tree *tree;              /* whose `reading` they are, or NULL */
-    bool of_tree;               /* they belong to it */
-    lw_captures *base; /* the captures that they extend, by an overload's implementation */
-    _Atomic(lw_captures *) extended; /* the next of those that extend the same; owned */
-    lw_captures *more;  /* of another function of the same object, or NULL; owned */
-    lw_captures *older; /* those that these have replaced, or NULL; owned */
-};
 
 lw_captures *
 lw_captures_new(void)
@@ -318,8 +270,8 @@ lw_captures_extend(lw_captures *extension)
 }
 
 /* The next one to be looked at: those that extend the first, then another function's. */
-static lw_captures *
-after(lw_captures *captures)
+lw_captures *
+lw_captures_after(lw_captures *captures)
 {
     lw_captures *extended = atomic_load(&captures->extended);
 
@@ -434,8 +386,8 @@ lw_captures_add_array(lw_captures *captures, PyObject *array)
 
 /* Whether an object is immutable and entirely described by its bytes; records are not, because
  * they can be written to. */
-static bool
-is_numpy_number(PyObject *object)
+bool
+lw_is_numpy_number(PyObject *object)
 {
     const char *name = Py_TYPE(object)->tp_name;
 
@@ -494,7 +446,7 @@ same_value(PyObject *x, PyObject *y)
     }
     if (PyTuple_CheckExact(x))
         return same_items(x, y);
-    if (is_numpy_number(x))
+    if (lw_is_numpy_number(x))
         return same_bytes(x, y);
     if (!PyLong_CheckExact(x) && !PyUnicode_CheckExact(x))
         return false;
@@ -520,8 +472,8 @@ part_of_function(PyObject *function, guard_kind kind)
 }
 
 /* The current value; new reference, or NULL when absent. */
-static PyObject *
-current_value(const guard *g)
+PyObject *
+lw_guard_value(const guard *g)
 {
     PyObject *value = NULL;
 
@@ -606,232 +558,8 @@ is_own(guard *g, PyObject *now)
     return own;
 }
 
-/* ---- numbers that change between calls ---- */
-
-static bool
-is_number(PyObject *object)
-{
-    return object != NULL &&
-           (PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object) ||
-            PyComplex_CheckExact(object) || is_numpy_number(object));
-}
-
-/* From the bytes of a NumPy scalar. */
-static bool
-from_bytes(const void *bytes, lw_constant *k)
-{
-    const lw_dtype_row *row = &lw_dtypes[k->dtype];
-    float single[2];
-    double two[2];
-    unsigned spare = 64u - row->bits;
-
-    switch (row->kind) {
-    case LW_KIND_BOOL:
-    case LW_KIND_INT:
-    case LW_KIND_UINT:
-        memcpy(&k->u, bytes, row->size_bytes);
-        if (row->kind == LW_KIND_INT)
-            k->i = (int64_t)(k->u << spare) >> spare;
-        return true;
-    case LW_KIND_FLOAT:
-    case LW_KIND_COMPLEX:
-        if (row->parts == LW_DT_f32)
-            memcpy(single, bytes, row->size_bytes);
-        else if (row->parts == LW_DT_f64)
-            memcpy(two, bytes, row->size_bytes);
-        else
-            return false;
-        k->d = row->parts == LW_DT_f32 ? (double)single[0] : two[0];
-        if (row->kind == LW_KIND_COMPLEX)
-            k->im = row->parts == LW_DT_f32 ? (double)single[1] : two[1];
-        return true;
-    default: return false;
-    }
-}
-
-static bool
-from_scalar(PyObject *object, lw_constant *k)
-{
-    Py_buffer view;
-    bool known = false;
-
-    if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) == 0) {
-        known =
-            view.len == (Py_ssize_t)lw_dtypes[k->dtype].size_bytes && from_bytes(view.buf, k);
-        PyBuffer_Release(&view);
-    }
-    if (!known && lw_is_float(k->dtype)) { /* of 16 bits */
-        lw_read_clear();
-        k->d = PyFloat_AsDouble(object);
-        known = !PyErr_Occurred();
-    }
-    lw_read_clear();
-    return known;
-}
-
-/* The number as a constant of the same kind as the one that was captured. */
-static bool
-number_of(const guard *g, PyObject *now, lw_constant *k)
-{
-    const lw_constant *like = lw_varying_value(g->varying);
-    Py_complex both;
-    int overflow = 0;
-
-    *k = (lw_constant){.kind = like->kind, .dtype = like->dtype};
-    if (Py_TYPE(now) != Py_TYPE(g->value))
-        return false;
-    switch (k->kind) {
-    case LW_K_BOOL: k->i = now == Py_True; return true;
-    case LW_K_INT: k->i = PyLong_AsLongLongAndOverflow(now, &overflow); return overflow == 0;
-    case LW_K_FLOAT: k->d = PyFloat_AS_DOUBLE(now); return true;
-    case LW_K_COMPLEX:
-        both = PyComplex_AsCComplex(now);
-        k->d = both.real;
-        k->im = both.imag;
-        return true;
-    default: return from_scalar(now, k);
-    }
-}
-
-static bool
-takes(const guard *g, PyObject *now)
-{
-    lw_constant value;
-
-    return now != NULL && number_of(g, now, &value) && lw_varying_set(g->varying, &value);
-}
-
-/* While objects are made anew: dict (id of the space, name or None) -> space. Borrowed. */
-static _Thread_local PyObject *operands;
-
-PyObject *
-lw_captures_operands(PyObject *names)
-{
-    PyObject *outer = operands;
-
-    operands = names;
-    return outer;
-}
-
-static PyObject *
-operand_key(PyObject *space, PyObject *name)
-{
-    return Py_BuildValue("(nO)", (Py_ssize_t)space, name ? name : Py_None);
-}
-
 bool
-lw_captures_is_operand(PyObject *space, PyObject *name, PyObject *value)
-{
-    PyObject *key = operands && is_number(value) ? operand_key(space, name) : NULL;
-    int is = key ? PyDict_Contains(operands, key) : 0;
-
-    Py_XDECREF(key);
-    lw_read_clear();
-    return is == 1;
-}
-
-static guard *
-guard_of(lw_captures *captures, PyObject *space, PyObject *name)
-{
-    for (uint32_t i = 0; i < captures->guards.n; i++) {
-        guard *g = &captures->guards.data[i];
-        bool has_name = g->kind == GUARD_DICT || g->kind == GUARD_ATTRIBUTE;
-        if (g->space == space &&
-            (name == NULL ? g->kind == GUARD_CELL
-                          : has_name && PyObject_RichCompareBool(g->name, name, Py_EQ) == 1))
-            return g;
-    }
-    return NULL;
-}
-
-uint32_t
-lw_captures_operand(lw_captures *captures, PyObject *space, PyObject *name)
-{
-    const guard *g = guard_of(captures, space, name);
-
-    return g && g->varying ? g->constant : 0;
-}
-
-void
-lw_captures_set_operand(lw_captures *captures, PyObject *space, PyObject *name,
-                        lw_varying *varying, uint32_t constant)
-{
-    guard *g = guard_of(captures, space, name);
-
-    if (g != NULL) {
-        g->varying = varying;
-        g->constant = constant;
-    }
-}
-
-static bool has_changed(guard *g);
-
-/* Adds the name of a guard to a dict as above; 1 if it is new. */
-static int
-add_operand(const guard *g, PyObject *names)
-{
-    PyObject *key = operand_key(g->space, g->kind == GUARD_CELL ? NULL : g->name);
-    int known = key ? PyDict_Contains(names, key) : -1;
-
-    if (known == 0 && PyDict_SetItem(names, key, g->space) < 0)
-        known = -1;
-    Py_XDECREF(key);
-    return known < 0 ? -1 : !known;
-}
-
-static bool
-is_of_operand(guard *g, bool pinned)
-{
-    PyObject *now;
-    bool is;
-
-    if (pinned)
-        return g->varying != NULL && lw_varying_is_pinned(g->varying);
-    if (g->kind != GUARD_DICT && g->kind != GUARD_CELL && g->kind != GUARD_ATTRIBUTE)
-        return false;
-    if (!is_number(g->value) || !has_changed(g))
-        return false;
-    now = current_value(g);
-    is = is_number(now);
-    Py_XDECREF(now);
-    return is;
-}
-
-/* What a message calls it. */
-static PyObject *
-text_of_guard(const guard *g)
-{
-    return g->name && PyUnicode_Check(g->name) ? Py_NewRef(g->name)
-                                               : PyUnicode_FromString("a variable");
-}
-
-int
-lw_captures_find_operands(lw_captures *captures, bool pinned, PyObject *without,
-                          PyObject *names, PyObject **first)
-{
-    for (; captures != NULL; captures = after(captures))
-        for (uint32_t i = 0; i < captures->guards.n; i++) {
-            guard *g = &captures->guards.data[i];
-            PyObject *key = NULL;
-            int skip = 0, added;
-            if (!is_of_operand(g, pinned))
-                continue;
-            if (without != NULL) {
-                key = operand_key(g->space, g->kind == GUARD_CELL ? NULL : g->name);
-                skip = key ? PyDict_Contains(without, key) : -1;
-                Py_XDECREF(key);
-            }
-            added = skip == 0 ? add_operand(g, names) : skip < 0 ? -1 : 0;
-            if (added < 0)
-                return -1;
-            if (added == 1 && *first == NULL && (*first = text_of_guard(g)) == NULL)
-                return -1;
-        }
-    return 0;
-}
-
-static bool
-has_changed(guard *g)
+lw_guard_has_changed(guard *g)
 {
     uint64_t version = version_of(g);
     PyObject *now;
@@ -844,8 +572,8 @@ has_changed(guard *g)
                            (size_t)PyBytes_GET_SIZE(g->value));
     if (version != 0 && version == g->version)
         return false;
-    now = current_value(g);
-    same = g->varying ? takes(g, now) : same_value(now, g->value) || is_own(g, now);
+    now = lw_guard_value(g);
+    same = g->varying ? lw_guard_takes(g, now) : same_value(now, g->value) || is_own(g, now);
     Py_XDECREF(now);
     if (same && version != 0)
         g->version = version;
@@ -856,7 +584,7 @@ static guard *
 changed_among_frozen(lw_captures *captures)
 {
     for (uint32_t i = 0; i < captures->frozen.n; i++)
-        if (has_changed(&captures->frozen.data[i]))
+        if (lw_guard_has_changed(&captures->frozen.data[i]))
             return &captures->frozen.data[i];
     return NULL;
 }
@@ -865,7 +593,7 @@ static bool
 changed_names(lw_captures *captures)
 {
     for (uint32_t i = 0; i < captures->guards.n; i++)
-        if (has_changed(&captures->guards.data[i]))
+        if (lw_guard_has_changed(&captures->guards.data[i]))
             return true;
     return false;
 }
@@ -898,7 +626,8 @@ lw_captures_changed(lw_captures *captures)
 {
     bool changed = false;
 
-    for (; captures != NULL; captures = after(captures)) { /* all: each counts its calls */
+    for (; captures != NULL;
+         captures = lw_captures_after(captures)) { /* all: each counts its calls */
         changed |= frozen_changed(captures, false);
         changed |= changed_names(captures) || overloads_changed(captures);
     }
@@ -908,11 +637,11 @@ lw_captures_changed(lw_captures *captures)
 PyObject *
 lw_captures_changed_name(lw_captures *captures)
 {
-    for (; captures != NULL; captures = after(captures))
+    for (; captures != NULL; captures = lw_captures_after(captures))
         for (uint32_t i = 0; i < captures->guards.n; i++) {
             const guard *g = &captures->guards.data[i];
             if (g->name != NULL && PyUnicode_Check(g->name) &&
-                has_changed(&captures->guards.data[i]))
+                lw_guard_has_changed(&captures->guards.data[i]))
                 return Py_NewRef(g->name);
         }
     return NULL;
@@ -921,7 +650,7 @@ lw_captures_changed_name(lw_captures *captures)
 bool
 lw_captures_outdated(lw_captures *captures)
 {
-    for (; captures != NULL; captures = after(captures))
+    for (; captures != NULL; captures = lw_captures_after(captures))
         if (changed_names(captures) || overloads_changed(captures) ||
             frozen_changed(captures, true))
             return true;
@@ -985,7 +714,8 @@ lw_captures_tell_frozen(lw_captures *captures)
 {
     PyObject *text = NULL;
 
-    for (; text == NULL && captures != NULL && !PyErr_Occurred(); captures = after(captures))
+    for (; text == NULL && captures != NULL && !PyErr_Occurred();
+         captures = lw_captures_after(captures))
         text = tell_frozen(captures);
     return text;
 }
@@ -999,7 +729,7 @@ lw_captures_finish(lw_captures *captures)
     Py_CLEAR(captures->seen);
     for (uint32_t i = 0; i < captures->guards.n;) {
         guard *g = &captures->guards.data[i];
-        if (g->kind != GUARD_ATTRIBUTE || !has_changed(g)) {
+        if (g->kind != GUARD_ATTRIBUTE || !lw_guard_has_changed(g)) {
             i++;
             continue;
         }
