@@ -16,6 +16,7 @@ struct lw_host_kernel {
     lw_code *code;
     lw_contiguous_entry contiguous;
     lw_strided_entry strided; /* NULL: a block kernel */
+    lw_contiguous_entry wide; /* of a fold: see host_fold.c; NULL: always from left to right */
     int nin, n;               /* inputs, all operands */
     bool can_raise;
     bool carries;              /* exceptions carry numbers: see core/host/raise_note.h */
@@ -35,5 +36,10 @@ struct lw_host_kernel {
 
 /* Scratch on the stack of a run: all operands' gathered blocks together. */
 #define LW_HOST_SCRATCH 32768
+
+/* Elements that the wide entry of a fold takes at a time: four vectors, whose length does not
+ * depend on the processor, so that the bits of a sum do not. */
+enum { LW_FOLD_VECTORS = 4 };
+unsigned lw_host_fold_lanes(lw_dtype dtype);
 
 #endif

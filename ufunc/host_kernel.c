@@ -2,6 +2,7 @@
 
 #include "core/ir/report.h"
 #include "core/opt/lanes.h"
+#include "core/opt/operator.h"
 #include "core/tables/intrinsics.h"
 #include "ufunc/device_kernel.h"
 #include "ufunc/host_internal.h"
@@ -259,6 +260,126 @@ indexed_loop(maker *m, lw_module *module, lw_error *err)
     lw_ir_for_end(b, &loop);
     finish(m);
     return lw_ir_finish(b, err);
+}
+
+/* ---- folds ---- */
+
+/* The number of a float that is loaded, or an integer's, and what is stored of it. */
+static void
+fold_element(maker *m, const lw_ref *acc, lw_ref i)
+{
+    const lw_loop *loop = m->loop;
+    unsigned n = lw_dtype_n_parts(loop->types[0]), which = 0;
+    lw_ref values[4], words[LW_RAISE_WORDS] = {0}, call;
+
+    for (unsigned part = 0; part < n; part++)
+        values[part] = lw_ir_get(&m->b, acc[part]);
+    lw_ir_load_parts(&m->b, loop->types[1], address(m, 1, i), 0, values + n);
+    call = lw_ir_call(&m->b, loop->scalar->body, values, n + lw_dtype_n_parts(loop->types[1]));
+    if (loop->scalar->can_raise) {
+        lw_ref status = lw_ir_result(&m->b, call, which++);
+        for (uint32_t w = 0; w < loop->scalar->n_raise_words; w++)
+            words[w] = lw_ir_result(&m->b, call, which++);
+        note_failure(m, status, i, words);
+    }
+    for (unsigned part = 0; part < n; part++) {
+        values[part] = lw_ir_result(&m->b, call, which++);
+        lw_ir_set(&m->b, acc[part], values[part]);
+    }
+    lw_ir_store_parts(&m->b, loop->types[2], address(m, 2, i), values);
+}
+
+/* From left to right. The strided loop is right for this, too, but there each element waits for
+ * the store of the one before it. */
+static lw_status
+fold_loop(maker *m, lw_module *module, lw_error *err)
+{
+    lw_dtype type = m->loop->types[0];
+    lw_ref acc[2], first[2];
+    lw_for loop;
+
+    memset(m->strides, 0, sizeof m->strides);
+    start(m, module, "lw_loop_fold", true);
+    lw_ir_load_parts(&m->b, type, m->pointers[0], 0, first);
+    for (unsigned part = 0; part < lw_dtype_n_parts(type); part++) {
+        acc[part] = lw_ir_slot(&m->b, lw_dtypes[type].parts);
+        lw_ir_set(&m->b, acc[part], first[part]);
+    }
+    loop = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, 1),
+                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    fold_element(m, acc, loop.i);
+    lw_ir_for_end(&m->b, &loop);
+    finish(m);
+    return lw_ir_finish(&m->b, err);
+}
+
+unsigned
+lw_host_fold_lanes(lw_dtype dtype)
+{
+    return lw_dtypes[dtype].size_bytes >= 8 ? 8 : 16;
+}
+
+static lw_ref
+vector_at(maker *m, lw_ref i, unsigned lanes)
+{
+    return lw_ir_load(&m->b, m->loop->types[1], lanes, address(m, 1, i), 0, 0);
+}
+
+/* Four vectors of neighbouring elements at a time, n elements in all, a multiple of that; what
+ * they come to is stored. The function only computes, so it is taken for vectors as it is. */
+static lw_status
+wide_loop(maker *m, lw_module *module, lw_error *err)
+{
+    lw_dtype type = m->loop->types[0];
+    unsigned lanes = lw_host_fold_lanes(type), step = LW_FOLD_VECTORS * lanes;
+    const lw_lanes_choice choice = {
+        .host = {lw_host_vector_bits(), is_own}, .lanes = lanes, .mask = LW_DT_b1};
+    lw_ref acc[LW_FOLD_VECTORS], pair[2], one[16], number[16], made;
+    lw_status status;
+    lw_for loop;
+
+    memset(m->strides, 0, sizeof m->strides);
+    start(m, module, "lw_loop_wide", false);
+    for (unsigned k = 0; k < LW_FOLD_VECTORS; k++) {
+        acc[k] = lw_ir_vector_slot(&m->b, type, lanes);
+        lw_ir_set(&m->b, acc[k], vector_at(m, constant(m, k * lanes), lanes));
+    }
+    loop = lw_ir_for(&m->b, constant(m, step), m->n, constant(m, step),
+                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    for (unsigned k = 0; k < LW_FOLD_VECTORS; k++) {
+        pair[0] = lw_ir_get(&m->b, acc[k]);
+        pair[1] = vector_at(m, lw_ir_add(&m->b, loop.i, constant(m, k * lanes)), lanes);
+        LW_TRY(lw_lanes_inline(&m->b, m->loop->scalar->body, &choice, pair, &made, err));
+        lw_ir_set(&m->b, acc[k], made);
+    }
+    lw_ir_for_end(&m->b, &loop);
+    for (unsigned n = LW_FOLD_VECTORS / 2; n > 0; n /= 2)
+        for (unsigned k = 0; k < n; k++) {
+            pair[0] = lw_ir_get(&m->b, acc[k]);
+            pair[1] = lw_ir_get(&m->b, acc[k + n]);
+            LW_TRY(lw_lanes_inline(&m->b, m->loop->scalar->body, &choice, pair, &made, err));
+            lw_ir_set(&m->b, acc[k], made);
+        }
+    made = lw_ir_get(&m->b, acc[0]);
+    for (unsigned k = 0; k < lanes; k++)
+        number[k] = lw_ir_lane(&m->b, made, k);
+    for (unsigned n = lanes / 2; n > 0; n /= 2)
+        for (unsigned k = 0; k < n; k++) {
+            pair[0] = number[k], pair[1] = number[k + n];
+            number[k] = lw_ir_call(&m->b, m->loop->scalar->body, pair, 2);
+        }
+    one[0] = number[0];
+    lw_ir_store_parts(&m->b, type, m->pointers[2], one);
+    finish(m);
+    LW_TRY(lw_ir_finish(&m->b, err));
+fail:
+    return status;
+}
+
+static bool
+is_wide(lw_fold_kind kind)
+{
+    return kind == LW_FOLD_SUMS || kind == LW_FOLD_EXACT;
 }
 
 /* An inner loop of exactly LW_HOST_BLOCK iterations: whatever width LLVM takes divides it, so
@@ -565,6 +686,82 @@ lw_host_indexed_new(const lw_loop *loop, const lw_build_options *options, lw_hos
     *(void **)&kernel->strided = lw_code_symbol(kernel->code, "lw_loop_indexed");
     if (kernel->strided == NULL) {
         status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_loop_indexed");
+        goto fail;
+    }
+    lw_module_free(module);
+    *out = kernel;
+    return LW_OK;
+fail:
+    lw_module_free(module);
+    lw_host_kernel_free(kernel);
+    return status;
+}
+
+/* Marks what is recognised in this copy of the function (lw_operator_number). */
+static lw_fold_kind
+kind_of_copy(const lw_loop *loop, lw_module *module)
+{
+    lw_func *body = module->funcs.data[loop->scalar->body];
+    lw_dtype type = loop->types[0];
+    lw_operation made;
+
+    if (loop->scalar->can_raise || lw_dtype_n_parts(type) != 1 ||
+        lw_dtypes[type].parts != type || loop->types[1] != type || !lw_operator_is_line(body) ||
+        body->results.n != 1)
+        return LW_FOLD_IN_ORDER;
+    made = lw_operator_number(body, type, 0);
+    if (made == LW_OPERATION_OTHER)
+        return LW_FOLD_IN_ORDER;
+    if (lw_is_integer(type))
+        return LW_FOLD_EXACT;
+    if (type != LW_DT_f32 && type != LW_DT_f64)
+        return LW_FOLD_IN_ORDER;
+    return made == LW_OPERATION_EXTREMES ? LW_FOLD_EXACT
+           : made == LW_OPERATION_ADDS   ? LW_FOLD_SUMS
+                                         : LW_FOLD_IN_ORDER; /* NumPy multiplies in order */
+}
+
+lw_status
+lw_host_fold_kind(const lw_loop *loop, lw_fold_kind *out, lw_error *err)
+{
+    lw_module *module = NULL;
+    lw_status status = LW_OK;
+
+    *out = LW_FOLD_NEVER;
+    if (!lw_host_may_index(loop))
+        return LW_OK;
+    LW_TRY(lw_module_copy(loop->scalar->module, &module, err));
+    *out = kind_of_copy(loop, module);
+fail:
+    lw_module_free(module);
+    return status;
+}
+
+lw_status
+lw_host_fold_new(const lw_loop *loop, const lw_build_options *options, lw_host_kernel **out,
+                 lw_build_report *report, lw_error *err)
+{
+    maker m = {.loop = loop};
+    lw_host_kernel *kernel = lw_alloc_zero(1, sizeof *kernel);
+    lw_build_options build = *options;
+    lw_module *module = NULL;
+    lw_fold_kind kind;
+    lw_status status;
+
+    if (kernel == NULL)
+        return lw_fail_memory(err);
+    build.watch = LW_WATCH_NOTHING;
+    describe(kernel, loop);
+    LW_TRY(lw_module_copy(loop->scalar->module, &module, err));
+    kind = kind_of_copy(loop, module);
+    LW_TRY(fold_loop(&m, module, err));
+    if (is_wide(kind))
+        LW_TRY(wide_loop(&m, module, err));
+    LW_TRY(lw_build_host(module, &build, &kernel->code, report, err));
+    *(void **)&kernel->strided = lw_code_symbol(kernel->code, "lw_loop_fold");
+    *(void **)&kernel->wide = lw_code_symbol(kernel->code, "lw_loop_wide");
+    if (kernel->strided == NULL || (is_wide(kind) && kernel->wide == NULL)) {
+        status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_loop_fold");
         goto fail;
     }
     lw_module_free(module);

@@ -38,6 +38,23 @@ lw_status lw_host_kernel_new(const lw_loop *loop, const lw_build_options *option
 bool lw_host_may_index(const lw_loop *loop);
 lw_status lw_host_indexed_new(const lw_loop *loop, const lw_build_options *options,
                               lw_host_kernel **out, lw_build_report *report, lw_error *err);
+/* How a function of two operands may be folded: a = f(a, b[i]) for one i after the other, with
+ * the result kept in registers. */
+typedef enum lw_fold_kind {
+    LW_FOLD_UNKNOWN,
+    LW_FOLD_NEVER,    /* by the loops above only */
+    LW_FOLD_IN_ORDER, /* from left to right */
+    LW_FOLD_SUMS,     /* a sum of floats: many elements are added in an order of its own, as
+                         NumPy's `add` adds pairwise */
+    LW_FOLD_EXACT     /* elements may change places: no result depends on their order */
+} lw_fold_kind;
+
+/* Many: as far as the bits of a sum are concerned. */
+enum { LW_FOLD_MANY = 256 };
+
+lw_status lw_host_fold_kind(const lw_loop *loop, lw_fold_kind *out, lw_error *err);
+lw_status lw_host_fold_new(const lw_loop *loop, const lw_build_options *options,
+                           lw_host_kernel **out, lw_build_report *report, lw_error *err);
 void lw_host_kernel_free(lw_host_kernel *kernel); /* NULL is allowed */
 size_t lw_host_kernel_code_size(const lw_host_kernel *kernel);
 
@@ -59,5 +76,11 @@ void lw_host_run_masked(lw_host_kernel *kernel, char *const *args, int64_t n,
  * indices. */
 void lw_host_run_indexed(lw_host_kernel *kernel, char *const *args, int64_t n,
                          const int64_t *strides, lw_host_failure *failure);
+/* The same with lw_host_fold_new's code, for a run in which the output of an element is the
+ * first input of the next one (lw_host_is_fold). The first input of a reduction has stride 0.
+ */
+bool lw_host_is_fold(char *const *args, const int64_t *strides);
+void lw_host_run_fold(lw_host_kernel *kernel, char *const *args, int64_t n,
+                      const int64_t *strides, lw_stop *stop, lw_host_failure *failure);
 
 #endif

@@ -13,6 +13,8 @@
 #include "core/plan/loop.h"
 #include "ufunc/host_flags.h"
 
+#include <stdatomic.h>
+
 #define LW_MAX_ARGS 64 /* NumPy's limit on nin + nout */
 
 /* Excluded arrays reach the function as their parts (core/front/types.h: address, extents,
@@ -34,6 +36,11 @@ typedef struct lw_loop {
     /* lw_loop_indexed, for at(), and the elements that it was used for while there was none */
     _Atomic(struct lw_host_kernel *) indexed;
     _Atomic int64_t n_indexed;
+    /* The loop of reduce, accumulate and reduceat, what is known of it (lw_fold_kind), and the
+     * elements that were combined while there was none. */
+    _Atomic(struct lw_host_kernel *) fold;
+    atomic_int fold_kind;
+    _Atomic int64_t n_folded;
 } lw_loop;
 
 #endif

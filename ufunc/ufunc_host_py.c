@@ -65,6 +65,7 @@ lw_loop_free(void *object)
 
     lw_host_kernel_free(loop->host);
     lw_host_kernel_free(loop->indexed);
+    lw_host_kernel_free(loop->fold);
     lw_scalar_free(loop->scalar);
     lw_free(loop);
 }
@@ -124,6 +125,49 @@ end_run(lw_stop *stop, const lw_loop *loop, int64_t n, const lw_host_failure *fa
     return 0;
 }
 
+/* ---- the loop of reduce, accumulate and reduceat ---- */
+
+enum {
+    AT_ONCE = 1 << 16,   /* of at(): elements between two looks at Ctrl-C */
+    PAYS_FROM = 1 << 17, /* elements in all from which a loop of their own is compiled */
+    NOT_FEW = 4,         /* elements of a fold that are worth a look at its kind */
+};
+
+static int
+fold_kind_of(lw_loop *loop)
+{
+    int kind = atomic_load_explicit(&loop->fold_kind, memory_order_acquire);
+    lw_fold_kind found;
+    lw_error err = {0};
+
+    if (kind != LW_FOLD_UNKNOWN)
+        return kind;
+    if (lw_host_fold_kind(loop, &found, &err) != LW_OK)
+        return LW_FOLD_NEVER; /* no memory: this time as ever */
+    atomic_store_explicit(&loop->fold_kind, (int)found, memory_order_release);
+    return (int)found;
+}
+
+/* The kernel for this fold, or NULL without an exception: the usual one runs it. -1. A sum of
+ * many floats has bits of its own, so this one never depends on what was run before. */
+static int
+fold_kernel(lw_loop_table *table, lw_loop *loop, int64_t n, bool reduces, lw_host_kernel **out)
+{
+    int kind = fold_kind_of(loop);
+
+    *out = NULL;
+    if (kind == LW_FOLD_NEVER)
+        return 0;
+    *out = atomic_load_explicit(&loop->fold, memory_order_acquire);
+    if (*out != NULL)
+        return 0;
+    if (!(kind == LW_FOLD_SUMS && reduces && n >= LW_FOLD_MANY) &&
+        atomic_fetch_add(&loop->n_folded, n) + n < PAYS_FROM)
+        return 0;
+    *out = kernel_at(&loop->fold, lw_host_fold_new, table, loop);
+    return *out == NULL ? -1 : 0;
+}
+
 static int
 run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dimensions,
          const npy_intp *strides, NpyAuxData *Py_UNUSED(unused))
@@ -138,6 +182,15 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
         return 0;
     if (loop == NULL)
         return lw_host_loop_unknown();
+    if (dimensions[0] > NOT_FEW && loop->nin == 2 && loop->nout == 1 &&
+        lw_host_is_fold(data, strides)) {
+        if (fold_kernel(table, loop, dimensions[0], strides[0] == 0, &kernel) < 0)
+            return -1;
+        if (kernel != NULL) {
+            lw_host_run_fold(kernel, data, dimensions[0], strides, &stop, &failure);
+            return end_run(&stop, loop, dimensions[0], &failure);
+        }
+    }
     kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
     if (kernel == NULL && (kernel = lw_ufunc_kernel(table, loop)) == NULL)
         return -1;
@@ -146,11 +199,6 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
 }
 
 /* ---- the loop of at() ---- */
-
-enum {
-    AT_ONCE = 1 << 16,   /* elements between two looks at Ctrl-C */
-    PAYS_FROM = 1 << 17, /* elements in all from which a loop of their own is compiled */
-};
 
 /* The compiled loop, or NULL without an exception: the elements are run one by one. -1. */
 static int

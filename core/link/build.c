@@ -11,6 +11,7 @@
 #include "core/link/nvrtc.h"
 #include "core/link/toolchain.h"
 #include "core/opt/jam.h"
+#include "core/opt/lanes_loops.h"
 #include "core/opt/prune.h"
 #include "core/tables/version.h"
 
@@ -95,22 +96,41 @@ may_be_jammed(const job *j)
            j->options->watch == LW_WATCH_NOTHING && lw_jam_may_apply(j->module);
 }
 
+static bool
+is_own(lw_intrinsic which, lw_dtype type)
+{
+    return lw_host_has_fma() && lw_emit_is_own(which, type);
+}
+
+/* The same; and libm itself computes one number after the other. */
+static bool
+may_have_lanes(const job *j)
+{
+    return j->cc == 0 && j->options->opt && !j->options->quick && !j->options->precise &&
+           j->options->watch == LW_WATCH_NOTHING && lw_lanes_loops_may_apply(j->module);
+}
+
 /* What code for the other side alone has goes before anything looks at the module, and the
- * loops of host code are jammed. *own: a copy, for the caller to free; or NULL. */
+ * loops of host code get lanes, or are jammed. *own: a copy, for the caller to free; or NULL.
+ */
 static lw_status
 prepare(job *j, lw_module **own, lw_error *err)
 {
     bool two_sided = lw_ir_has_op(j->module, LW_OP_ON_GPU), jams = may_be_jammed(j);
+    bool has_lanes = may_have_lanes(j);
+    const lw_lanes_host host = {.vector_bits = lw_host_vector_bits(), .is_own = is_own};
     lw_status status;
 
     *own = NULL;
     j->given = j->module;
-    if (!two_sided && !jams)
+    if (!two_sided && !jams && !has_lanes)
         return LW_OK;
     LW_TRY(lw_module_copy(j->module, own, err));
     j->module = *own;
     if (two_sided)
         LW_TRY(lw_opt_side(*own, j->cc != 0, err));
+    if (has_lanes)
+        LW_TRY(lw_opt_lanes_loops(*own, &host, NULL, err));
     if (jams)
         LW_TRY(lw_opt_jam(*own, NULL, err));
     if (is_verified())

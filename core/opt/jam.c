@@ -13,14 +13,11 @@
 
 #include "core/base/memory.h"
 #include "core/ir/operands.h"
+#include "core/opt/inline.h"
 #include "core/opt/jam_internal.h"
 
 #include <assert.h>
 #include <string.h>
-
-typedef LW_ARRAY(lw_inst) lw_insts;
-
-enum { MOST_INLINED = 400 };
 
 /* ---- one loop ---- */
 
@@ -245,21 +242,6 @@ jammer_reset(lw_jammer *j)
     lw_free(j->to);
 }
 
-/* Lets the builder write the function from the beginning. */
-static bool
-begin_anew(lw_builder *b, uint32_t room)
-{
-    lw_insts fresh = {0};
-    lw_inst none = {0};
-
-    if (!lw_array_reserve(&fresh, room, &b->module->arena))
-        return false;
-    assert(fresh.data != NULL);
-    fresh.data[fresh.n++] = none;
-    memcpy(&b->func->insts, &fresh, sizeof b->func->insts);
-    return true;
-}
-
 static lw_status
 jam_function(lw_module *module, uint32_t func, bool inlined, uint32_t *jammed, lw_error *err)
 {
@@ -285,7 +267,7 @@ jam_function(lw_module *module, uint32_t func, bool inlined, uint32_t *jammed, l
     j.corner = j.copies + LW_JAM * n;
     if (!has_nest(&j))
         goto fail;
-    if (!begin_anew(&j.b, f->insts.n)) {
+    if (!lw_func_begin_anew(&j.b, f->insts.n)) {
         status = lw_fail_memory(err);
         goto fail;
     }
@@ -325,20 +307,7 @@ has_flat_loops(const lw_func *func)
 static bool
 can_be_inlined(const lw_func *func)
 {
-    uint32_t last = func->insts.n - 1;
-
-    if (func->linkage != LW_INTERNAL || func->insts.n > MOST_INLINED)
-        return false;
-    for (uint32_t i = 1; i <= last; i++) {
-        lw_op op = (lw_op)func->insts.data[i].op;
-        lw_op_class class = lw_ops[op].class;
-        if ((op == LW_OP_RETURN) != (i == last) ||
-            (class == LW_CLASS_WRITE && op != LW_OP_SET && op != LW_OP_STORE &&
-             op != LW_OP_CALL) ||
-            (class == LW_CLASS_DECL && op != LW_OP_SLOT && op != LW_OP_DATA))
-            return false;
-    }
-    return has_flat_loops(func);
+    return lw_opt_can_inline(func) && has_flat_loops(func);
 }
 
 static bool
@@ -363,76 +332,19 @@ has_calls_in_loops(const lw_module *module, const lw_func *func)
     return false;
 }
 
-/* Emits a function's instructions in place of a call. */
-static void
-write_inlined(lw_builder *b, const lw_func *caller, const lw_inst *call, const lw_func *func,
-              const lw_ref *to, lw_ref *become, lw_ref *results)
-{
-    for (uint32_t i = 1; i < func->insts.n; i++) {
-        const lw_inst *inst = &func->insts.data[i];
-        if (inst->op == LW_OP_PARAM)
-            become[i] = to[caller->lists.data[call->b + inst->a]];
-        else if (inst->op == LW_OP_CONST)
-            become[i] = lw_ir_bits(b, (lw_dtype)inst->type, func->constants.data[inst->a].bits);
-        else if (inst->op != LW_OP_RETURN)
-            become[i] = lw_ir_copy(b, func, *inst, become);
-    }
-    for (uint32_t i = 0; i < func->results.n; i++)
-        results[i] = become[func->lists.data[func->insts.data[func->insts.n - 1].b + i]];
-}
-
-typedef struct inliner {
-    lw_builder b;
-    lw_func old;
-    lw_ref *to, *become, *results;
-    lw_ref call; /* whose results are in `results` */
-} inliner;
-
-static void
-write_with_inlined(inliner *n)
-{
-    const lw_module *module = n->b.module;
-
-    for (uint32_t i = 1; i < n->old.insts.n; i++) {
-        const lw_inst *inst = &n->old.insts.data[i];
-        if (is_call_to_inline(module, &n->old, i)) {
-            const lw_func *func = module->funcs.data[inst->a];
-            write_inlined(&n->b, &n->old, inst, func, n->to, n->become, n->results);
-            n->call = i;
-            n->to[i] = func->results.n == 1 ? n->results[0] : 0;
-        } else if (inst->op == LW_OP_RESULT && inst->a == n->call)
-            n->to[i] = n->results[inst->b];
-        else
-            n->to[i] = lw_ir_copy(&n->b, &n->old, *inst, n->to);
-    }
-}
-
 /* Inlines all such calls, and takes that back if no loop is jammed then. */
 static lw_status
 jam_with_inlined(lw_module *module, uint32_t func, uint32_t *jammed, lw_error *err)
 {
-    lw_func *f = module->funcs.data[func];
-    inliner n = {.b = {.module = module, .func = f, .func_number = func}, .old = *f};
-    uint32_t before = *jammed, most = MOST_INLINED + 1;
-    lw_status status = LW_OK;
+    lw_func *f = module->funcs.data[func], old = *f;
+    uint32_t before = *jammed;
+    lw_status status;
 
-    n.to = lw_alloc_zero(f->insts.n + 2 * (size_t)most, sizeof *n.to);
-    if (n.to == NULL || !begin_anew(&n.b, f->insts.n)) {
-        lw_free(n.to);
-        return lw_fail_memory(err);
-    }
-    n.become = n.to + n.old.insts.n;
-    n.results = n.become + most;
-    write_with_inlined(&n);
-    lw_free(n.to);
-    if (module->failed)
-        return lw_fail_memory(err);
+    LW_TRY(lw_opt_inline(module, func, is_call_to_inline, err));
     LW_TRY(jam_function(module, func, true, jammed, err));
 fail:
     if (*jammed == before)
-        *f = n.old;
-    else
-        f->has_inlined = true;
+        *f = old;
     return status;
 }
 

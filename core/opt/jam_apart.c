@@ -64,6 +64,13 @@ are_apart(const lw_module *module, const lw_func *func, uint32_t number, lw_ref 
     return callers_keep_apart(module, number, a->a, b->a, depth);
 }
 
+bool
+lw_jam_are_apart(const lw_module *module, const lw_func *func, uint32_t number, lw_ref p,
+                 lw_ref q)
+{
+    return are_apart(module, func, number, p, q, LW_JAM_DEPTH);
+}
+
 static bool
 is_constant_data(const lw_jammer *j, lw_ref pointer)
 {
@@ -97,7 +104,7 @@ find_loop(const lw_jammer *j, const lw_counted_loop *outer, uint32_t at, access 
     for (uint32_t i = outer->first; i < at; i++) {
         if (j->old.insts.data[i].op != LW_OP_LOOP || j->regions.ends[i] < at)
             continue;
-        if (a->in_loop || !lw_jam_counted(j, i, &a->loop) ||
+        if (a->in_loop || !lw_counted_loop_at(&j->old, &j->regions, i, &a->loop) ||
             j->kinds[a->loop.limit] != LW_JAM_INVARIANT)
             return false;
         a->in_loop = true;

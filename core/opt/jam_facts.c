@@ -21,9 +21,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* HEADER: instructions in front of a body. A loop of FEW iterations is unrolled completely, and
+/* A loop of FEW iterations is unrolled completely, and
  * its chains are short enough for the processor to overlap them by itself. */
-enum { HEADER = 7, MOST_LOOP = 64, MOST_BODY = 400, FEW = 16 };
+enum { MOST_LOOP = 64, MOST_BODY = 400, FEW = 16 };
 
 static const lw_inst *
 inst_at(const lw_jammer *j, uint32_t at)
@@ -40,39 +40,6 @@ is_const(const lw_jammer *j, lw_ref value, uint64_t *bits)
     if (inst->op != LW_OP_CONST)
         return false;
     *bits = j->old.constants.data[inst->a].bits;
-    return true;
-}
-
-static bool
-is_header(const lw_jammer *j, uint32_t at)
-{
-    const lw_inst *i = inst_at(j, at);
-
-    return at + HEADER < j->old.insts.n && i[1].op == LW_OP_GET && i[1].lanes <= 1 &&
-           (i[1].type == LW_DT_i64 || i[1].type == LW_DT_u64) && i[2].op == LW_OP_LT &&
-           i[2].a == at + 1 && i[3].op == LW_OP_NOT && i[3].a == at + 2 &&
-           i[4].op == LW_OP_IF && i[4].a == at + 3 && i[5].op == LW_OP_BREAK && i[5].a == 0 &&
-           i[6].op == LW_OP_END;
-}
-
-bool
-lw_jam_counted(const lw_jammer *j, uint32_t at, lw_counted_loop *loop)
-{
-    uint32_t latch = j->regions.middles[at], end = j->regions.ends[at];
-    const lw_inst *i = j->old.insts.data;
-    uint64_t step;
-
-    if (i[at].op != LW_OP_LOOP || !is_header(j, at) || latch < at + HEADER ||
-        end != latch + 4 || i[latch + 1].op != LW_OP_GET || i[latch + 2].op != LW_OP_ADD ||
-        i[latch + 2].a != latch + 1 || i[latch + 3].op != LW_OP_SET ||
-        i[latch + 3].b != latch + 2 || !is_const(j, i[latch + 2].b, &step) || step != 1)
-        return false;
-    *loop = (lw_counted_loop){at, at + HEADER, latch, end, i[at + 1].a, i[at + 2].b};
-    if (i[latch + 1].a != loop->slot || i[latch + 3].a != loop->slot)
-        return false;
-    for (uint32_t k = at; k < latch; k++)
-        if (i[k].op == LW_OP_SET && i[k].a == loop->slot)
-            return false;
     return true;
 }
 
@@ -134,8 +101,8 @@ kind_of(const lw_jammer *j, const lw_inst *inst)
 }
 
 /* Fills `kinds` for the outer loop; what is in front of it is invariant. */
-static void
-find_kinds(lw_jammer *j, const lw_counted_loop *outer)
+void
+lw_jam_kinds(lw_jammer *j, const lw_counted_loop *outer)
 {
     lw_counted_loop loop;
 
@@ -149,7 +116,7 @@ find_kinds(lw_jammer *j, const lw_counted_loop *outer)
             j->kinds[i] = is_set_in(j, outer, inst->a) ? LW_JAM_OTHER : LW_JAM_INVARIANT;
         else
             j->kinds[i] = (uint8_t)kind_of(j, inst);
-        if (inst->op == LW_OP_LOOP && lw_jam_counted(j, i, &loop) &&
+        if (inst->op == LW_OP_LOOP && lw_counted_loop_at(&j->old, &j->regions, i, &loop) &&
             j->kinds[loop.limit] == LW_JAM_INVARIANT)
             j->kinds[++i] = LW_JAM_AFFINE; /* the GET of its counter */
     }
@@ -291,7 +258,8 @@ has_chain(const lw_jammer *j, const lw_counted_loop *loop)
 static bool
 is_inner(const lw_jammer *j, uint32_t at, lw_counted_loop *loop)
 {
-    return lw_jam_counted(j, at, loop) && loop->latch - loop->first <= MOST_LOOP &&
+    return lw_counted_loop_at(&j->old, &j->regions, at, loop) &&
+           loop->latch - loop->first <= MOST_LOOP &&
            j->kinds[loop->limit] == LW_JAM_INVARIANT &&
            all_in_head(j, loop->first, loop->latch);
 }
@@ -425,10 +393,10 @@ bool
 lw_jam_nest_of(lw_jammer *j, uint32_t at, lw_jam_nest *nest)
 {
     *nest = (lw_jam_nest){0};
-    if (!lw_jam_counted(j, at, &nest->outer) ||
+    if (!lw_counted_loop_at(&j->old, &j->regions, at, &nest->outer) ||
         nest->outer.latch - nest->outer.first > MOST_BODY || !stays_inside(j, &nest->outer))
         return false;
-    find_kinds(j, &nest->outer);
+    lw_jam_kinds(j, &nest->outer);
     lw_jam_places(j, nest);
     if (!find_head(j, nest) || !judge_variables(j, nest))
         return false;

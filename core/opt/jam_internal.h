@@ -4,15 +4,9 @@
 
 #include "core/ir/build.h"
 #include "core/ir/facts.h"
+#include "core/opt/counted.h"
 
 enum { LW_JAM = 4, LW_JAM_LOOPS = 4, LW_JAM_PAIRS = 8, LW_JAM_PLACES = 4, LW_JAM_DEPTH = 8 };
-
-/* A loop of lw_ir_for with step 1: LOOP, GET slot, LT limit, NOT, IF, BREAK, END, body, LATCH,
- * GET slot, ADD 1, SET slot, END. */
-typedef struct lw_counted_loop {
-    uint32_t at, first, latch, end; /* first: of the body */
-    lw_ref slot, limit;
-} lw_counted_loop;
 
 /* How a value in the body of the outer loop depends on its counter and those of loops in it. */
 typedef enum lw_jam_value {
@@ -66,7 +60,8 @@ typedef struct lw_jammer {
 } lw_jammer;
 
 /* core/opt/jam_facts.c */
-bool lw_jam_counted(const lw_jammer *j, uint32_t at, lw_counted_loop *loop);
+/* Fills `kinds` for this loop. */
+void lw_jam_kinds(lw_jammer *j, const lw_counted_loop *outer);
 /* Whether the loop at this instruction is jammed, and how; fills kinds and is_private. */
 bool lw_jam_nest_of(lw_jammer *j, uint32_t at, lw_jam_nest *nest);
 
@@ -84,6 +79,10 @@ lw_ref lw_jam_root(const lw_func *func, lw_ref pointer);
 /* core/opt/jam_apart.c: the accesses that have to be compared. False: some may meet, and no
  * comparison before the loop can tell. */
 bool lw_jam_pairs(const lw_jammer *j, lw_jam_nest *nest);
+/* Whether two pointers of the function, which has this number in the module, cannot refer to
+ * the same memory, because parameters say so, here or at all calls of the function. */
+bool lw_jam_are_apart(const lw_module *module, const lw_func *func, uint32_t number, lw_ref p,
+                      lw_ref q);
 /* Emits the comparison: a bool that is true where no pairs meet, and the places of two
  * iterations do not either. */
 lw_ref lw_jam_check(lw_jammer *j, const lw_jam_nest *nest);

@@ -121,6 +121,72 @@ def test_folds_of_functions_that_are_not_associative(host):
             methods.reduce(lw.power, cuda.to_device(x), reduced)
 
 
+SUMS = {"f4": 2e-6, "f8": 4e-15}
+
+
+@pytest.mark.parametrize("dtype", SUMS)
+@pytest.mark.parametrize("n", [255, 256, 258, 2047, 2048, 2049, 100_001, 1_000_000])
+def test_sums_on_the_host_are_as_accurate_as_numpys(dtype, n):
+    plus = lw.vectorize(lambda a, b: a + b)
+    x = np.full(n, 0.1, dtype)
+    got = plus.reduce(x)
+    assert abs(float(got) / (float(x[0]) * n) - 1) < SUMS[dtype] * (1 if n > 256 else 100)
+    others = np.repeat(x, 3)[::3], x[::-1], x.reshape(1, n)[0]  # the bits depend on n alone
+    assert [plus.reduce(other) for other in others] == [got] * 3
+    assert plus.reduce(np.stack([x, x]), axis=1).tolist() == [got] * 2
+    assert plus.reduceat(x, [0]).tolist() == [got]
+    assert np.array_equal(plus.accumulate(x), np.add.accumulate(x))  # from left to right, as ever
+
+
+FOLDS = {"add": lambda a, b: a + b, "multiply": lambda a, b: a * b, "subtract": lambda a, b: a - b, "maximum": lambda a, b: np.maximum(a, b),
+         "minimum": lambda a, b: np.minimum(a, b), "bitwise_and": lambda a, b: a & b, "bitwise_xor": lambda a, b: a ^ b}
+
+
+@pytest.mark.parametrize("dtype", "bBhHiIlLfdFD")
+@pytest.mark.parametrize("name", FOLDS)
+def test_folds_on_the_host_as_numpy(name, dtype):
+    if dtype in "fdFD" and name.startswith("bitwise"):
+        return
+    ufunc, theirs = lw.vectorize(FOLDS[name]), getattr(np, name)
+    rng = np.random.default_rng(1)
+    for n in (1, 5, 63, 64, 65, 256, 300, 2049, 140_000):
+        x = (rng.integers(-100, 100, n) / 64 if dtype in "fdFD" else rng.integers(0, 100, n)).astype(dtype)
+        for view in (x, np.repeat(x, 2)[::2], x[::-1]):
+            with np.errstate(all="ignore"):
+                got, wanted = ufunc.reduce(view), theirs.reduce(view, dtype=dtype)
+                np.testing.assert_allclose(got, wanted, rtol=1e-3 if dtype in "fF" else 1e-11, atol=1e-4 if dtype in "fF" else 1e-10)
+                assert got.dtype == wanted.dtype
+                if dtype not in "FD":
+                    assert np.array_equal(ufunc.accumulate(view), theirs.accumulate(view, dtype=dtype), equal_nan=dtype in "fd")
+
+
+def test_folds_on_the_host_that_depend_on_the_order():
+    """A NaN vanishes behind the next number, so neither lanes nor blocks may be used."""
+    larger = lw.vectorize(lambda a, b: a if a > b else b)
+    x = np.random.default_rng(1).random(300_000)
+    x[200_000] = np.nan
+    wanted = x[200_001:].max()
+    with np.errstate(invalid="ignore"):
+        assert larger.reduce(x) == wanted and larger.accumulate(x)[-1] == wanted
+        x[0] = np.nan
+        assert larger.reduce(x[:200_000]) == x[1:200_000].max()
+
+
+@pytest.mark.parametrize("method", ["reduce", "accumulate"])
+def test_folds_on_the_host_name_the_element_that_raises(method):
+    def positive(a, b):
+        if b < 0:
+            raise ValueError("negative")
+        return a + b
+
+    ufunc = lw.vectorize(positive)
+    x = np.ones(300_000, np.int64)
+    x[[201_235, 250_000]] = -1
+    for _ in range(2):
+        with pytest.raises(ValueError, match="element 201234"):
+            getattr(ufunc, method)(x)
+
+
 def test_no_dimension(host):
     zero = cuda.to_device(np.float32(5))
     for ufunc in (lw.add, lw.subtract):

@@ -1,0 +1,380 @@
+"""Calls on the CPU that a peer was once faster at, beside that peer in one process.
+
+    python bench/host_rows.py [part ...] [--threads N] [--rounds N]
+
+Parts: methods extremes variances axis0 forall mandelbrot jit sorts small special. Each line has the time of lanewise and of each peer, and
+in brackets the time of lanewise divided by that of the peer: above 1, the peer is faster. A time is the least of interleaved rounds, so that
+noise hits all. Results are checked against NumPy's (or the peer's) before they are timed. Peers that are not installed are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+import warnings
+from typing import Any, Callable
+
+import numpy as np
+
+import lanewise as lw
+from lanewise import reductions
+
+warnings.filterwarnings("ignore")
+ROUND = 1e-3  # seconds of a round of short calls
+rounds = 30
+
+Runs = dict[str, Callable[[], Any]]
+
+
+def peer(name: str) -> Any:
+    try:
+        return __import__(name, fromlist=["x"])
+    except Exception:
+        return None
+
+
+numba = peer("numba")
+scipy_special = peer("scipy.special")
+
+
+def race(title: str, runs: Runs, same: Callable[[Any, Any], None] | None = None) -> None:
+    """Measures all in turns and prints a line; `same` compares a result with that of lanewise."""
+    results = {name: run() for name, run in runs.items()}
+    if same is not None:
+        for value in results.values():
+            same(results["lanewise"], value)
+    numbers = {}
+    for name, run in runs.items():
+        start = time.perf_counter()
+        run()
+        numbers[name] = max(1, min(5000, int(ROUND / max(time.perf_counter() - start, 1e-9))))
+    least = {name: math.inf for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            repeat = range(numbers[name])
+            start = time.perf_counter()
+            for _ in repeat:
+                run()
+            least[name] = min(least[name], (time.perf_counter() - start) / numbers[name])
+    mine = least["lanewise"]
+    others = "  ".join(f"{name} {seconds * 1e6:.2f} ({mine / seconds:.2f})" for name, seconds in least.items() if name != "lanewise")
+    print(f"{title:<46} {mine * 1e6:>11.2f} us   {others}", flush=True)
+
+
+def close(a: Any, b: Any) -> None:
+    np.testing.assert_allclose(np.asarray(b, "f8"), np.asarray(a, "f8"), rtol=1e-4, atol=1e-6)
+
+
+def equal(a: Any, b: Any) -> None:
+    np.testing.assert_array_equal(b, a)
+
+
+def operands(n: int, dtype: str, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0.5, 1.5, n).astype(dtype)
+
+
+# ---- the methods of a user's ufunc ----
+
+
+plus = lw.vectorize(lambda a, b: a + b)
+larger = lw.vectorize(lambda a, b: a if a > b else b)
+hyper = lw.vectorize(lambda a, b: (a * a + b * b) ** 0.5)
+
+
+def methods() -> None:
+    for dtype in ("f8", "f4", "i8"):
+        x = operands(10**6, dtype)
+        rows, starts = x.reshape(1000, 1000), np.arange(0, 10**6, 10)
+        race(f"plus.reduce(x) 10^6 {dtype}", {"lanewise": lambda: plus.reduce(x), "numpy": lambda: np.add.reduce(x)}, close)
+        for axis in (1, 0):
+            race(f"plus.reduce(x, axis={axis}) 1000^2 {dtype}", {"lanewise": lambda: plus.reduce(rows, axis=axis), "numpy": lambda: np.add.reduce(rows, axis=axis)}, close)
+        race(f"plus.accumulate(x) 10^6 {dtype}", {"lanewise": lambda: plus.accumulate(x), "numpy": lambda: np.add.accumulate(x)}, close)
+        for axis in (1, 0):
+            race(f"plus.accumulate(x, axis={axis}) 1000^2 {dtype}", {"lanewise": lambda: plus.accumulate(rows, axis=axis), "numpy": lambda: np.add.accumulate(rows, axis=axis)}, close)
+        race(f"plus.reduceat, 10^5 slices of 10 {dtype}", {"lanewise": lambda: plus.reduceat(x, starts), "numpy": lambda: np.add.reduceat(x, starts)}, close)
+        u = x[:1000]
+        race(f"plus.outer 1000 x 1000 {dtype}", {"lanewise": lambda: plus.outer(u, u), "numpy": lambda: np.add.outer(u, u)}, close)
+        race(f"larger.reduce(x) 10^6 {dtype}", {"lanewise": lambda: larger.reduce(x), "numpy": lambda: np.maximum.reduce(x)}, equal)
+    x = operands(10**6, "f8")
+    runs: Runs = {"lanewise": lambda: hyper.reduce(x)}
+    if numba:
+        theirs = numba.vectorize(["f8(f8,f8)"])(hyper.py_func)
+        runs["numba"] = lambda: theirs.reduce(x)
+    race("hyper.reduce(x) 10^6 f8", runs, close)
+    for n in (1, 100):
+        x = operands(n, "f8")
+        race(f"plus.reduce(x) {n} f8", {"lanewise": lambda: plus.reduce(x), "numpy": lambda: np.add.reduce(x)}, close)
+        race(f"plus.accumulate(x) {n} f8", {"lanewise": lambda: plus.accumulate(x), "numpy": lambda: np.add.accumulate(x)}, close)
+
+
+# ---- reductions ----
+
+
+def extremes() -> None:
+    for dtype in ("f4", "f8", "i4", "i1"):
+        for shape in ((1000, 1000), (10000, 100), (100000, 10), (10, 100000)):
+            x = np.random.default_rng(1).permutation(shape[0] * shape[1]).astype(dtype).reshape(shape)
+            for axis in (1, 0):
+                race(f"argmin(axis={axis}) {shape[0]} x {shape[1]} {dtype}",
+                     {"lanewise": lambda: reductions.argmin(x, axis=axis), "numpy": lambda: x.argmin(axis=axis)}, equal)
+        x = x.ravel()
+        race(f"argmax 10^6 {dtype}", {"lanewise": lambda: reductions.argmax(x), "numpy": lambda: x.argmax()}, equal)
+
+
+def variances() -> None:
+    for dtype in ("f4", "f8"):
+        x = operands(10**6, dtype)
+        rows = x.reshape(1000, 1000)
+        race(f"var 10^6 {dtype}", {"lanewise": lambda: reductions.var(x), "numpy": lambda: x.var()}, close)
+        race(f"std 10^6 {dtype}", {"lanewise": lambda: reductions.std(x), "numpy": lambda: x.std()}, close)
+        for axis in (1, 0):
+            race(f"var(axis={axis}) 1000^2 {dtype}", {"lanewise": lambda: reductions.var(rows, axis=axis), "numpy": lambda: rows.var(axis=axis)}, close)
+        narrow = x.reshape(100000, 10)
+        for axis in (1, 0):
+            race(f"var(axis={axis}) 100000 x 10 {dtype}", {"lanewise": lambda: reductions.var(narrow, axis=axis), "numpy": lambda: narrow.var(axis=axis)}, close)
+    for n in (10, 100, 1000, 10000):
+        x = operands(n, "f8")
+        race(f"std {n} f8", {"lanewise": lambda: reductions.std(x), "numpy": lambda: x.std()}, close)
+
+
+def axis0() -> None:
+    for dtype in ("f8", "f4"):
+        for shape in ((1000, 1000), (100000, 10), (10, 100000), (3162, 3162), (100, 100)):
+            x = operands(shape[0] * shape[1], dtype).reshape(shape)
+            race(f"sum(axis=0) {shape[0]} x {shape[1]} {dtype}", {"lanewise": lambda: reductions.sum(x, axis=0), "numpy": lambda: x.sum(axis=0)}, close)
+    x = operands(10**7, "f4")
+    runs: Runs = {"lanewise": lambda: reductions.sum(x), "numpy": lambda: x.sum()}
+    if numba:
+
+        @numba.njit(parallel=True, fastmath=True)
+        def total(x):
+            s = np.float32(0)
+            for i in numba.prange(x.size):
+                s += x[i]
+            return s
+
+        runs["numba prange"] = lambda: total(x)
+    race("sum 10^7 f4", runs, close)
+
+
+# ---- loops ----
+
+
+@lw.forall
+def saxpy(i, a, x, y):
+    y[i] = a * x[i] + y[i]
+
+
+def forall() -> None:
+    for dtype in ("f8", "f4"):
+        for n in (10**3, 10**5, 10**6, 10**7):
+            x, y, z = operands(n, dtype), operands(n, dtype), operands(n, dtype)
+            a = np.dtype(dtype).type(1e-9)
+            runs: Runs = {"lanewise": lambda: saxpy(n, a, x, y)}
+            if numba:
+
+                @numba.njit(parallel=True)
+                def theirs(a, x, y):
+                    for i in numba.prange(x.size):
+                        y[i] = a * x[i] + y[i]
+
+                @numba.njit
+                def serial(a, x, y):
+                    for i in range(x.size):
+                        y[i] = a * x[i] + y[i]
+
+                runs["numba prange"] = lambda: theirs(a, x, z)
+                runs["numba serial"] = lambda: serial(a, x, z)
+            race(f"forall saxpy {n} {dtype}", runs)
+
+
+def mandelbrot_of(x, y):
+    c = complex(x, y)
+    z = 0j
+    for i in range(100):
+        z = z * z + c
+        if z.real * z.real + z.imag * z.imag > 4.0:
+            return i
+    return 100
+
+
+def mandelbrot_real(x, y):
+    a = 0.0
+    b = 0.0
+    k = 0
+    while k < 100 and a * a + b * b <= 4.0:
+        a, b = a * a - b * b + x, 2 * a * b + y
+        k += 1
+    return k
+
+
+def mandelbrot() -> None:
+    w, h = 750, 500
+    out = {name: np.zeros((h, w), np.int64) for name in ("lanewise", "forall", "jit", "prange", "numba", "numba prange")}
+    for title, point in (("complex", mandelbrot_of), ("real", mandelbrot_real)):
+        inner = lw.jit(point)
+
+        @lw.forall(ndim=2)
+        def grid(i, j, out):
+            out[i, j] = inner(-2.0 + 3.0 * j / w, -1.0 + 2.0 * i / h)
+
+        @lw.jit
+        def serial(out):
+            for i in range(out.shape[0]):
+                for j in range(out.shape[1]):
+                    out[i, j] = inner(-2.0 + 3.0 * j / w, -1.0 + 2.0 * i / h)
+
+        @lw.njit(parallel=True)
+        def parallel(out):
+            for i in lw.prange(out.shape[0]):
+                for j in range(out.shape[1]):
+                    out[i, j] = inner(-2.0 + 3.0 * j / w, -1.0 + 2.0 * i / h)
+
+        ufunc = lw.vectorize(point)
+        x, y = -2.0 + 3.0 * np.arange(w) / w, (-1.0 + 2.0 * np.arange(h) / h)[:, None]
+
+        def run(name: str, f: Callable[..., Any], *extra: Any) -> Callable[[], np.ndarray]:
+            def call() -> np.ndarray:
+                f(*extra, out[name])
+                return out[name]
+
+            return call
+
+        runs: Runs = {"lanewise": lambda: ufunc(x, y, out=out["lanewise"]), "forall": run("forall", grid, (h, w)), "jit": run("jit", serial), "prange": run("prange", parallel)}
+        if numba:
+            theirs = numba.njit(point)
+
+            @numba.njit
+            def numba_serial(out):
+                for i in range(out.shape[0]):
+                    for j in range(out.shape[1]):
+                        out[i, j] = theirs(-2.0 + 3.0 * j / w, -1.0 + 2.0 * i / h)
+
+            @numba.njit(parallel=True)
+            def numba_parallel(out):
+                for i in numba.prange(out.shape[0]):
+                    for j in range(out.shape[1]):
+                        out[i, j] = theirs(-2.0 + 3.0 * j / w, -1.0 + 2.0 * i / h)
+
+            runs["numba"], runs["numba prange"] = run("numba", numba_serial), run("numba prange", numba_parallel)
+        race(f"Mandelbrot {title} {w} x {h} x 100", runs, equal)
+
+
+def dot_loop(a, b):
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i] * b[i]
+    return s
+
+
+def dot_library(a, b):
+    return np.dot(a, b)
+
+
+def matvec_loop(m, v, out):
+    for i in range(m.shape[0]):
+        s = 0.0
+        for k in range(m.shape[1]):
+            s += m[i, k] * v[k]
+        out[i] = s
+
+
+def matvec_library(m, v, out):
+    out[:] = np.dot(m, v)
+
+
+def matmul_loop(a, b, out):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            out[i, j] = s
+
+
+def jit() -> None:
+    for n in (1000, 10**6):
+        a, b = operands(n, "f8"), operands(n, "f8", 2)
+        for title, function in (("loop", dot_loop), ("np.dot", dot_library)):
+            mine = lw.njit(function)
+            runs: Runs = {"lanewise": lambda: mine(a, b), "numpy": lambda: np.dot(a, b)}
+            if numba:
+                theirs = numba.njit(function)
+                runs["numba"] = lambda: theirs(a, b)
+            race(f"dot {n} f8, jit of {title}", runs, close)
+    for n in (10, 100, 1000):
+        m, v, outs = operands(n * n, "f8").reshape(n, n), operands(n, "f8"), [np.zeros(n) for _ in range(3)]
+        for title, function in (("loops", matvec_loop), ("np.dot", matvec_library)):
+            mine = lw.njit(function)
+            runs = {"lanewise": lambda: (mine(m, v, outs[0]), outs[0])[1], "numpy": lambda: np.dot(m, v, out=outs[1])}
+            if numba:
+                theirs = numba.njit(function)
+                runs["numba"] = lambda: (theirs(m, v, outs[2]), outs[2])[1]
+            race(f"matvec {n} f8, jit of {title}", runs, close)
+    for n in (32, 200):
+        m, outs = operands(n * n, "f8").reshape(n, n), [np.zeros((n, n)) for _ in range(2)]
+        mine = lw.njit(matmul_loop)
+        runs = {"lanewise": lambda: (mine(m, m, outs[0]), outs[0])[1]}
+        if numba:
+            theirs = numba.njit(matmul_loop)
+            runs["numba"] = lambda: (theirs(m, m, outs[1]), outs[1])[1]
+        race(f"matmul {n} f8, jit of loops", runs, close)
+
+
+def sorts() -> None:
+    def sort(x):
+        return np.sort(x)
+
+    def argsort(x):
+        return np.argsort(x)
+
+    for dtype in ("f8", "f4", "i8", "i4"):
+        for n in (100, 10**4, 10**6):
+            x = (np.random.default_rng(1).random(n) * 2**30).astype(dtype)
+            for title, function in (("sort", sort), ("argsort", argsort)):
+                mine = lw.njit(function)
+                runs: Runs = {"lanewise": lambda: mine(x), "numpy": lambda: function(x)}
+                if numba:
+                    theirs = numba.njit(function)
+                    runs["numba"] = lambda: theirs(x)
+                race(f"np.{title} {n} {dtype}, jit", runs, lambda a, b: equal(x[a], x[b]) if function is argsort else equal(a, b))
+
+
+def small() -> None:
+    as_double = lw.vectorize(lambda x: np.float64(x))
+    for n in (1, 10, 100, 1000, 10000, 100000):
+        x, y = operands(n, "f4"), operands(n, "f4")
+        race(f"cumsum {n} f4", {"lanewise": lambda: reductions.cumsum(x), "numpy": lambda: x.cumsum(), "np.cumsum": lambda: np.cumsum(x)}, close)
+        race(f"x+y {n} f4", {"lanewise": lambda: lw.ufuncs.add(x, y), "numpy": lambda: np.add(x, y)}, equal)
+        race(f"astype {n} f4 to f8", {"lanewise": lambda: as_double(x), "numpy": lambda: x.astype("f8")}, equal)
+        race(f"sum {n} f4", {"lanewise": lambda: reductions.sum(x), "numpy": lambda: x.sum()}, close)
+
+
+def special() -> None:
+    if scipy_special is None:
+        return
+    x = np.random.default_rng(1).uniform(0.5, 20, 10**5)
+    for name, arguments in (("jv", (2.5, x)), ("jv", (3.0, x)), ("zeta", (x + 1.1, 1.5)), ("yv", (2.5, x)), ("iv", (2.5, x)), ("kv", (2.5, x)), ("gamma", (x,)),
+                            ("gammainc", (2.5, x)), ("betainc", (2.0, 3.0, x / 21)), ("erf", (x,)), ("j0", (x,)), ("psi", (x,))):
+        mine, theirs = getattr(lw.special, name, None), getattr(scipy_special, name)
+        if mine is not None:
+            race(f"special.{name}{tuple(a for a in arguments if not isinstance(a, np.ndarray))} 10^5", {"lanewise": lambda: mine(*arguments), "scipy": lambda: theirs(*arguments)}, close)
+
+
+PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "jit": jit, "sorts": sorts, "small": small, "special": special}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Calls on the CPU beside their peers.")
+    parser.add_argument("parts", nargs="*", metavar="part")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    asked = parser.parse_args()
+    rounds = asked.rounds
+    if asked.threads:
+        lw.set_num_threads(asked.threads)
+        if numba:
+            numba.set_num_threads(asked.threads)
+    print(f"NumPy {np.__version__}, numba {numba.__version__ if numba else '-'}, {lw._core._vector_bits}-bit vectors, {asked.threads or 'all'} threads")
+    for name in asked.parts or PARTS:
+        PARTS[name]()
