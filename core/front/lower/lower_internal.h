@@ -244,6 +244,8 @@ lw_lower_value lw_value_constant(lw_lower_frame *f, uint32_t constant, lw_type t
 uint32_t lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type,
                                uint64_t *out);
 lw_lower_value lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to);
+/* An array without axes, which converts as its element does. */
+bool lw_value_is_axisless(const lw_lower_frame *f, const lw_lower_value *value);
 lw_lower_value lw_value_element(lw_lower_frame *f, lw_lower_value tuple, uint32_t index);
 lw_lower_value lw_value_select(lw_lower_frame *f, lw_ref condition, lw_lower_value yes,
                                lw_lower_value no);
