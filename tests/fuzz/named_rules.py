@@ -291,7 +291,9 @@ def rule_PYTYPE(row, args, types):
     constant = args[0].constant
     if constant is not None and not isinstance(constant, complex):
         if to == "ix":
-            return _constant(rules.literal(semantics.float_to_int("i8", constant) if isinstance(constant, float) else int(constant)))
+            if isinstance(constant, float) and not abs(constant) < 2.0**63:
+                raise Unclear("int() of a constant is exact, where the compiler knows that it is one")
+            return _constant(rules.literal(int(constant)))
         return _constant(Value(to, bool(constant) if to == "b1" else float(constant)))
     if to == "ix" and is_lit(t):
         return Call(Value("ix"), ["ix"], lambda a: a[0])
