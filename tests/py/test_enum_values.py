@@ -612,3 +612,60 @@ def listed(c):
 @pytest.mark.parametrize("function, args", [(lengths, ()), (in_order, ()), (backwards, ()), (listed, (Color.RED,))])
 def test_the_class_as_a_sequence(function, args):
     assert njit(function)(*args) == function(*args)
+
+
+# ---- combinations of an IntFlag that are chosen at run time ----
+
+
+class Access(enum.IntFlag):
+    READ = 1
+    WRITE = 2
+    RUN = 8
+    BOTH = 3
+
+
+def chosen_flag(c):
+    return Access.READ if c else Access.WRITE
+
+
+def joined_flags(c):
+    m = chosen_flag(c)
+    return m | Access.RUN, m & Access.READ, m ^ Access.BOTH
+
+
+def inverted_flags(c):
+    m = chosen_flag(c)
+    return ~m, ~(m | Access.RUN), int(~m), (~m).value, ~m & Access.RUN
+
+
+def flags_in_loops(c):
+    m = Access(0)
+    for i in range(5):
+        if c:
+            m |= Access.READ
+        m = m ^ Access.RUN if i % 2 else m | Access.WRITE
+        if m & Access.BOTH:
+            m &= ~Access.READ
+    return m
+
+
+def flags_as_numbers(c):
+    m = chosen_flag(c)
+    return ~m + 1, (~m) * 0.5, (~m) == 10, m > Access.READ
+
+
+def constant_flags(c):
+    m = Access.READ
+    return ~m, ~Access.BOTH, ~(m | Access.RUN), m & Access.WRITE, Access.BOTH ^ Access.READ
+
+
+@pytest.mark.parametrize("f", [joined_flags, inverted_flags, flags_in_loops, flags_as_numbers, constant_flags])
+def test_operators_of_flags_that_are_numbers(f):
+    made = lw.jit(f)
+    for c in (True, False):
+        got, want = made(c), f(c)
+        assert got == want
+        if isinstance(want, tuple):
+            assert [type(g) for g in got] == [type(w) for w in want]
+        else:
+            assert type(got) is type(want)

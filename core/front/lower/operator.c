@@ -255,6 +255,7 @@ lw_lower_value
 lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_type result)
 {
     lw_builder *b = &f->b;
+    const lw_enum *flags = lw_type_numbers(f->l->types, x.type);
 
     if (op == LW_PY_NOT) {
         lw_lower_value made = lw_value_scalar(f, LW_DT_b1, lw_ir_not(b, lw_value_truth(f, x)));
@@ -267,6 +268,9 @@ lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_type result)
         return lw_lower_time(f, lw_operator_impl(op), &x, 1, result);
     if (op == LW_PY_POS)
         return lw_value_convert(f, x, result);
+    if (op == LW_PY_INVERT && flags != NULL && flags->all_bits)
+        return lw_value_scalar(
+            f, result, lw_ir_xor(b, x.parts[0], lw_ir_int(b, LW_DT_i64, flags->all_bits)));
     if (op == LW_PY_INVERT)
         return lw_value_convert(f, lw_value_scalar(f, x.type, lw_ir_not(b, x.parts[0])),
                                 result);
