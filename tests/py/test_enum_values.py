@@ -669,3 +669,81 @@ def test_operators_of_flags_that_are_numbers(f):
             assert [type(g) for g in got] == [type(w) for w in want]
         else:
             assert type(got) is type(want)
+
+
+# ---- loops over members with both jumps ----
+
+
+def both_jumps(x):
+    s = 0
+    for c in Color:
+        if c.value == x:
+            break
+        if c is Color.GREEN:
+            continue
+        s += c.value
+    return s
+
+
+def both_jumps_and_else(x):
+    s, y = 0, 0
+    for c in Color:
+        if c.value > x:
+            break
+        if c.value == 2:
+            y = x
+            continue
+        s += 10 * c.value
+    else:
+        s += 1000
+    return s + y
+
+
+def nested_jumps(x):
+    s = 0
+    for k, c in enumerate(Color):
+        for t in ("a", "b", "c"):
+            if t == "b" and c is Color.RED:
+                continue
+            if k == x:
+                break
+            for i in range(4):
+                if i == x:
+                    continue
+                if i > 2:
+                    break
+                s += c.value * i
+            s += 1 if t == "a" else 5
+        else:
+            s += 100
+            if x == 9:
+                break
+            continue
+        s += 1000
+    return s
+
+
+def else_that_jumps(x):
+    s = 0
+    for i in range(5):
+        for t in ("u", "v"):
+            if i == x:
+                break
+            if t == "u":
+                continue
+            s += i
+        else:
+            if i > 3:
+                break
+            continue
+        s += 50
+    return s
+
+
+@pytest.mark.parametrize("f", [both_jumps, both_jumps_and_else, nested_jumps, else_that_jumps])
+def test_loops_over_members_and_texts_with_break_and_continue(f):
+    made = lw.jit(f)
+    for x in (0, 1, 2, 3, 4, 9):
+        assert made(x) == f(x)
+    if f is not else_that_jumps:
+        assert lw.vectorize(f)(np.arange(5)).tolist() == [f(x) for x in range(5)]
