@@ -654,12 +654,20 @@ def flags_as_numbers(c):
     return ~m + 1, (~m) * 0.5, (~m) == 10, m > Access.READ
 
 
+def flags_in_flags(c):
+    m = chosen_flag(c)
+    r = 0
+    if Access.READ not in ~m:
+        r = 5
+    return Access.READ in m, Access.READ in (m | Access.BOTH), m in Access.BOTH, Access.BOTH in m, Access(0) in m, r
+
+
 def constant_flags(c):
     m = Access.READ
     return ~m, ~Access.BOTH, ~(m | Access.RUN), m & Access.WRITE, Access.BOTH ^ Access.READ
 
 
-@pytest.mark.parametrize("f", [joined_flags, inverted_flags, flags_in_loops, flags_as_numbers, constant_flags])
+@pytest.mark.parametrize("f", [joined_flags, inverted_flags, flags_in_loops, flags_as_numbers, flags_in_flags, constant_flags])
 def test_operators_of_flags_that_are_numbers(f):
     made = lw.jit(f)
     for c in (True, False):

@@ -415,6 +415,19 @@ contains(lw_lower_frame *f, lw_lower_value x, lw_lower_value tuple, lw_type oper
     return any;
 }
 
+/* Whether y has all bits of x: both are members of one enum.IntFlag. */
+static lw_ref
+contains_flags(lw_lower_frame *f, lw_lower_value x, lw_lower_value y, lw_type operand)
+{
+    lw_builder *b = &f->b;
+
+    x = lw_value_convert(f, x, operand);
+    y = lw_value_convert(f, y, operand);
+    if (x.n == 0 || y.n == 0)
+        return constant_bool(f, false);
+    return lw_ir_compare(b, LW_OP_EQ, lw_ir_and(b, x.parts[0], y.parts[0]), x.parts[0]);
+}
+
 lw_ref
 lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y,
                  lw_type operand)
@@ -423,8 +436,9 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
     const lw_types *types = f->l->types;
 
     if (op == LW_PY_IN || op == LW_PY_NOT_IN) {
-        lw_ref found =
-            lw_value_is_tuple(&y, f) ? contains(f, x, y, operand) : constant_bool(f, false);
+        lw_ref found = lw_value_is_tuple(&y, f)          ? contains(f, x, y, operand)
+                       : lw_type_numbers(types, operand) ? contains_flags(f, x, y, operand)
+                                                         : constant_bool(f, false);
         return op == LW_PY_IN ? found : lw_ir_not(b, found);
     }
     x = lw_lower_by_value(f, x);
