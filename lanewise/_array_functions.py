@@ -925,6 +925,8 @@ def _put(out, values):
             if len(value) != out.shape[1]:
                 raise ValueError("rows of different lengths make no array")
             _put(out[i], value)
+        elif isinstance(value, np.ndarray) and value.ndim == 0:
+            out[i] = out.dtype.type(value[()])
         elif isinstance(value, np.ndarray):
             if value.shape != out.shape[1:]:
                 raise ValueError("arrays of different shapes make no array")

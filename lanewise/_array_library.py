@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from lanewise._array_functions import sort as _sort
 from lanewise._array_functions import (
     _add, _array_of, _as, _axis_first, _dot, _each, _given, _is_less, _mean_type, _nan_count, _of_total, _reduced, _small, _total_type, _without, mean, searchsorted,
 )
@@ -466,10 +467,15 @@ def _lerp(a, b, g, t):
     return t(b - d * (1 - g)) if g >= 0.5 else t(a + d * g)
 
 
-def _quantile_of(row, q, t):
-    n = row.shape[0]
+def _check_quantile(q):
     if q < 0 or q > 1 or q != q:
         raise ValueError("Quantiles must be in the range [0, 1]")
+
+
+def _quantile_of(row, q, t):
+    """Of a row that is sorted."""
+    n = row.shape[0]
+    _check_quantile(q)
     if n == 0 or row[n - 1] != row[n - 1]:
         return t(math.nan)
     at = (n - 1) * q
@@ -477,10 +483,30 @@ def _quantile_of(row, q, t):
     return _lerp(t(row[i]), t(row[i + 1 if i + 1 < n else n - 1]), t(at - i), t)
 
 
+def _quantile_in(row, q, t):
+    """Of a row that may be written to: long ones are sorted only as far as needed."""
+    n = row.shape[0]
+    if n <= 256:
+        _sort(row)
+        return _quantile_of(row, q, t)
+    _check_quantile(q)
+    for x in row:
+        if x != x:
+            return t(math.nan)
+    at = (n - 1) * q
+    i = int(math.floor(at))
+    _select(row, i)
+    above = row[i + 1 if i + 1 < n else n - 1]
+    for j in range(i + 2, n):
+        if _precedes(row[j], above):
+            above = row[j]
+    return _lerp(t(row[i]), t(above), t(at - i), t)
+
+
 def _quantiles(a, q, t):
-    row = sorted_copy(ravel(a))
     if not isinstance(q, np.ndarray):
-        return _quantile_of(row, float(q), t)
+        return _quantile_in(flatten(a), float(q), t)
+    row = sorted_copy(ravel(a))
     out = np.empty(q.shape[0], type(t(0) * q.dtype.type(0)))
     for i in range(q.shape[0]):
         out[i] = _quantile_of(row, float(q[i]), out.dtype.type)
@@ -488,7 +514,11 @@ def _quantiles(a, q, t):
 
 
 def _one_quantile(a, t, q):
-    return _quantile_of(sorted_copy(ravel(a)), float(q), t)
+    return _quantile_in(flatten(a), float(q), t)
+
+
+def _one_nan_quantile(a, t, q):
+    return _quantile_in(_without_nan(a), float(q), t)
 
 
 def quantile(a, q, axis=None):
@@ -506,6 +536,23 @@ def percentile(a, q, axis=None):
     if isinstance(q, (tuple, list)):
         return percentile(a, _array_of(q), axis)
     return quantile(a, q / 100.0 if isinstance(q, np.ndarray) else float(q) / 100.0, axis)
+
+
+def nanquantile(a, q, axis=None):
+    t = _mean_type(a.dtype.type)
+    if isinstance(q, (tuple, list)):
+        return nanquantile(a, _array_of(q), axis)
+    if axis is None and isinstance(q, np.ndarray):
+        return _quantiles(_without_nan(a), q, t)
+    if isinstance(q, np.ndarray):
+        raise ValueError("nanquantile in compiled code takes one number where axis is given")
+    return _reduced(a, axis, False, t, _one_nan_quantile, t, q)
+
+
+def nanpercentile(a, q, axis=None):
+    if isinstance(q, (tuple, list)):
+        return nanpercentile(a, _array_of(q), axis)
+    return nanquantile(a, q / 100.0 if isinstance(q, np.ndarray) else float(q) / 100.0, axis)
 
 
 def _variables(m, rowvar):

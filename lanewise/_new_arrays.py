@@ -1172,3 +1172,120 @@ def take(a, indices, axis=None):
         return taken(a, k, indices)
     row = _axis_first(a, k)[_place(indices, a.shape[k])]
     return row if a.ndim == 1 else copy(row)
+
+
+# ---- writing to elements ----
+
+
+def copyto(dst, src, casting="same_kind", where=True):
+    value = _array_of(src)
+    if isinstance(where, bool):
+        if where:
+            dst[...] = value
+    else:
+        dst[...] = np.where(_array_of(where), value, dst)
+
+
+def _values_for(a, values):
+    """A row of its own, in the type of the elements."""
+    row = np.empty(values.size, a.dtype.type)
+    row[...] = ravel(values)
+    return row
+
+
+def putmask(a, mask, values):
+    """An element under the mask becomes the value of the same place in C order; values are repeated."""
+    m, v = ravel(_array_of(mask)), _values_for(a, atleast_1d(_array_of(values)))
+    if m.size != a.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    if v.size == 0:
+        return
+    for k in range(m.size):
+        if m[k]:
+            _put_one(a, k, v[k % v.size])
+
+
+def place(arr, mask, vals):
+    """The elements under the mask become the values, one after the other; these are repeated."""
+    m, v = ravel(_array_of(mask)), _values_for(arr, atleast_1d(_array_of(vals)))
+    if m.size != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    n = 0
+    for k in range(m.size):
+        if m[k]:
+            if v.size == 0:
+                raise ValueError("Cannot insert from an empty array!")
+            _put_one(arr, k, v[n % v.size])
+            n += 1
+
+
+def fill_diagonal(a, val, wrap=False):
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    step, end = 1, a.size
+    if a.ndim == 2:
+        step = a.shape[1] + 1
+        if not wrap and a.shape[1] * a.shape[1] < end:
+            end = a.shape[1] * a.shape[1]
+    else:
+        along = 1
+        for k in range(a.ndim):
+            if a.shape[k] != a.shape[0]:
+                raise ValueError("All dimensions of input must be of equal length")
+            if k > 0:
+                along *= a.shape[0]
+                step += along
+    v = _values_for(a, atleast_1d(_array_of(val)))
+    if v.size == 0:
+        return
+    for k in range(0, end, step):
+        _put_one(a, k, v[(k // step) % v.size])
+
+
+# ---- sizes, and the element of an array with one ----
+
+
+def size(a, axis=None):
+    x = _array_of(a)
+    if not isinstance(x, np.ndarray):
+        return 1
+    return x.size if axis is None else x.shape[_arrays.axis(axis, x.ndim)]
+
+
+def shape(a):
+    x = _array_of(a)
+    return x.shape if isinstance(x, np.ndarray) else ()
+
+
+def ndim(a):
+    x = _array_of(a)
+    return x.ndim if isinstance(x, np.ndarray) else 0
+
+
+def _python_number(x):
+    if isinstance(x, (bool, np.bool_)):
+        return bool(x)
+    if isinstance(x, (int, np.integer)):
+        return int(x)
+    return complex(x) if isinstance(x, (complex, np.complexfloating)) else float(x)
+
+
+def _element_at(a, k):
+    if a.ndim == 0:
+        return a[()]
+    if a.ndim == 1:
+        return a[k]
+    n = a.size // a.shape[0]
+    return _element_at(a[k // n], k % n)
+
+
+def item(a, *args):
+    if len(args) > 1:
+        return _python_number(a[args])
+    if len(args) == 1:
+        if isinstance(args[0], tuple):
+            return _python_number(a[args[0]])
+        return _python_number(_element_at(a, _place(args[0], a.size)))
+    if a.size != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    return _python_number(_element_at(a, 0))

@@ -4,6 +4,7 @@
 
 #include "reduce/call_parts_py.h"
 
+#include "core/py/array/args.h"
 #include "core/py/array/convert.h"
 #include "core/py/array/host_view.h"
 #include "reduce/form_py.h"
@@ -193,13 +194,32 @@ is_python_number(PyObject *object)
            PyComplex_CheckExact(object);
 }
 
+/* The dtype of a device array; new reference. NULL: it has none of numbers. */
+static PyObject *
+device_dtype(PyObject *object)
+{
+    PyObject *descr = NULL;
+    lw_operand operand;
+
+    if (lw_operand_look(&operand, object) == 0) {
+        if (operand.dtype != LW_DT_void)
+            descr = Py_XNewRef((PyObject *)lw_descr_of((lw_dtype)operand.dtype));
+        lw_operand_release(&operand);
+    }
+    PyErr_Clear(); /* it is told of where the array is read */
+    return descr;
+}
+
 /* A dtype of numbers that counts beside Python's; new reference. NULL: there is none. */
 static PyObject *
 strong_dtype(PyObject *object)
 {
-    PyArrayObject *array = is_python_number(object) ? NULL : as_array(object, NULL);
+    PyArrayObject *array;
     PyObject *descr = NULL;
 
+    if (lw_is_device_operand(object))
+        return device_dtype(object);
+    array = is_python_number(object) ? NULL : as_array(object, NULL);
     if (array != NULL && (PyArray_ISNUMBER(array) || PyArray_ISBOOL(array)))
         descr = Py_NewRef((PyObject *)PyArray_DESCR(array));
     Py_XDECREF(array);
@@ -213,7 +233,9 @@ static PyArray_Descr *
 weak_dtype(const lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, PyObject *number)
 {
     PyObject *module = NULL, *all = PyList_New(0), *items = NULL, *result = NULL, *one;
-    PyObject *said = call->dtype == LW_DT_void ? NULL : (PyObject *)lw_descr_of(call->dtype);
+    PyObject *said = call->dtype == LW_DT_void /* borrowed */
+                         ? NULL
+                         : (PyObject *)lw_descr_of(call->dtype);
 
     if (all == NULL || (said != NULL && PyList_Append(all, said) < 0))
         goto done;
@@ -233,15 +255,15 @@ weak_dtype(const lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, Py
     result = one ? PyObject_CallObject(one, items) : NULL;
     Py_XDECREF(one);
 done:
-    Py_XDECREF(said);
     Py_XDECREF(all);
     Py_XDECREF(module);
     Py_XDECREF(items);
     return (PyArray_Descr *)result;
 }
 
-static PyArrayObject *
-array_of(const lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, uint32_t i)
+PyArrayObject *
+lw_reduce_host_array(const lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n,
+                     uint32_t i)
 {
     PyArray_Descr *descr = NULL;
 
@@ -258,7 +280,7 @@ array_of(const lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, uint
 static int
 read_array(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, uint32_t i)
 {
-    PyArrayObject *array = array_of(call, arrays, n, i);
+    PyArrayObject *array = lw_reduce_host_array(call, arrays, n, i);
     PyObject *object = arrays[i];
     int result;
 

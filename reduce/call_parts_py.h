@@ -51,7 +51,10 @@ int lw_reduce_read_flag(PyObject *value, const char *name);
  * where: the mask or NULL. */
 int lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n,
                             PyObject *where);
-/* What that is made of, for arrays that are elsewhere. */
+/* What that is made of, for arrays that are elsewhere. Operand i as an array of the host, new
+ * reference: a Python number has the precision of the others. */
+PyArrayObject *lw_reduce_host_array(const lw_reduce_call *call, PyObject *const *arrays,
+                                    Py_ssize_t n, uint32_t i);
 int lw_reduce_check_count(const lw_reduce_call *call, Py_ssize_t n);
 int lw_reduce_read_dtype(lw_reduce_call *call);
 /* As NumPy, where dtype= drops imaginary parts. */

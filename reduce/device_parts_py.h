@@ -30,6 +30,7 @@ typedef struct lw_reduce_device {
     lw_operand operand[LW_REDUCE_MOST + 1];    /* then the mask */
     lw_device_array *copy[LW_REDUCE_MOST + 1]; /* owned: dense, where one was needed */
     lw_device_array *mask;                     /* owned: one that came from the host */
+    lw_device_array *number[LW_REDUCE_MOST];   /* owned: by argument, a number from the host */
     lw_device_array *result[LW_REDUCE_MOST];   /* owned */
     bool in_out[LW_REDUCE_MOST];               /* the result is what out= gave */
     lw_device *device;

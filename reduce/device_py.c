@@ -387,6 +387,76 @@ refuse_device(const device_call *d, const char *name, const lw_device *device)
                                      (lw_located){name, device});
 }
 
+static bool
+is_number(PyObject *object)
+{
+    return PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) ||
+           PyArray_IsScalar(object, Generic) ||
+           (PyArray_Check(object) && PyArray_NDIM((PyArrayObject *)object) == 0);
+}
+
+/* The device and the stream of the first array, which numbers are copied to. */
+static int
+locate(device_call *d, PyObject *const *arrays, Py_ssize_t n)
+{
+    Py_ssize_t i = 0;
+    lw_operand first;
+    bool found;
+
+    while (i < n && !lw_is_device_operand(arrays[i]))
+        i++;
+    if (i == n || lw_operand_look(&first, arrays[i]) < 0)
+        return i == n ? 0 : -1;
+    found = first.kind == LW_OPERAND_DEVICE;
+    if (found) {
+        d->device = first.device;
+        d->stream = first.library == LW_LIB_OWN ? 0 : first.stream;
+    }
+    lw_operand_release(&first);
+    if (!found || d->call->keywords.stream == NULL)
+        return 0;
+    return lw_stream_read(d->call->keywords.stream, &d->stream) < 0 ||
+                   lw_stream_check(d->call->keywords.stream, d->device) < 0
+               ? -1
+               : 0;
+}
+
+/* Numbers beside device arrays become arrays without dimensions on their device. Such a call is
+ * not remembered. */
+static int
+bring_numbers(device_call *d, PyObject *const *arrays, Py_ssize_t n)
+{
+    PyArrayObject *host;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (!is_number(arrays[i]))
+            continue;
+        if (d->device == NULL && locate(d, arrays, n) < 0)
+            return -1;
+        if (d->device == NULL)
+            return 0; /* there is no array: read_one complains */
+        host = lw_reduce_host_array(d->call, arrays, n, (uint32_t)i);
+        if (host != NULL)
+            d->number[i] = lw_device_array_from_host(host, d->device, d->stream);
+        Py_XDECREF(host);
+        if (d->number[i] == NULL)
+            return -1;
+        d->recalled = NULL;
+    }
+    return 0;
+}
+
+/* The operand that says on which stream the call runs: a number has none of its own. */
+static const lw_operand *
+first_array(const device_call *d)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < LW_REDUCE_MOST && d->number[i] != NULL; i++)
+        at = i + 1; /* numbers are one operand each */
+    return at < d->n_read ? &d->operand[at] : &d->operand[0];
+}
+
 static int
 read_one(device_call *d, uint32_t i, PyObject *object)
 {
@@ -478,13 +548,17 @@ int
 lw_reduce_device_read(device_call *d, PyObject *const *arrays, Py_ssize_t n)
 {
     lw_reduce_call *call = d->call;
+    const lw_operand *first;
 
     if (lw_reduce_check_count(call, n) < 0 || lw_reduce_read_dtype(call) < 0)
         return -1;
+    if (n > 1 && bring_numbers(d, arrays, n) < 0)
+        return -1;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (read_one(d, (uint32_t)i, arrays[i]) < 0)
+        if (read_one(d, (uint32_t)i, d->number[i] ? (PyObject *)d->number[i] : arrays[i]) < 0)
             return -1;
-    d->stream = d->operand[0].library == LW_LIB_OWN ? 0 : d->operand[0].stream;
+    first = first_array(d);
+    d->stream = first->library == LW_LIB_OWN ? 0 : first->stream;
     if (call->keywords.stream != NULL &&
         (lw_stream_read(call->keywords.stream, &d->stream) < 0 ||
          lw_stream_check(call->keywords.stream, d->device) < 0))
@@ -816,6 +890,8 @@ lw_reduce_device_call(lw_reduce_call *call, lw_reduce_device_action action, void
         Py_CLEAR(d->result[i]);
     for (uint32_t i = 0; i <= LW_REDUCE_MOST; i++)
         Py_CLEAR(d->copy[i]);
+    for (uint32_t i = 0; i < LW_REDUCE_MOST; i++)
+        Py_CLEAR(d->number[i]);
     Py_CLEAR(d->mask);
     lw_free(d);
     return result;

@@ -341,6 +341,22 @@ a_tuple(const shape *s)
     return text[s->form.node[0].kind];
 }
 
+/* Without map, several arrays make tuples of their elements, which `a + b` only joins. */
+static lw_status
+complain_places(builder *b, const shape *given)
+{
+    bool pairs = b->source->map == NULL && b->made->n_arrays > 1;
+
+    return lw_fail(b->err, LW_ERR_TYPE,
+                   "reduce: combine function `%s` gives %s%u number%s, but the accumulators "
+                   "that it takes have %s%u%s",
+                   name_of(b->source->combine), a_tuple(given), (unsigned)given->n,
+                   given->n == 1 ? "" : "s", a_tuple(&b->acc), (unsigned)b->acc.n,
+                   pairs ? ", an element of each array that was given: pass map=, which makes "
+                           "one accumulator of them, or what is no array by its keyword"
+                         : "");
+}
+
 /* One iteration of the fixed point: joins the accumulator's types with those that combine gives
  * for them. */
 static lw_status
@@ -354,11 +370,7 @@ widen(builder *b, bool *changed)
     LW_TRY(lw_reduce_infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
     LW_TRY(lw_reduce_result_shape(b, typed, "combine", b->source->combine, &given));
     if (!lw_reduce_same_places(&given.form, &b->acc.form)) {
-        status = lw_fail(b->err, LW_ERR_TYPE,
-                         "reduce: combine function `%s` gives %s%u number%s, but the "
-                         "accumulators that it takes have %s%u",
-                         name_of(b->source->combine), a_tuple(&given), (unsigned)given.n,
-                         given.n == 1 ? "" : "s", a_tuple(&b->acc), (unsigned)b->acc.n);
+        status = complain_places(b, &given);
         goto fail;
     }
     *changed = false;

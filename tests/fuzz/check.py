@@ -13,7 +13,7 @@ import numpy as np
 import generate
 import oracle
 import typing_rules as rules
-from semantics import COMPLEX, FLOATS, NUMPY, Undefined
+from semantics import COMPLEX, FLOATS, NUMPY, Negative, Undefined
 
 BATCH = 16
 HEAD = "import math\nimport numpy as np\n"
@@ -97,6 +97,8 @@ def ir_outputs(program, arguments):
     rows = zip(*(list(p) if p.dtype.kind == "f" else p.tolist() for p in parts))
     results = ir_interpreter.run(ir_text(program), rows)
     columns, at, outputs = list(zip(*results)), 0, []
+    if len(columns) != sum(2 if t in COMPLEX else 1 for t in program.compiled.outputs):
+        raise ir_interpreter.Unsupported("a function with a status")
     for t in program.compiled.outputs:
         dtype = np.dtype(NUMPY[t])
         out = np.zeros(len(results), dtype)
@@ -172,6 +174,9 @@ def allowed(inexact, gpu):
     return (1 if t == "f2" else bound) + 0.5
 
 
+RAISES = "OverflowError"  # in the place of a row
+
+
 def expected_rows(program, arguments):
     rows = []
     for values in zip(*(a.tolist() for a in arguments)):
@@ -179,6 +184,8 @@ def expected_rows(program, arguments):
             rows.append(program.compiled(*values))
         except Undefined:
             rows.append(None)
+        except Negative:
+            rows.append(RAISES)
         except Exception as mistake:
             raise RuntimeError(f"the oracle fails on {values}\n{program.source}") from mistake
     return rows
@@ -264,9 +271,23 @@ def check_one(program, gpu=False):
         found = refusal_problem(program._replace(code=""), refusal, source)
         message = "".join(f"# {text}\n" for text in str(refusal).splitlines())
         return found or Problem("rejected", program.source, program.types, message)
+    except OverflowError as error:
+        return check_raising(program, error, arguments, gpu)
     except Exception as other:
         return Problem("internal", program.source, program.types, f"# {type(other).__name__}: {other}\n")
     return judge_outputs(program, outputs, arguments, gpu)
+
+
+def check_raising(program, error, arguments, gpu):
+    """A program that raises for some rows: the oracle has to say so; the other rows have values."""
+    good = [i for i, row in enumerate(expected_rows(program, arguments)) if row is not RAISES]
+    if "negative Python integer" not in str(error) or len(good) == len(arguments[0]):
+        return Problem("internal", program.source, program.types, f"# OverflowError: {error}\n")
+    rest = [a[good] for a in arguments]
+    try:
+        return judge_outputs(program, run(HEAD + program.source, program.name, rest, gpu), rest, gpu) if good else None
+    except Exception as other:
+        return Problem("internal", program.source, program.types, f"# {type(other).__name__}: {other}\n")
 
 
 def run(source, name, arguments, gpu):
@@ -285,6 +306,8 @@ def run(source, name, arguments, gpu):
 def judge_outputs(program, outputs, arguments, gpu):
     if not gpu:
         wanted = expected_rows(program, arguments)
+        if RAISES in wanted:
+            return Problem("value", program.source, program.types, f"# an OverflowError is expected in row {wanted.index(RAISES)}\n")
         found = compare(program, outputs[0], arguments, wanted, True) or compare(program, outputs[1], arguments, wanted, True)
         return Problem(found[0], program.source, program.types, found[1]) if found else None
     wanted = None

@@ -421,7 +421,12 @@ class Frame:
     def binary(self, node, op, x, y):
         if x.type is None or y.type is None:
             return NOWHERE
-        folded = _fold_binary(op, x, y)
+        try:
+            folded = _fold_binary(op, x, y)
+        except Reject:  # of a constant that may turn out to be none
+            if self.report:
+                raise
+            return NOWHERE
         if folded is not None:
             return folded
         found = self.guard(rules.type_binary, op, x, y)

@@ -88,7 +88,22 @@ def type_call(path, args):
     maker = RULES.get(row.rule)
     if maker is None or not row.least <= len(args) <= row.most:
         raise Unclear(f"{path}: {row.rule}")
-    return maker(row, args, [a.type for a in args])
+    return with_signs(row, args, maker(row, args, [a.type for a in args]))
+
+
+# Functions that a negative Python int does not disturb beside a uint64, although it is converted.
+WRAPPING = ("ADD", "SUB", "MUL", "BITAND", "BITOR", "BITXOR", "LSHIFT", "WHERE")
+
+
+def with_signs(row, args, call):
+    """math.gcd takes absolute values; other functions raise for a negative Python int beside a uint64."""
+    count = 1 if row.impl in ("RSHIFT", "CLIP") else len(args)
+    signed = [i for i, (a, to) in enumerate(zip(args[:count], call.operands)) if to == "u8" and a.type == "ix" and a.constant is None]
+    if not signed or row.impl in WRAPPING:
+        return call
+    how = "int_abs('i8', {})" if row.rule == "INT" else "unsigned({})"
+    operands = [None if i in signed else to for i, to in enumerate(call.operands)]
+    return call._replace(operands=operands, text=lambda a: call.text([how.format(x) if i in signed else x for i, x in enumerate(a)]))
 
 
 # ---- the operand of all arguments ----
@@ -276,7 +291,9 @@ def rule_PYTYPE(row, args, types):
     constant = args[0].constant
     if constant is not None and not isinstance(constant, complex):
         if to == "ix":
-            return _constant(rules.literal(semantics.float_to_int("i8", constant) if isinstance(constant, float) else int(constant)))
+            if isinstance(constant, float) and not abs(constant) < 2.0**63:
+                raise Unclear("int() of a constant is exact, where the compiler knows that it is one")
+            return _constant(rules.literal(int(constant)))
         return _constant(Value(to, bool(constant) if to == "b1" else float(constant)))
     if to == "ix" and is_lit(t):
         return Call(Value("ix"), ["ix"], lambda a: a[0])

@@ -26,6 +26,17 @@ NUMPY = {t: np.dtype("?" if t == "b1" else t) for t in DTYPES}
 MATH = ctypes.CDLL("libm.so.6")
 
 
+class Negative(OverflowError):
+    """A Python int below 0 beside a uint64: NumPy raises, and so does compiled code."""
+
+
+def unsigned(x):
+    """A Python int as the operand of a uint64, where the sign matters."""
+    if x < 0:
+        raise Negative(x)
+    return x
+
+
 class Undefined(Exception):
     """The documents leave this value open (the sign of a NaN)."""
 

@@ -11,6 +11,14 @@ from texts import binary_text, constant_as, constant_text, convert_text
 from typing_rules import Reject, Unclear, Value, is_tuple, stored
 
 
+MODULAR = ("+", "-", "*", "&", "|", "^", "<<")
+
+
+def raises_if_negative(op, value, to):
+    """Whether the operation of a uint64 needs the sign of a Python int that is known only at run time."""
+    return to == "u8" and value.type == "ix" and value.constant is None and op not in MODULAR
+
+
 class Translator:
     """Python text with the conversions written out, for one typed frame."""
 
@@ -245,20 +253,29 @@ class Translator:
         operand, result = f.operand[node], f.info[node].type
         if is_tuple(operand):
             return f"({left[0]} + {self.expr(right)})"
-        x = constant_as(left[1], operand) if left[1].constant is not None else convert_text(left[0], left[1].type, operand)
+        x = constant_as(left[1], operand) if left[1].constant is not None else self.operand(op, left[0], left[1], operand)
         t, y_type = stored(operand), f.info[right].type
         if op in ("<<", ">>"):
             text = f"shift_{'left' if op == '<<' else 'right'}('{t}', {x}, {self.expr(right)})"
         elif op == "**":
             text = self.power(t, x, right, y_type)
         else:
-            text = binary_text(op, t, x, self.as_(right, operand))
+            text = binary_text(op, t, x, self.right(op, right, operand))
         return convert_text(text, t, result)
+
+    def operand(self, op, text, value, to):
+        if raises_if_negative(op, value, to):
+            return f"unsigned({text})"
+        return convert_text(text, value.type, to)
+
+    def right(self, op, node, to):
+        value = self.frame.info[node]
+        return self.operand(op, self.expr(node), value, to) if raises_if_negative(op, value, to) else self.as_(node, to)
 
     def power(self, t, x, right, y_type):
         constant = self.frame.info[right].constant
         if t in semantics.INTS:
-            y = str(int(constant)) if constant is not None else self.as_(right, t)
+            y = str(int(constant)) if constant is not None else self.right("**", right, t)
             return f"int_power('{t}', {x}, {y})"
         if t in semantics.FLOATS and constant in (0, 1, 2) and not isinstance(constant, complex):
             return {0: f"({x}, 1.0)[1]", 1: x}.get(constant) or f"float_square('{t}', {x})"

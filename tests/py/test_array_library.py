@@ -125,6 +125,9 @@ STATISTICS = [
     ("nanmean", lambda x: np.nanmean(x, axis=2), FLOATS), ("nanvar", lambda x: np.nanvar(x, axis=0), FLOATS), ("nanstd", lambda x: np.nanstd(x, ddof=1), FLOATS),
     ("nanmin", lambda x: np.nanmin(x, axis=0), FLOATS), ("nanmax", lambda x: np.nanmax(x), FLOATS), ("nanmedian", lambda x: np.nanmedian(x, axis=1), FLOATS),
     ("median", lambda x: np.median(x), FLOATS), ("percentile", lambda x: np.percentile(x[0], 30), FLOATS), ("quantiles", lambda x: np.quantile(x[0, 0], np.array([0.1, 0.5, 1.0])), FLOATS),
+    ("nanquantile", lambda x: np.nanquantile(x, 0.3), FLOATS), ("nanquantile_axis", lambda x: np.nanquantile(x, 0.7, axis=1), FLOATS),
+    ("nanpercentile", lambda x: np.nanpercentile(x, [20, 80.5]), FLOATS), ("size", lambda x: (np.size(x), np.size(x, -1), np.size(3.5), np.size([1, 2])), FLOATS),
+    ("shape", lambda x: np.shape(x) + np.shape([[1, 2]]) + np.shape(2), FLOATS), ("ndim", lambda x: (np.ndim(x), np.ndim(x[0, 0, 0]), np.ndim([[1]])), FLOATS),
     ("average", lambda x: np.average(x[0]), FLOATS), ("weights", lambda x: np.average(x[0], weights=abs(x[1]) + 1), FLOATS),
     ("cov", lambda x: np.cov(x[0]), FLOATS), ("cov_row", lambda x: np.cov(x[0, 0]), FLOATS), ("corrcoef", lambda x: np.corrcoef(x[0] + np.eye(4, 5)), [np.float64]),
     ("isclose", lambda x: np.isclose(x, x[0]), NUMBERS), ("allclose", lambda x: np.allclose(x, x), NUMBERS), ("nan_to_num", lambda x: np.nan_to_num(x, nan=1.5), NUMBERS[6:]),
@@ -434,3 +437,81 @@ def test_median_of_a_row_that_defeats_the_pivots(monkeypatch):
     assert state["sorts"] == 1
     x = np.array([min(item.value, n) for item in items], float)
     assert lw.njit(lambda x: np.median(x))(x) == np.median(x)
+
+
+# ---- functions that write to elements ----
+
+
+def copyto(x, y):
+    np.copyto(x, 2)
+    np.copyto(x[0], y[1])
+    np.copyto(x, y[0], where=y > 1)
+    np.copyto(x[1], [1, 2, 3, 4, 5], where=[True, False, True, True, False])
+    return x
+
+
+def putmask(x, y):
+    np.putmask(x, y > 1, [7, 8, 9])
+    np.putmask(x[0], y[0] < 1, 3)
+    np.putmask(x[1:], y[1:] == 0, y)
+    return x
+
+
+def place(x, y):
+    np.place(x, y > 1, [7, 8, 9])
+    np.place(x[1], x[1] != 0, x[0, 0])
+    return x
+
+
+def fill_diagonal(x, y):
+    np.fill_diagonal(x[0], 9)
+    np.fill_diagonal(x[1].T, y[0, 0], wrap=True)
+    np.fill_diagonal(x[2, :2, :2].reshape(2, 2), [5, 6])
+    np.fill_diagonal(y[:, :3, :3], y[0, 0])
+    return x.sum() + y.sum()
+
+
+@pytest.mark.parametrize("f", [copyto, putmask, place, fill_diagonal])
+def test_functions_that_write(f):
+    for dtype in (np.int8, np.int64, np.float32, np.float64):
+        for x, w in zip(layouts(numbers(dtype)), layouts(numbers(dtype))):
+            y = numbers(dtype)[::-1]
+            want = f(w, y.copy())
+            same(lw.jit(f)(x, y.copy()), want)
+            same(x, w)
+
+
+@pytest.mark.parametrize("f, error", [
+    (lambda x: np.place(x, x == x, np.empty(0)), "Cannot insert from an empty array!"),
+    (lambda x: np.putmask(x, x[0] > 0, 1), "mask and data must be the same size"),
+    (lambda x: np.fill_diagonal(x, 1), "All dimensions of input must be of equal length"),
+    (lambda x: np.fill_diagonal(x[0, 0], 1), "array must be at least 2-d"),
+    (lambda x: x.item(), "can only convert an array of size 1"),
+])
+def test_errors_of_functions_that_write(f, error):
+    with pytest.raises(ValueError, match=error):
+        f(numbers(np.float64))
+    with pytest.raises(ValueError, match=error):
+        lw.jit(f)(numbers(np.float64))
+
+
+def test_long_rows_are_selected_as_short_ones_are_sorted():
+    g = np.random.default_rng(3)
+    f, n = lw.jit(lambda x, q: np.quantile(x, q)), lw.jit(lambda x, q: np.nanpercentile(x, q))
+    rows = [g.random(1000), np.arange(1001.0), np.arange(1000.0)[::-1].copy(), g.integers(0, 4, 777).astype(float), np.zeros(300)]
+    for row in rows:
+        for q in (0.0, 0.1, 0.5, 0.999, 1.0, 1 / 3):
+            assert f(row, q) == np.quantile(row, q)
+            assert n(row, 100 * q) == np.nanpercentile(row, 100 * q)
+    assert np.isnan(f(np.array([1.0] * 300 + [np.nan]), 0.2))
+    with pytest.raises(ValueError, match="range"):
+        f(rows[0], 1.5)
+
+
+def test_items():
+    f = lw.jit(lambda x, z: (x.item(7), x.item(1, 2, 3), x.item((0, 0, 1)), x.item(-1), z.item(), x[:1, 0, 0].item()))
+    for dtype in DTYPES[:2] + [np.int64, np.float32, np.complex64]:
+        x = numbers(dtype)
+        want = f.py_func(x, x[0, 1, 2, ...])
+        got = f(x, x[0, 1, 2, ...])
+        assert got == want and [type(v) for v in got] == [type(v) for v in want]

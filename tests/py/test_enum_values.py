@@ -612,3 +612,146 @@ def listed(c):
 @pytest.mark.parametrize("function, args", [(lengths, ()), (in_order, ()), (backwards, ()), (listed, (Color.RED,))])
 def test_the_class_as_a_sequence(function, args):
     assert njit(function)(*args) == function(*args)
+
+
+# ---- combinations of an IntFlag that are chosen at run time ----
+
+
+class Access(enum.IntFlag):
+    READ = 1
+    WRITE = 2
+    RUN = 8
+    BOTH = 3
+
+
+def chosen_flag(c):
+    return Access.READ if c else Access.WRITE
+
+
+def joined_flags(c):
+    m = chosen_flag(c)
+    return m | Access.RUN, m & Access.READ, m ^ Access.BOTH
+
+
+def inverted_flags(c):
+    m = chosen_flag(c)
+    return ~m, ~(m | Access.RUN), int(~m), (~m).value, ~m & Access.RUN
+
+
+def flags_in_loops(c):
+    m = Access(0)
+    for i in range(5):
+        if c:
+            m |= Access.READ
+        m = m ^ Access.RUN if i % 2 else m | Access.WRITE
+        if m & Access.BOTH:
+            m &= ~Access.READ
+    return m
+
+
+def flags_as_numbers(c):
+    m = chosen_flag(c)
+    return ~m + 1, (~m) * 0.5, (~m) == 10, m > Access.READ
+
+
+def flags_in_flags(c):
+    m = chosen_flag(c)
+    r = 0
+    if Access.READ not in ~m:
+        r = 5
+    return Access.READ in m, Access.READ in (m | Access.BOTH), m in Access.BOTH, Access.BOTH in m, Access(0) in m, r
+
+
+def constant_flags(c):
+    m = Access.READ
+    return ~m, ~Access.BOTH, ~(m | Access.RUN), m & Access.WRITE, Access.BOTH ^ Access.READ
+
+
+@pytest.mark.parametrize("f", [joined_flags, inverted_flags, flags_in_loops, flags_as_numbers, flags_in_flags, constant_flags])
+def test_operators_of_flags_that_are_numbers(f):
+    made = lw.jit(f)
+    for c in (True, False):
+        got, want = made(c), f(c)
+        assert got == want
+        if isinstance(want, tuple):
+            assert [type(g) for g in got] == [type(w) for w in want]
+        else:
+            assert type(got) is type(want)
+
+
+# ---- loops over members with both jumps ----
+
+
+def both_jumps(x):
+    s = 0
+    for c in Color:
+        if c.value == x:
+            break
+        if c is Color.GREEN:
+            continue
+        s += c.value
+    return s
+
+
+def both_jumps_and_else(x):
+    s, y = 0, 0
+    for c in Color:
+        if c.value > x:
+            break
+        if c.value == 2:
+            y = x
+            continue
+        s += 10 * c.value
+    else:
+        s += 1000
+    return s + y
+
+
+def nested_jumps(x):
+    s = 0
+    for k, c in enumerate(Color):
+        for t in ("a", "b", "c"):
+            if t == "b" and c is Color.RED:
+                continue
+            if k == x:
+                break
+            for i in range(4):
+                if i == x:
+                    continue
+                if i > 2:
+                    break
+                s += c.value * i
+            s += 1 if t == "a" else 5
+        else:
+            s += 100
+            if x == 9:
+                break
+            continue
+        s += 1000
+    return s
+
+
+def else_that_jumps(x):
+    s = 0
+    for i in range(5):
+        for t in ("u", "v"):
+            if i == x:
+                break
+            if t == "u":
+                continue
+            s += i
+        else:
+            if i > 3:
+                break
+            continue
+        s += 50
+    return s
+
+
+@pytest.mark.parametrize("f", [both_jumps, both_jumps_and_else, nested_jumps, else_that_jumps])
+def test_loops_over_members_and_texts_with_break_and_continue(f):
+    made = lw.jit(f)
+    for x in (0, 1, 2, 3, 4, 9):
+        assert made(x) == f(x)
+    if f is not else_that_jumps:
+        assert lw.vectorize(f)(np.arange(5)).tolist() == [f(x) for x in range(5)]

@@ -57,6 +57,48 @@ def test_several_results_and_streams():
     stream.synchronize()
 
 
+product_sum = lw.reduce(lambda a, b: a + b, map=lambda x, p: x * p)
+NUMBERS = [3, 0.5, 2 + 1j, True, np.float64(3), np.float32(0.5), np.int16(2), np.array(3.0)]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
+@pytest.mark.parametrize("dtype", ["i1", "f2", "f4", "f8", "c8"])
+def test_numbers_beside_arrays_have_the_dtypes_of_the_host(number, dtype):
+    x = np.ones((3, 50), dtype)
+    d = cuda.to_device(x)
+    for call in (lambda a: product_sum(a, number), lambda a: product_sum(number, a, axis=1), lambda a: product_sum.accumulate(a, number, axis=1),
+                 lambda a: product_sum.reduceat(a, number, indices=[0, 2])):
+        got, wanted = call(d), call(x)
+        assert isinstance(got, cuda.DeviceArray) and got.dtype == wanted.dtype and got.shape == np.shape(wanted)
+
+
+def test_numbers_beside_arrays_are_errors_where_they_are_on_the_host():
+    with pytest.raises(OverflowError, match="300"):
+        product_sum(cuda.to_device(np.ones(3, "i1")), 300)
+    stream = cuda.stream()
+    assert product_sum(cuda.to_device(np.ones(30)), 2.0, stream=stream).shape == ()
+    assert lw.reductions.affine_scan(cuda.to_device(np.ones(30, "f4")), 0.5).dtype == np.float32
+    assert lw.reductions.segmented_sum(cuda.to_device(np.ones(30, "f4")), True).dtype == np.float32
+    stream.synchronize()
+
+
+@needs_kernels
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
+def test_values_of_numbers_beside_arrays(number):
+    for dtype in ("i4", "f4", "f8", "c8"):
+        x = some((30, 1000), dtype)
+        d = cuda.to_device(x)
+        for _ in range(2):  # a call that is remembered would be the second one
+            close(product_sum(d, number), product_sum(x, number))
+            close(product_sum(number, d, axis=0), product_sum(number, x, axis=0))
+            close(product_sum.accumulate(d, number, axis=1), product_sum.accumulate(x, number, axis=1))
+            close(product_sum(d, 2), product_sum(x, 2))
+            close(product_sum.by_key(cuda.to_device(np.arange(30) // 4), d, number)[1], product_sum.by_key(np.arange(30) // 4, x, number)[1])
+    x = some(1000)
+    close(lw.reductions.affine_scan(cuda.to_device(x), 0.5), lw.reductions.affine_scan(x, 0.5))
+    close(lw.reductions.affine_scan(0.5, cuda.to_device(x)), lw.reductions.affine_scan(0.5, x))
+
+
 @pytest.mark.parametrize("call, error, text", [
     (lambda x: biggest(x[:0]), ValueError, "no identity"),
     (lambda x: total(x, axis=2), np.exceptions.AxisError, "axis 2"),
@@ -67,7 +109,7 @@ def test_several_results_and_streams():
     (lambda x: total(x, out=np.zeros(())), TypeError, "must be a device array"),
     (lambda x: total(x, out=cuda.to_device(np.array(0))), TypeError, "cannot take results"),
     (lambda x: total(x, out=(x, x)), TypeError, "tuple of 1 arrays"),
-    (lambda x: total(x, x), TypeError, "gives"),
+    (lambda x: total(x, x), TypeError, "gives a tuple of 4 numbers.*pass map="),
     (lambda x: total(cuda.to_device(np.zeros(3, [("a", "f4"), ("b", "i4")]))), TypeError, "have a record of 2"),
     (lambda x: lw.reduce(lambda a, b: a + b, map=lambda a, b: a * b)(x, np.ones(10)), TypeError, "argument 2 is not on a device"),
 ])

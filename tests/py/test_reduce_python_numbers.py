@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,14 @@ def test_the_number_may_come_first_and_be_one_of_several():
 def test_dtype_keeps_the_digits_of_the_number():
     x = np.ones(1, np.float32)
     assert product_sum(x, 0.1, dtype=np.float64) == 0.1
+
+
+def test_dtypes_keep_their_references():
+    x, dtype = np.ones(4, np.float32), np.dtype(np.float64)
+    before = sys.getrefcount(dtype)
+    for _ in range(100):
+        product_sum(x, 0.5, dtype=np.float64)
+    assert abs(sys.getrefcount(dtype) - before) < 50
 
 
 def test_methods_follow_the_same_rule():

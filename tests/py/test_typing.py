@@ -389,9 +389,8 @@ def test_zero_and_one_are_stored_as_bools(target):
 
 
 @pytest.mark.parametrize(("f", "wanted"), [
-    (lambda u, n: u + n, 0), (lambda u, n: u * n, 2**64 - 4), (lambda u, n: u // n, 0), (lambda u, n: u % n, 2),
-    (lambda u, n: np.maximum(u, n), 2**64 - 2), (lambda u, n: np.minimum(u, n), 2), (lambda u, n: u > n, True), (lambda u, n: u == n, False),
-], ids=range(8))
+    (lambda u, n: u + n, 0), (lambda u, n: u * n, 2**64 - 4), (lambda u, n: u > n, True), (lambda u, n: u == n, False),
+], ids=range(4))
 def test_negative_ints_with_uint64(f, wanted):
-    """docs/typing.md: the uint64 with the same bits, except in comparisons; an int64 is NumPy's float64."""
+    """docs/typing.md: modulo 2**64, except in comparisons (test_signs.py has what raises); an int64 is NumPy's float64."""
     assert lw.jit(f)(np.uint64(2), -2) == wanted

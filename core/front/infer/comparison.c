@@ -279,6 +279,11 @@ infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
         *truth = (op == LW_PY_IN) == found;
         return LW_OK;
     }
+    if (lw_type_flags(f, x.type) != LW_T_BOTTOM &&
+        lw_type_flags(f, x.type) == lw_type_flags(f, y.type)) {
+        f->nodes[node].operand = lw_type_flags(f, x.type);
+        return LW_OK;
+    }
     if (row == NULL)
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
                            lw_format_text(f, "this is %s", lw_describe_value(f, y)),

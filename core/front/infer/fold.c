@@ -542,6 +542,23 @@ keeps_bool(lw_pyop op)
     return op == LW_PY_BITAND || op == LW_PY_BITOR || op == LW_PY_BITXOR;
 }
 
+/* Combinations of members of an enum.IntFlag; NULL: it is none. */
+static const lw_enum *
+flags_of(const lw_constant *constant)
+{
+    return constant->kind == LW_K_INT && constant->members && constant->members->all_bits
+               ? constant->members
+               : NULL;
+}
+
+static uint32_t
+constant_flags(lw_infer_frame *f, uint32_t old, __int128 value, const lw_enum *of)
+{
+    lw_constant made = {.kind = LW_K_INT, .i = (int64_t)value, .members = of};
+
+    return lw_constant_add(f, old, &made);
+}
+
 uint32_t
 lw_fold_binary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x, uint32_t y)
 {
@@ -559,6 +576,8 @@ lw_fold_binary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x,
             return 0;
         if (a->kind == LW_K_BOOL && b->kind == LW_K_BOOL && keeps_bool(op))
             return lw_constant_bool(f, old, k != 0);
+        if (flags_of(a) && flags_of(a) == flags_of(b) && keeps_bool(op))
+            return constant_flags(f, old, k, flags_of(a));
         return lw_constant_int(f, old, k);
     }
     if (as_double(a, &d) && as_double(b, &e) && fold_doubles(op, d, e, &g))
@@ -600,6 +619,8 @@ lw_fold_unary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x)
         return constant_float(f, old, op == LW_PY_NEG ? -lw_varying_fix(a)->d : a->d);
     if (!lw_constant_int_value(a, &i))
         return 0;
+    if (op == LW_PY_INVERT && flags_of(a))
+        return constant_flags(f, old, i ^ flags_of(a)->all_bits, flags_of(a));
     if (op == LW_PY_INVERT)
         return a->kind == LW_K_BOOL ? lw_constant_bool(f, old, !i)
                                     : lw_constant_int(f, old, ~i);

@@ -930,6 +930,9 @@ int lw_fold_in_enum(lw_infer_frame *f, lw_infer_value x, lw_infer_value y);
 /* x & y, x | y, x ^ y and ~x of members of a Flag class. 0: they are none, or not known. */
 uint32_t lw_fold_flags(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y);
 uint32_t lw_fold_inverted_flag(lw_infer_frame *f, uint32_t x);
+/* The type of combinations of members of an enum.IntFlag, where this is the type of some; else
+ * BOTTOM. */
+lw_type lw_type_flags(lw_infer_frame *f, lw_type type);
 int lw_fold_in_flag(lw_infer_frame *f, uint32_t x, uint32_t y); /* x in y; -1: likewise */
 
 #endif

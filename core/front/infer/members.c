@@ -300,6 +300,15 @@ lw_fold_in_enum(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
 
 /* ---- flags ---- */
 
+lw_type
+lw_type_flags(lw_infer_frame *f, lw_type type)
+{
+    const lw_enum *of = lw_type_numbers(lw_types_of(f), type);
+
+    return of && of->all_bits ? lw_type_numbered(lw_types_of(f), 0, of->all_bits, of)
+                              : (lw_type)LW_T_BOTTOM;
+}
+
 static const lw_enum *
 set_of(lw_infer_frame *f, uint32_t constant)
 {

@@ -642,12 +642,27 @@ complain_count(lw_infer_frame *f, uint32_t node, uint32_t n, uint32_t most)
                        NULL, "wrong number of arguments for a conversion");
 }
 
+/* float(z) of an array without axes: as of its element, which lowering loads. */
+static const lw_arg *
+with_elements(lw_infer_frame *f, const lw_arg *args, uint32_t n, lw_arg *room)
+{
+    for (uint32_t i = 0; i < n && i < 2; i++) {
+        const lw_type_row *array = lw_array_row(f, args[i].value.type);
+        room[i] = args[i];
+        if (array != NULL && array->ndim == 0 && lw_type_is_number(f, array->elements[0]))
+            room[i].value = (lw_infer_value){.type = array->elements[0]};
+    }
+    return n <= 2 ? room : args;
+}
+
 lw_status
 lw_infer_cast(lw_infer_frame *f, uint32_t node, lw_dtype to, const lw_arg *args, uint32_t n,
               lw_infer_value *out)
 {
     lw_status status;
+    lw_arg room[2];
 
+    args = with_elements(f, args, n, room);
     if (lw_is_time(to) || (n == 1 && lw_has_time(args, n)))
         return lw_infer_time_cast(f, node, to, args, n, out);
     if (n > 1)
@@ -675,7 +690,9 @@ infer_complex(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
               lw_infer_value *out)
 {
     lw_constant constant = {.kind = LW_K_COMPLEX};
+    lw_arg room[2];
 
+    args = with_elements(f, args, n, room);
     for (uint32_t i = 0; i < n; i++)
         if (args[i].entry && !lw_type_is_number(f, args[i].value.type))
             return lw_complain_argument(f, LW_NAME_builtins_complex, &args[i], "numbers", NULL);
@@ -695,10 +712,13 @@ lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
 {
     static const lw_name_id names[] = {LW_NAME_builtins_int, LW_NAME_builtins_float,
                                        LW_NAME_builtins_bool, LW_NAME_builtins_complex};
-    lw_type type = n ? args[0].value.type : (lw_type)LW_T_BOTTOM;
+    lw_arg room[2];
+    lw_type type;
     lw_status status;
     int truth;
 
+    args = with_elements(f, args, n, room);
+    type = n ? args[0].value.type : (lw_type)LW_T_BOTTOM;
     pytype &= 3;
     if (n > (pytype == 3 ? 2u : 1u))
         return complain_count(f, node, n, pytype == 3 ? 2 : 1);

@@ -435,6 +435,9 @@ type_bits(binary *b)
     LW_TRY(common(b));
     if (b->operand == LW_DT_f64) /* int64 with uint64 */
         return complain_operands(f, b->node, lw_pyop_text[b->op], b->x.type, b->y.type);
+    if (lw_type_flags(f, b->x.type) != LW_T_BOTTOM &&
+        lw_type_flags(f, b->x.type) == lw_type_flags(f, b->y.type))
+        b->type = lw_type_flags(f, b->x.type);
 fail:
     return status;
 }
@@ -642,6 +645,11 @@ lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
                            lw_format_text(f, "the operand is %s", lw_describe_type(f, x.type)),
                            NULL, "unary `%s` needs %s", lw_pyop_text[op],
                            op == LW_PY_INVERT ? "an integer" : "a number");
+    if (op == LW_PY_INVERT && lw_type_flags(f, type) != LW_T_BOTTOM) {
+        typed->operand = type;
+        out->type = lw_type_flags(f, type);
+        return LW_OK;
+    }
     if (lw_type_is_literal(f, type) ||
         (type == LW_DT_b1 && (op != LW_PY_INVERT || !lw_weak_mode(f))))
         type = lw_weak_int(f);

@@ -130,6 +130,24 @@ lw_counter_of(const lw_lower_frame *f, lw_ref value)
     return NULL;
 }
 
+/* Whether this parameter of the IR function is the extent of an array. */
+static bool
+is_extent(const lw_lower_frame *f, uint32_t number)
+{
+    uint32_t at = f->inst->recurses && f->level != 0; /* behind the level */
+
+    for (uint32_t i = 0; i < f->inst->n_params; i++) {
+        lw_type type = f->inst->param_types[i];
+        const lw_type_row *row = lw_type_get(f->l->types, type);
+        uint32_t n = f->inst->param_constants[i] ? 0 : lw_parts_of(f->l->types, type);
+        if (number < at + n)
+            return lw_type_kind_of(f->l->types, type) == LW_TK_ARRAY && row->shape == NULL &&
+                   number > at && number <= at + row->ndim;
+        at += n;
+    }
+    return false;
+}
+
 /* The number of bits of a value that is known not to be negative; 64: it is not known. Sums of
  * such values count as not negative, because no array has 2^62 elements. */
 static unsigned
@@ -148,6 +166,7 @@ bits_needed(const lw_lower_frame *f, lw_ref value, int depth)
     if (depth == 0 || !lw_is_integer(type))
         return 64;
     switch (inst->op) {
+    case LW_OP_PARAM: return is_extent(f, inst->a) ? COUNTER_BITS : 64;
     case LW_OP_SREG: /* a block has 1024 threads at most */
         return inst->a <= LW_SREG_TID_Z ||
                        (inst->a >= LW_SREG_NTID_X && inst->a <= LW_SREG_NTID_Z)

@@ -424,18 +424,23 @@ lw_lower_binary_nodes(lw_lower_frame *f, uint32_t node, lw_pyop op, lw_lower_val
     const lw_typed_node *t = lw_typed_at(f, node);
     lw_type operand = t->operand;
     bool joined = is_joined(f, operand);
-    lw_lower_value right;
+    lw_lower_value right, given = left;
 
     if (!joined)
         left = lw_value_convert(f, left, operand);
 
-    if (joined || lw_is_shift(op))
+    if (joined || lw_is_shift(op) || lw_lower_has_sign(f, y, operand))
         right = lw_lower_expression(f, y);
     else if (op == LW_PY_POW && lw_type_is_integer(f->l->types, operand))
         right = lw_lower_expression(f, y);
     else
         right = lw_lower_as(f, y, operand);
     lw_lower_set_loc(f, node);
+    lw_lower_check_sign(f, op, given, operand);
+    if (!lw_is_shift(op) && lw_lower_has_sign(f, y, operand)) {
+        lw_lower_check_sign(f, op, right, operand);
+        right = op == LW_PY_POW ? right : lw_value_convert(f, right, operand);
+    }
     return lw_lower_binary(f, op, left, right, t->type);
 }
 
@@ -444,8 +449,9 @@ lower_binary(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
     lw_type operand = lw_typed_at(f, node)->operand;
+    bool as_it_is = is_joined(f, operand) || lw_lower_has_sign(f, n->a, operand);
     lw_lower_value left =
-        is_joined(f, operand) ? lw_lower_expression(f, n->a) : lw_lower_as(f, n->a, operand);
+        as_it_is ? lw_lower_expression(f, n->a) : lw_lower_as(f, n->a, operand);
 
     return lw_lower_binary_nodes(f, node, (lw_pyop)n->op, left, n->b);
 }

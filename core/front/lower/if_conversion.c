@@ -14,6 +14,13 @@ sum(uint32_t x, uint32_t y)
 
 /* ---- cost of expressions ---- */
 
+/* A negative int beside a uint64. */
+static bool
+raises_for_sign(const lw_lower_frame *f, uint32_t node)
+{
+    return f->can_raise && f->l->signs != NULL && lw_mixes_signs(f->l, f->inst, node);
+}
+
 static uint32_t
 cost_operator(lw_lower_frame *f, uint32_t node, lw_pyop op, uint32_t exponent)
 {
@@ -176,6 +183,8 @@ cost_kind(lw_lower_frame *f, uint32_t node)
 
     if (node == 0 || lw_typed_at(f, node)->constant)
         return 0;
+    if (raises_for_sign(f, node))
+        return LW_COST_NEVER;
     if (lw_typed_at(f, node)->element != LW_T_BOTTOM)
         return LW_COST_NEVER; /* a new array */
     if (lw_lower_calls_method(f, node))
@@ -262,7 +271,8 @@ cost_statement(lw_lower_frame *f, uint32_t node)
                 return LW_COST_NEVER;
         return sum(1, lw_cost_expression(f, n->a));
     case LW_NODE_AUGASSIGN:
-        if (lw_node_at(f, n->a)->kind != LW_NODE_NAME && !is_field(f, n->a))
+        if ((lw_node_at(f, n->a)->kind != LW_NODE_NAME && !is_field(f, n->a)) ||
+            raises_for_sign(f, node))
             return LW_COST_NEVER;
         if (lw_lower_calls_method(f, node))
             return sum(1, cost_call(f, node));

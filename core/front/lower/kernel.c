@@ -407,7 +407,10 @@ lw_lower_atomic(lw_lower_frame *f, uint32_t node)
     if (lw_is_complex((lw_dtype)t->operand))
         return update_complex(f, node, kind, address);
     for (uint32_t i = 0; i < n && i < 2; i++) {
-        lw_lower_value value = lw_lower_argument_as(f, node, first + i, t->operand);
+        lw_lower_value value = lw_lower_argument(f, node, first + i);
+        if (impl == LW_IMPL_ATOMIC_MIN || impl == LW_IMPL_ATOMIC_MAX)
+            lw_lower_check_sign(f, LW_PY_NONE, value, t->operand);
+        value = lw_value_convert(f, value, t->operand);
         operands[i] = value.n ? value.parts[0] : 0;
     }
     return lw_value_scalar(

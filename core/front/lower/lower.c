@@ -293,6 +293,10 @@ node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
 {
     const lw_typed_node *t = &inst->nodes[node];
 
+    if (l->signs != NULL && lw_mixes_signs(l, inst, node)) {
+        *l->signs = true;
+        return true;
+    }
     if (may_be_guarded(l, inst, node) ||
         (t->asks && !t->dead && lw_instance_raises(l, t->asks)))
         return true;
@@ -797,15 +801,18 @@ may_defer(const lw_module *module)
 }
 
 /* There are three ways to handle guards, and the first possible one is taken: nothing can
- * raise, because every index is known to be inside; a bad index is reported at the end of the
- * function, so that loops over the function have no branch; or it is reported at once. */
+ * raise, because every index is known to be inside, and no int beside a uint64 to be negative;
+ * a bad index or int is reported at the end of the function, so that loops over the function
+ * have no branch; or it is reported at once. */
 static lw_status
 lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scalar **out,
       lw_error *err)
 {
     bool guards = typed->options.guards && !typed->options.ignore_errors;
     bool defer = guards && typed->all_guarded && !carries_numbers(typed->tree);
+    bool signs = false;
     lw_lowering l = {.typed = typed,
+                     .signs = &signs,
                      .tree = typed->tree,
                      .types = &typed->types,
                      .guards = guards,
@@ -815,11 +822,12 @@ lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scala
                      .n_out = n_out};
     lw_status status = lower_all(l, out);
 
-    if (status != LW_OK || !guards || !(*out)->can_raise)
+    if (status != LW_OK || !(guards || signs) || !(*out)->can_raise)
         return status;
-    if ((*out)->n_raises == 0)
+    if ((*out)->n_raises == 0) {
         l.guards = false;
-    else if (!defer || may_defer((*out)->module))
+        l.signs = NULL;
+    } else if (!defer || may_defer((*out)->module))
         return LW_OK;
     lw_scalar_free(*out);
     *out = NULL;

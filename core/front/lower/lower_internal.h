@@ -25,14 +25,16 @@ typedef struct lw_lowering {
     lw_module *module;
     lw_arena *arena; /* of the module: it lives as long as the result */
     lw_error *err;
-    lw_status status;       /* the first failure */
-    uint32_t *funcs;        /* by instance: function number + 1; 0 = not yet lowered */
-    uint32_t *locs;         /* by tree loc: loc of the module + 1; 0 = not yet there */
-    uint8_t *raising;       /* by instance: 0 not known yet, 1 no, 2 yes */
-    uint32_t n_insts;       /* instructions of the functions that are finished */
-    bool guards;            /* indices that options.guards names are checked … */
-    bool defer;             /* … and the function goes on to its end after a bad one */
-    bool *open;             /* by instance: it is being lowered */
+    lw_status status; /* the first failure */
+    uint32_t *funcs;  /* by instance: function number + 1; 0 = not yet lowered */
+    uint32_t *locs;   /* by tree loc: loc of the module + 1; 0 = not yet there */
+    uint8_t *raising; /* by instance: 0 not known yet, 1 no, 2 yes */
+    uint32_t n_insts; /* instructions of the functions that are finished */
+    bool guards;      /* indices that options.guards names are checked … */
+    bool defer;       /* … and the function goes on to its end after a bad one */
+    bool *signs;      /* negative ints beside uint64 raise; it becomes true where there are any;
+                         NULL: they are known not to be negative */
+    bool *open;       /* by instance: it is being lowered */
     uint32_t n_raise_words; /* values after the status of a function that can raise */
     const lw_dtype *out_types;
     uint32_t n_out;
@@ -192,6 +194,19 @@ bool lw_instance_raises(lw_lowering *l, uint32_t instance);
 /* The web has got this value: a debugger shows it. */
 void lw_lower_show(lw_lower_frame *f, uint32_t web, lw_lower_value value);
 
+/* ---- range.c ---- */
+/* Whether the node has operands that are converted to uint64 although they may be negative
+ * Python ints. */
+bool lw_mixes_signs(const lw_lowering *l, const lw_instance *inst, uint32_t node);
+/* Whether the operand of this type is such an int: it is converted when its sign has been
+ * checked. */
+bool lw_lower_has_sign(const lw_lower_frame *f, uint32_t node, lw_type operand);
+/* The same for argument `index` of a call, which is given. */
+bool lw_argument_has_sign(const lw_lower_frame *f, uint32_t call, uint32_t index);
+/* OverflowError where the operand is such an int. op: LW_PY_NONE for functions that are no
+ * operators; to: the type to which operands are converted. */
+void lw_lower_check_sign(lw_lower_frame *f, lw_pyop op, lw_lower_value operand, lw_type to);
+
 /* ---- raise.c, recursive calls ---- */
 /* What a call of the instance passes in front of its arguments, if it recurses: one level more.
  * RecursionError where the call is recursive and the stack has no room for it. */
@@ -230,6 +245,8 @@ lw_lower_value lw_value_constant(lw_lower_frame *f, uint32_t constant, lw_type t
 uint32_t lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type,
                                uint64_t *out);
 lw_lower_value lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to);
+/* An array without axes, which converts as its element does. */
+bool lw_value_is_axisless(const lw_lower_frame *f, const lw_lower_value *value);
 lw_lower_value lw_value_element(lw_lower_frame *f, lw_lower_value tuple, uint32_t index);
 lw_lower_value lw_value_select(lw_lower_frame *f, lw_ref condition, lw_lower_value yes,
                                lw_lower_value no);

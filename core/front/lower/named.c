@@ -554,6 +554,8 @@ lower_operator(const lw_named_call *c, lw_pyop op)
     bool own = joined || lw_is_shift(op) ||
                (op == LW_PY_POW && lw_type_is_integer(c->f->l->types, c->operand));
     y = own ? lw_lower_argument(c->f, c->node, 1) : lw_named_argument(c, 1);
+    if (op == LW_PY_POW && own)
+        lw_lower_check_sign(c->f, op, y, c->operand);
     if (op >= LW_PY_EQ && op <= LW_PY_GE)
         return lw_named_result(c, lw_lower_compare(c->f, op, x, y, c->operand));
     return lw_lower_binary(c->f, op, x, y, c->type);

@@ -1,16 +1,37 @@
 /* Operands and results of a call of a named function, with the types that inference chose. */
 #include "core/front/lower/named_call.h"
 
+#include "core/front/named.h"
+#include "core/front/numeric/integers.h"
+
 lw_ref
 lw_first_part(lw_lower_value value)
 {
     return value.n ? value.parts[0] : 0;
 }
 
+/* math.gcd takes absolute values: the sign of an argument has no effect. Elsewhere a negative
+ * int beside a uint64 raises. */
+static lw_lower_value
+argument_of(const lw_named_call *c, uint32_t i)
+{
+    lw_lower_value value;
+
+    if (!lw_argument_has_sign(c->f, c->node, i))
+        return lw_lower_argument_as(c->f, c->node, i, c->operand);
+    value = lw_lower_argument(c->f, c->node, i);
+    if (lw_type_stored(c->f->l->types, value.type) == LW_DT_i64 &&
+        lw_names[lw_typed_at(c->f, c->node)->target].rule == LW_RULE_INT)
+        value = lw_value_scalar(c->f, LW_T_INDEX, lw_int_abs(c->b, lw_first_part(value)));
+    else
+        lw_lower_check_sign(c->f, lw_impl_operator(c->impl), value, c->operand);
+    return lw_value_convert(c->f, value, c->operand);
+}
+
 lw_lower_value
 lw_named_argument(const lw_named_call *c, uint32_t i)
 {
-    lw_lower_value value = lw_lower_argument_as(c->f, c->node, i, c->operand);
+    lw_lower_value value = argument_of(c, i);
     lw_ref is = c->had_nan != NULL ? lw_lower_has_nan(c->f, value) : 0;
 
     if (is)

@@ -255,6 +255,7 @@ lw_lower_value
 lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_type result)
 {
     lw_builder *b = &f->b;
+    const lw_enum *flags = lw_type_numbers(f->l->types, x.type);
 
     if (op == LW_PY_NOT) {
         lw_lower_value made = lw_value_scalar(f, LW_DT_b1, lw_ir_not(b, lw_value_truth(f, x)));
@@ -267,6 +268,9 @@ lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_type result)
         return lw_lower_time(f, lw_operator_impl(op), &x, 1, result);
     if (op == LW_PY_POS)
         return lw_value_convert(f, x, result);
+    if (op == LW_PY_INVERT && flags != NULL && flags->all_bits)
+        return lw_value_scalar(
+            f, result, lw_ir_xor(b, x.parts[0], lw_ir_int(b, LW_DT_i64, flags->all_bits)));
     if (op == LW_PY_INVERT)
         return lw_value_convert(f, lw_value_scalar(f, x.type, lw_ir_not(b, x.parts[0])),
                                 result);
@@ -411,6 +415,19 @@ contains(lw_lower_frame *f, lw_lower_value x, lw_lower_value tuple, lw_type oper
     return any;
 }
 
+/* Whether y has all bits of x: both are members of one enum.IntFlag. */
+static lw_ref
+contains_flags(lw_lower_frame *f, lw_lower_value x, lw_lower_value y, lw_type operand)
+{
+    lw_builder *b = &f->b;
+
+    x = lw_value_convert(f, x, operand);
+    y = lw_value_convert(f, y, operand);
+    if (x.n == 0 || y.n == 0)
+        return constant_bool(f, false);
+    return lw_ir_compare(b, LW_OP_EQ, lw_ir_and(b, x.parts[0], y.parts[0]), x.parts[0]);
+}
+
 lw_ref
 lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y,
                  lw_type operand)
@@ -419,8 +436,9 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
     const lw_types *types = f->l->types;
 
     if (op == LW_PY_IN || op == LW_PY_NOT_IN) {
-        lw_ref found =
-            lw_value_is_tuple(&y, f) ? contains(f, x, y, operand) : constant_bool(f, false);
+        lw_ref found = lw_value_is_tuple(&y, f)          ? contains(f, x, y, operand)
+                       : lw_type_numbers(types, operand) ? contains_flags(f, x, y, operand)
+                                                         : constant_bool(f, false);
         return op == LW_PY_IN ? found : lw_ir_not(b, found);
     }
     x = lw_lower_by_value(f, x);

@@ -1,8 +1,17 @@
 /* Bounds of integers of the IR: from their type, from the operation that made them, and, for
  * counters, from their end. Only a few instructions are traced back; variables with several
- * assignments and values from memory have the bounds of their type. */
+ * assignments and values from memory have the bounds of their type.
+ *
+ * And signs: Python ints that are known only at run time, as operands beside a uint64. They are
+ * converted to uint64, where a negative one has no place. NumPy raises an OverflowError for it,
+ * and so does the code that is lowered here, for every operation whose result would be wrong:
+ * `//`, `%`, `**`, maximum, gcd and others. The results of `+ - * & | ^` and `<<` are right
+ * modulo 2**64; these raise under check={"overflow"} only. Whether a function has such operands
+ * is seen in the typed tree, before it is lowered; whether one may be negative is seen when it
+ * is. Where none may, nothing raises, and lower.c lowers the functions once more. */
 #include "core/front/lower/address.h"
 
+#include "core/front/named.h"
 #include "core/front/numeric/integers.h"
 
 #include <assert.h>
@@ -262,4 +271,121 @@ lw_surely_inside(const lw_lower_frame *f, lw_ref index, lw_ref extent)
         return counter != NULL && counter->stop == extent;
     s = of_value(f, index, 8);
     return s.lo >= -(int64_t)n && s.hi < (int64_t)n;
+}
+
+/* ---- signs: which operations ask for them ---- */
+
+/* Where operands modulo 2**64 give the result modulo 2**64. */
+static bool
+is_modular(lw_pyop op)
+{
+    switch (op) {
+    case LW_PY_ADD:
+    case LW_PY_SUB:
+    case LW_PY_MUL:
+    case LW_PY_LSHIFT:
+    case LW_PY_BITAND:
+    case LW_PY_BITOR:
+    case LW_PY_BITXOR: return true;
+    default: return false;
+    }
+}
+
+/* ---- signs: typed trees ---- */
+
+static bool
+is_index(const lw_typed_node *t)
+{
+    return !t->constant && (t->type == LW_T_INDEX || t->element == LW_T_INDEX);
+}
+
+/* An entry of a call's arguments. Items of tuples count, whatever they are. */
+static bool
+is_index_entry(const lw_instance *inst, uint32_t entry)
+{
+    if ((entry & LW_ARG_TAG) == 0)
+        return entry != 0 && is_index(&inst->nodes[entry]);
+    return (entry & LW_ARG_TAG) == LW_ARG_ELEMENT || (entry & LW_ARG_TAG) == LW_ARG_WEB;
+}
+
+static bool
+has_index_argument(const lw_lowering *l, const lw_instance *inst, const lw_typed_node *t)
+{
+    for (uint32_t i = 0; i < t->n_args; i++)
+        if (is_index_entry(inst, l->typed->lists.data[t->args + i]))
+            return true;
+    return false;
+}
+
+/* Whether the operation raises for the sign of an operand. */
+static bool
+asks_for_sign(const lw_lowering *l, lw_pyop op)
+{
+    return !is_modular(op) || (l->typed->options.checks & LW_CHECK_OVERFLOW) != 0;
+}
+
+/* Atomic updates wrap, but for those that compare. */
+static bool
+call_asks_for_sign(const lw_lowering *l, const lw_typed_node *t)
+{
+    lw_impl impl = t->call == LW_CALL_NAMED ? lw_names[t->target].impl : LW_IMPL_NONE;
+
+    if (impl == LW_IMPL_NONE || lw_names[t->target].rule == LW_RULE_INT)
+        return false;
+    if (lw_names[t->target].rule == LW_RULE_ATOMIC)
+        return impl == LW_IMPL_ATOMIC_MAX || impl == LW_IMPL_ATOMIC_MIN;
+    return asks_for_sign(l, lw_impl_operator(impl));
+}
+
+bool
+lw_mixes_signs(const lw_lowering *l, const lw_instance *inst, uint32_t node)
+{
+    const lw_node *n = &l->tree->nodes.data[node];
+    const lw_typed_node *t = &inst->nodes[node];
+    bool count;
+
+    if (t->operand != LW_DT_u64 || t->constant || t->dead ||
+        l->tree->fns.data[inst->fn].of_package)
+        return false;
+    if (n->kind == LW_NODE_CALL)
+        return call_asks_for_sign(l, t) && has_index_argument(l, inst, t);
+    if ((n->kind != LW_NODE_BINARY && n->kind != LW_NODE_AUGASSIGN) ||
+        !asks_for_sign(l, (lw_pyop)n->op))
+        return false;
+    count = !lw_is_shift((lw_pyop)n->op) && is_index(&inst->nodes[n->b]);
+    return count || (n->kind == LW_NODE_BINARY ? is_index(&inst->nodes[n->a])
+                                               : inst->nodes[n->a].operand == LW_T_INDEX);
+}
+
+/* ---- signs: operands ---- */
+
+bool
+lw_lower_has_sign(const lw_lower_frame *f, uint32_t node, lw_type operand)
+{
+    return operand == LW_DT_u64 && is_index(lw_typed_at(f, node));
+}
+
+bool
+lw_argument_has_sign(const lw_lower_frame *f, uint32_t call, uint32_t index)
+{
+    const lw_typed_node *t = lw_typed_at(f, call);
+
+    return t->operand == LW_DT_u64 && index < t->n_args &&
+           is_index_entry(f->inst, f->l->typed->lists.data[t->args + index]);
+}
+
+void
+lw_lower_check_sign(lw_lower_frame *f, lw_pyop op, lw_lower_value operand, lw_type to)
+{
+    lw_builder *b = &f->b;
+    lw_ref value = operand.n == 1 ? operand.parts[0] : 0;
+
+    if (lw_type_stored(f->l->types, operand.type) != LW_DT_i64 || to != LW_DT_u64 ||
+        value == 0 || !lw_raises_errors(f) || f->fn->of_package ||
+        !lw_may_be_negative(f, operand) ||
+        (is_modular(op) && !lw_lower_checks_overflow(f, LW_DT_u64)))
+        return;
+    lw_lower_raise_deferred(f, lw_ir_compare(b, LW_OP_LT, value, lw_ir_zero(b, LW_DT_i64)),
+                            "OverflowError",
+                            "a negative Python integer is out of bounds for uint64");
 }

@@ -492,6 +492,22 @@ refuse_literal(lw_lower_frame *f, lw_type literal, lw_dtype dtype)
     return none;
 }
 
+bool
+lw_value_is_axisless(const lw_lower_frame *f, const lw_lower_value *value)
+{
+    return lw_type_kind_of(f->l->types, value->type) == LW_TK_ARRAY &&
+           lw_type_get(f->l->types, value->type)->ndim == 0 && value->n > 0;
+}
+
+/* Of an array without axes. */
+static lw_lower_value
+only_element(lw_lower_frame *f, lw_lower_value array)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, array.type);
+
+    return lw_lower_load(f, row->elements[0], array.parts[0], row->align);
+}
+
 lw_lower_value
 lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to)
 {
@@ -500,6 +516,8 @@ lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to)
 
     if (value.type == to)
         return value;
+    if (kind != LW_TK_ARRAY && lw_value_is_axisless(f, &value))
+        return lw_value_convert(f, only_element(f, value), to);
     if (is_compile_time(kind))
         return wrap(to, room_for(f, 0), 0);
     if (kind == LW_TK_TUPLE && lw_type_kind_of(f->l->types, value.type) == LW_TK_RECORD)
@@ -547,8 +565,12 @@ lw_complex
 lw_value_as_complex(lw_lower_frame *f, lw_lower_value value, lw_dtype half)
 {
     assert(half == LW_DT_f32 || half == LW_DT_f64);
-    lw_ref parts[2] = {0}, from_parts[2] = {part(&value, 0), part(&value, 1)};
+    lw_ref parts[2] = {0}, from_parts[2];
 
+    if (lw_value_is_axisless(f, &value))
+        value = only_element(f, value);
+    from_parts[0] = part(&value, 0);
+    from_parts[1] = part(&value, 1);
     lw_lower_cast(&f->b, lw_type_stored(f->l->types, value.type), from_parts,
                   half == LW_DT_f32 ? LW_DT_c64 : LW_DT_c128, parts);
     return (lw_complex){parts[0], parts[1]};
@@ -561,6 +583,8 @@ lw_value_truth(lw_lower_frame *f, lw_lower_value value)
 {
     lw_type_kind kind = lw_type_kind_of(f->l->types, value.type);
 
+    if (lw_value_is_axisless(f, &value))
+        return lw_value_truth(f, only_element(f, value));
     if (kind == LW_TK_TUPLE)
         return lw_ir_int(&f->b, LW_DT_b1, lw_type_get(f->l->types, value.type)->n != 0);
     if (kind == LW_TK_NONE)

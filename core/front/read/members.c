@@ -117,10 +117,36 @@ read_flag(lw_reader *r, PyObject *class, int64_t value, struct lw_flag *out)
     return known && out->constant != 0;
 }
 
+/* The number that ~member is of the member without bits; 0: none, or a negative one, as in
+ * Python 3.10. */
+static int64_t
+all_bits_of(PyObject *class, const lw_enum *of)
+{
+    PyObject *zero = of->n_numbers && PyType_IsSubtype((PyTypeObject *)class, &PyLong_Type)
+                         ? PyObject_CallFunction(class, "i", 0)
+                         : NULL;
+    PyObject *inverse = zero ? PyNumber_Invert(zero) : NULL;
+    int64_t bits = 0;
+
+    if (inverse == NULL || !value_of(inverse, &bits) || of->lo < 0 || (of->hi & ~bits) != 0)
+        bits = 0;
+    lw_read_clear();
+    Py_XDECREF(zero);
+    Py_XDECREF(inverse);
+    return bits;
+}
+
 static bool
 read_flags(lw_reader *r, PyObject *class, lw_enum *out)
 {
-    int64_t mask = is_flag_class(class) ? mask_of(class) : 0, value = 0;
+    bool has_operators = is_flag_class(class);
+    int64_t mask = has_operators ? mask_of(class) : 0, value = 0;
+
+    out->all_bits = has_operators ? all_bits_of(class, out) : 0;
+    if (out->all_bits) {
+        out->lo = 0;
+        out->hi = out->all_bits;
+    }
 
     out->flags = lw_arena_take(&r->tree->arena, (1u << MOST_BITS) * sizeof *out->flags);
     if (out->flags == NULL)
@@ -314,10 +340,12 @@ lw_read_enum_class(lw_reader *r, PyObject *class)
     return describe(r, class, made) ? made : NULL;
 }
 
-/* Combinations of enum.IntFlag's, and members that are called otherwise, are not. */
+/* Members that are called otherwise are not; combinations of enum.IntFlag's are. */
 static bool
 is_numbered(const lw_enum *of, int64_t value)
 {
+    if (of->all_bits && value >= 0 && value <= of->all_bits)
+        return true;
     for (uint32_t i = 0; i < of->n_numbers; i++)
         if (of->numbers[i].value == value)
             return true;

@@ -4,10 +4,13 @@
  *     for m in (A, B): body           m = A; body; m = B; body
  *     with `break`                    while True: m = A; body; m = B; body; else-part; break
  *     with `continue`                 m = A; while True: body; break
- *                                     m = B; while True: body; break     (`continue` is
- * `break`)
+ *                                     m = B; while True: body; break
+ *     with both                       m = A; for once in (0,): body
+ *                                     else: m = B; for once in (0,): body
+ *                                     else: else-part
  *
- * A loop with both is left as it is, which inference refuses. */
+ * In the second form, `continue` is `break`. In the last one, it ends the one iteration, so
+ * that the else-part runs, in which the following item stands; `break` skips it. */
 #include "core/front/read/read_internal.h"
 
 /* Items of one loop, as of tuples whose items have several types; and bodies that nested loops
@@ -135,7 +138,7 @@ lw_read_can_unroll(lw_reader *r, PyObject *node)
     bool leaves = jumps_in(r, node, r->ast.orelse, LW_AST_Break) ||
                   jumps_in(r, node, r->ast.orelse, LW_AST_Continue);
 
-    return (!breaks || (!continues && !leaves)) && r->n_copies < MOST_COPIES;
+    return (!breaks || continues || !leaves) && r->n_copies < MOST_COPIES;
 }
 
 /* ---- the statements ---- */
@@ -156,22 +159,33 @@ run_once(lw_reader *r, lw_read_items *statements, uint32_t loc, lw_read_items *o
                                                           .b = body}));
 }
 
+/* The target and the item that it becomes. *known: whether it is a target. false: stop. */
+static bool
+read_item(lw_reader *r, PyObject *node, uint32_t loc, PyObject *item, lw_read_items *out,
+          bool *known)
+{
+    uint32_t target = lw_read_target(r, lw_ast_get(node, r->ast.target));
+    uint32_t value = target ? lw_read_constant_node(r, item, loc) : 0;
+
+    r->n_copies++;
+    *known = value != 0 && !lw_read_is_error(r, target);
+    if (!*known)
+        return lw_read_item(r, out, value ? target : 0);
+    return lw_read_item(
+        r, out,
+        lw_read_list_node(r, (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value}, &target, 1));
+}
+
 /* One iteration. */
 static bool
 read_copy(lw_reader *r, PyObject *node, uint32_t loc, PyObject *item, lw_read_items *out)
 {
-    uint32_t target = lw_read_target(r, lw_ast_get(node, r->ast.target));
-    uint32_t value = target ? lw_read_constant_node(r, item, loc) : 0;
-    bool before = r->continue_is_break, ok;
+    bool before = r->continue_is_break, ok, known;
     lw_read_items body = {0};
 
-    r->n_copies++;
-    if (value == 0 || lw_read_is_error(r, target))
-        return lw_read_item(r, out, value ? target : 0);
-    if (!lw_read_item(r, out,
-                      lw_read_list_node(r, (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value},
-                                        &target, 1)))
-        return false;
+    ok = read_item(r, node, loc, item, out, &known);
+    if (!ok || !known)
+        return ok;
     r->continue_is_break = jumps_in(r, node, r->ast.body, LW_AST_Continue);
     if (r->continue_is_break)
         ok = lw_read_into(r, node, r->ast.body, &body) && run_once(r, &body, loc, out);
@@ -182,6 +196,64 @@ read_copy(lw_reader *r, PyObject *node, uint32_t loc, PyObject *item, lw_read_it
     return ok;
 }
 
+/* ---- loops with both jumps ---- */
+
+static uint32_t
+body_node(lw_reader *r, const lw_read_items *statements, uint32_t loc)
+{
+    return lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, statements->data,
+                             statements->n);
+}
+
+/* `for once in (0,)` with these parts, of which the second may be empty. */
+static bool
+loop_once(lw_reader *r, const lw_read_items *body, const lw_read_items *other, uint32_t loc,
+          lw_read_items *out)
+{
+    PyObject *name = PyUnicode_FromString(".once"), *items = Py_BuildValue("(i)", 0);
+    uint32_t var = name && items ? lw_scope_add(r, r->scope, name) : lw_read_failed(r);
+    uint32_t iterable = var ? lw_read_constant_node(r, items, loc) : 0, target, parts[2], both;
+
+    Py_XDECREF(name);
+    Py_XDECREF(items);
+    if (iterable == 0)
+        return false;
+    target =
+        lw_read_node(r, (lw_node){LW_NODE_NAME, .flags = LW_NODE_STORE, .loc = loc, .a = var});
+    parts[0] = target ? body_node(r, body, loc) : 0;
+    parts[1] = parts[0] && other->n ? body_node(r, other, loc) : 0;
+    if (parts[0] == 0 || r->status != LW_OK)
+        return false;
+    both =
+        lw_read_node(r, (lw_node){LW_NODE_LOOP_BODY, .loc = loc, .a = parts[0], .b = parts[1]});
+    return both && lw_read_item(r, out,
+                                lw_read_node(r, (lw_node){LW_NODE_FOR, .loc = loc, .a = target,
+                                                          .b = iterable, .c = both}));
+}
+
+/* The items from the i-th on, and the else-part behind them. */
+static bool
+read_chain(lw_reader *r, PyObject *node, uint32_t loc, PyObject *items, Py_ssize_t i,
+           lw_read_items *out)
+{
+    lw_read_items body = {0}, rest = {0};
+    bool before = r->continue_is_break, ok, known;
+
+    if (i == PyTuple_GET_SIZE(items))
+        return lw_read_into(r, node, r->ast.orelse, out);
+    ok = read_item(r, node, loc, PyTuple_GET_ITEM(items, i), out, &known);
+    if (!ok || !known)
+        return ok;
+    r->continue_is_break = false;
+    ok = lw_read_into(r, node, r->ast.body, &body);
+    r->continue_is_break = before;
+    ok = ok && read_chain(r, node, loc, items, i + 1, &rest) &&
+         loop_once(r, &body, &rest, loc, out);
+    lw_array_free(&body);
+    lw_array_free(&rest);
+    return ok;
+}
+
 bool
 lw_read_unrolled(lw_reader *r, PyObject *node, uint32_t loc, PyObject *items,
                  lw_read_items *out)
@@ -189,6 +261,8 @@ lw_read_unrolled(lw_reader *r, PyObject *node, uint32_t loc, PyObject *items,
     bool breaks = jumps_in(r, node, r->ast.body, LW_AST_Break), ok = true;
     lw_read_items all = {0};
 
+    if (breaks && jumps_in(r, node, r->ast.body, LW_AST_Continue))
+        return read_chain(r, node, loc, items, 0, out);
     for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(items); i++)
         ok = read_copy(r, node, loc, PyTuple_GET_ITEM(items, i), breaks ? &all : out);
     ok = ok && lw_read_into(r, node, r->ast.orelse, breaks ? &all : out) &&
