@@ -686,6 +686,7 @@ static PyMethodDef functions[] = {
     {"_c_function_form", lw_jit_c_function_form, METH_VARARGS, NULL},
     {"_fields_of_object", lw_fields_of_object, METH_O, NULL},
     {"_has_code", lw_has_code, METH_O, NULL},
+    {"_takes_as_object", lw_takes_as_object, METH_VARARGS, NULL},
     {"_form_of_call", (PyCFunction)(void (*)(void))lw_jit_form, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
