@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import inspect
 import os
 import re
@@ -104,16 +105,14 @@ def explain(f: Any, *arguments: Any, sig: Any = None) -> Explanation:
 
 def _is_of_class(value: Any) -> bool:
     """An object, or an array of them: no signature names their class."""
-    from lanewise import _objects
-
+    _objects = importlib.import_module("lanewise._objects")
     return not isinstance(value, (type, types.Type, types.Signature)) and (_objects._is_object(value) or _objects._class(value) is not None)
 
 
 def _text_of_call(f: Any, arguments: tuple[Any, ...]) -> str:
     """The types of a call with objects: of the same function of `lanewise.jit`, which takes them as they are."""
-    from lanewise import _core as core
-    from lanewise import _objects
-
+    core: Any = _core
+    _objects = importlib.import_module("lanewise._objects")
     probe = core.jit(getattr(f, "py_func", None) or f)
     examples: list[Any] = list(arguments)
     if isinstance(f, core.Forall):
@@ -129,13 +128,12 @@ def _text_of_call(f: Any, arguments: tuple[Any, ...]) -> str:
     elif not isinstance(f, core.Kernel):
         examples = [_example(value, ()) for value in arguments]
     core._form_of_call(probe, *examples)
-    return probe.inspect_types()
+    return str(probe.inspect_types())
 
 
 def _example(value: Any, shape: tuple[int, ...]) -> Any:
     """One item of an argument of a ufunc."""
-    from lanewise import _objects
-
+    _objects = importlib.import_module("lanewise._objects")
     if type(value) in (int, float, complex):
         return value
     value = _objects._array(value)
