@@ -123,21 +123,40 @@ refuse_index(const lw_prepared *p, const lw_reach *reach, int64_t number, int64_
     return lw_raise_at(&row, &place);
 }
 
+/* The smallest and the largest index along each dimension of the space; far away where the
+ * numbers are too large. */
+static void
+find_ends(const lw_prepared *p, int64_t *low, int64_t *high)
+{
+    for (uint32_t d = 0; d < p->self->base.n_index; d++) {
+        int64_t first = p->space.start[d], extent, last;
+
+        if (__builtin_mul_overflow(p->space.n[d] - 1, p->space.step[d], &extent) ||
+            __builtin_add_overflow(first, extent, &last))
+            last = p->space.step[d] < 0 ? INT64_MIN / 2 : INT64_MAX / 2;
+        low[d] = first < last ? first : last;
+        high[d] = first < last ? last : first;
+    }
+}
+
 static int
 refuse_outside(const lw_prepared *p)
 {
+    int64_t low[LW_MAX_INDEX + 1] = {0}, high[LW_MAX_INDEX + 1] = {0};
+
+    find_ends(p, low + 1, high + 1); /* before them, those of constant indices */
     for (uint32_t i = 0; i < p->specialisation->n_reaches; i++) {
         const lw_reach *reach = &p->specialisation->reaches[i];
         const lw_bound_array *array = argument_array(p, reach->arg);
+        int64_t size = array ? shape_of(p, array)[reach->axis] : 0, number;
         __int128 index = 0;
-        int64_t number;
 
-        if (array == NULL || reach->axis >= ndim_of(p, reach->arg))
+        if (array == NULL || (high[reach->index + 1] < size - reach->offset &&
+                              low[reach->index + 1] >= -size - reach->offset))
             continue;
-        number = first_outside(&p->space, reach, shape_of(p, array)[reach->axis], &index);
+        number = first_outside(&p->space, reach, size, &index);
         if (number >= 0)
-            return refuse_index(p, reach, number, (int64_t)index,
-                                shape_of(p, array)[reach->axis]);
+            return refuse_index(p, reach, number, (int64_t)index, size);
     }
     return 0;
 }
