@@ -181,23 +181,29 @@ forall(PyObject *module, PyObject *args, PyObject *kwargs)
     return lw_decorate_either(&door, module, "signatures", args, kwargs);
 }
 
-PyDoc_STRVAR(forall_function_doc,
-             "Run a function once for each index, on all CPU cores or on a GPU.\n"
-             "\n"
-             "The first parameter of the decorated function is the index (with ndim=2, the "
-             "first two are). The\n"
-             "function reads and writes the arrays that it is given, at any position, and "
-             "returns nothing. A call\n"
-             "passes the number of indices first. The calls for different indices run in any "
-             "order, so none of them\n"
-             "may read or write what another one writes.\n"
-             "\n"
-             ">>> @lw.forall\n"
-             "... def saxpy(i, a, x, y, out):\n"
-             "...     out[i] = a * x[i] + y[i]\n"
-             ">>> x = np.arange(3.0); out = np.zeros(3)\n"
-             ">>> saxpy(3, 2.0, x, x, out); out\n"
-             "array([0., 3., 6.])");
+PyDoc_STRVAR(
+    forall_function_doc,
+    "Run a function once for each index, on all CPU cores or on a GPU.\n"
+    "\n"
+    "The first parameter of the decorated function is the index (with ndim=2, the "
+    "first two are). The\n"
+    "function reads and writes the arrays that it is given, at any position, and "
+    "returns nothing. A call\n"
+    "passes the number of indices first. The calls for different indices run in any "
+    "order, so none of them\n"
+    "may read or write what another one writes.\n"
+    "\n"
+    "Indices of arrays are not checked while the function runs; an index that every call "
+    "uses, such as x[i + 1],\n"
+    "is an IndexError before that. check={'bounds'}, or LANEWISE_CHECK=bounds in the "
+    "environment, checks all.\n"
+    "\n"
+    ">>> @lw.forall\n"
+    "... def saxpy(i, a, x, y, out):\n"
+    "...     out[i] = a * x[i] + y[i]\n"
+    ">>> x = np.arange(3.0); out = np.zeros(3)\n"
+    ">>> saxpy(3, 2.0, x, x, out); out\n"
+    "array([0., 3., 6.])");
 
 static PyMethodDef decorator[] = {
     {"forall", LW_KEYWORDS(forall), NULL},

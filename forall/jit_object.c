@@ -636,6 +636,10 @@ PyDoc_STRVAR(
     "device=True, the function\n"
     "is one that kernels call.\n"
     "\n"
+    "Indices of arrays are not checked, unless check={'bounds'} is given, or "
+    "LANEWISE_CHECK=bounds is set in the\n"
+    "environment: an index outside of an array may end the process.\n"
+    "\n"
     ">>> @lw.jit\n"
     "... def total(x):\n"
     "...     s = 0.0\n"
@@ -686,6 +690,7 @@ static PyMethodDef functions[] = {
     {"_c_function_form", lw_jit_c_function_form, METH_VARARGS, NULL},
     {"_fields_of_object", lw_fields_of_object, METH_O, NULL},
     {"_has_code", lw_has_code, METH_O, NULL},
+    {"_takes_as_object", lw_takes_as_object, METH_VARARGS, NULL},
     {"_form_of_call", (PyCFunction)(void (*)(void))lw_jit_form, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

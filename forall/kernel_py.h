@@ -22,6 +22,7 @@
 #include "core/base/grown.h"
 #include "core/base/lock.h"
 #include "core/device/launch.h"
+#include "core/front/reach.h"
 #include "core/front/read/python.h"
 #include "core/front/signature.h"
 #include "core/link/build.h"
@@ -49,8 +50,9 @@ typedef struct lw_function {
     uint64_t statics;    /* bits, by argument after the index: static= names it */
     PyObject
         *static_values; /* dict: key of a value -> what keys of calls name it by; or NULL */
-    _Atomic(bool) reads_own;  /* a specialisation may have a tree of its own */
-    lw_grown specialisations; /* lw_specialisation */
+    _Atomic(bool) told_updates; /* W208 has been given: once for each function */
+    _Atomic(bool) reads_own;    /* a specialisation may have a tree of its own */
+    lw_grown specialisations;   /* lw_specialisation */
 } lw_function;
 
 /* Reads the function and the keywords into a new object; signatures are not examined:
@@ -154,6 +156,13 @@ lw_status lw_bound_done(lw_bound *bound, lw_device *device, CUstream stream, lw_
 
 /* ---- specialisations ---- */
 
+/* An update of an element whose place is computed from loaded values: it loses updates where
+ * there are more elements than places. */
+typedef struct lw_scattered {
+    uint32_t arg, loc; /* of the tree */
+    bool conditional;
+} lw_scattered;
+
 typedef struct lw_specialisation_cast { /* a number whose type in the declared signature is
                                            another */
     uint32_t value, param;
@@ -215,6 +224,10 @@ typedef struct lw_specialisation {
     const lw_sig_type *result; /* the declared result, where it is an array or has one */
     uint32_t n_races; /* of forall: stores by which elements race if there are several */
     const lw_race_store *races;
+    uint32_t n_reaches; /* of forall: indices that every element is certain to use */
+    const lw_reach *reaches;
+    uint32_t n_scattered; /* … updates of places that are computed from loaded values */
+    const lw_scattered *scattered;
     uint64_t statics; /* bits, by argument after the index: its value is part of the key */
     bool declared, narrow, negative;
     bool has_pointer; /* among the arguments; then it is not narrow */

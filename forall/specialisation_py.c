@@ -172,19 +172,64 @@ lower_guarded(lw_specialisation *specialisation, lw_typed *typed, lw_error *err)
                     err);
 }
 
+/* The argument whose elements the update at this place of the module changes. */
+static const lw_update *
+update_at(const lw_specialisation *specialisation, const lw_reaches *reaches, uint32_t loc)
+{
+    const lw_tree *tree = lw_specialisation_tree(specialisation);
+    uint32_t at = lw_place_in_tree(tree, specialisation->scalar->module, loc);
+    const lw_update *found = NULL;
+
+    for (uint32_t i = 0; at != 0 && i < reaches->n_updates; i++) {
+        if (tree->locs.data[reaches->updates[i].loc].line != tree->locs.data[at].line)
+            continue;
+        if (found != NULL)
+            return NULL; /* several in one line */
+        found = &reaches->updates[i];
+    }
+    return found;
+}
+
 static lw_status
-note_races(lw_specialisation *specialisation, lw_error *err)
+note_scattered(lw_specialisation *specialisation, const lw_races *races,
+               const lw_reaches *reaches, lw_error *err)
+{
+    lw_scattered *all =
+        lw_arena_take(&specialisation->arena, (races->n_scattered + 1) * sizeof *all);
+
+    if (all == NULL)
+        return lw_fail_memory(err);
+    specialisation->scattered = all;
+    for (uint32_t i = 0; i < races->n_scattered; i++) {
+        const lw_update *update = update_at(specialisation, reaches, races->scattered[i].loc);
+        if (update != NULL)
+            all[specialisation->n_scattered++] =
+                (lw_scattered){update->arg, update->loc, races->scattered[i].conditional};
+    }
+    return LW_OK;
+}
+
+/* What is known, without running it, of the places that elements read and store. */
+static lw_status
+note_places(lw_specialisation *specialisation, const lw_typed *typed, lw_error *err)
 {
     const lw_scalar *scalar = specialisation->scalar;
+    uint32_t n_index = specialisation->function->n_index;
+    lw_status status = LW_OK;
+    lw_reaches reaches = {0};
     lw_races races = {0};
-    lw_status status;
 
-    if (specialisation->function->n_index == 0)
+    if (n_index == 0)
         return LW_OK;
-    status = lw_opt_find_races(scalar->module, scalar->body, specialisation->function->n_index,
-                               &specialisation->arena, &races, err);
+    LW_TRY(lw_opt_find_races(scalar->module, scalar->body, n_index, &specialisation->arena,
+                             &races, err));
     specialisation->races = races.stores;
     specialisation->n_races = races.n;
+    LW_TRY(lw_find_reaches(typed, n_index, &specialisation->arena, &reaches, err));
+    specialisation->reaches = reaches.data;
+    specialisation->n_reaches = reaches.n;
+    LW_TRY(note_scattered(specialisation, &races, &reaches, err));
+fail:
     return status;
 }
 
@@ -211,7 +256,7 @@ lw_specialisation_lower(lw_specialisation *specialisation)
     if (status == LW_OK)
         status = lower_guarded(specialisation, typed, &err);
     if (status == LW_OK)
-        status = note_races(specialisation, &err);
+        status = note_places(specialisation, typed, &err);
     lw_typed_free(typed);
     if (status != LW_OK) {
         lw_py_raise(&err);

@@ -332,7 +332,10 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
         lw_recall_call((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf), kwnames,
                        &result))
         return result;
-    if (lw_brings_objects(args, PyVectorcall_NARGS(nargsf)))
+    if (self->base.family != NULL
+            ? lw_family_brings_objects((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf),
+                                       kwnames)
+            : lw_brings_objects((lw_compiled *)self, args, PyVectorcall_NARGS(nargsf)))
         return lw_call_of_objects("guvectorize", object, args, PyVectorcall_NARGS(nargsf),
                                   kwnames);
     s = lw_look(args, PyVectorcall_NARGS(nargsf), kwnames, false);

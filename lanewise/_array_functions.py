@@ -334,15 +334,28 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False):
     return _given(_reduced(a, axis, keepdims, t, _mean, t), out)
 
 
-def _squares(a, middle, start):
+def _distances(a, middle, leaves_nan, start, rest):
+    """The sums of the squared distances from `middle`, and of the distances: added to these two."""
     s = start
+    r = rest
     for i in range(a.shape[0]):
-        if a.ndim == 1:
+        if a.ndim > 1:
+            s, r = _distances(a[i], middle, leaves_nan, s, r)
+        elif not leaves_nan or a[i] == a[i]:
             d = type(middle)(a[i]) - middle
+            r += d
             s += d.real * d.real + d.imag * d.imag if isinstance(d, np.complexfloating) else d * d
-        else:
-            s = _squares(a[i], middle, s)
-    return s
+    return s, r
+
+
+def _squares(a, middle, leaves_nan, n):
+    """The sum of the squared distances from the mean of n elements, of which `middle` is nearly the mean: the sum of the
+    distances from it, which would be 0, says how far off it is (Chan, Golub and LeVeque, "Algorithms for computing the sample
+    variance", 1983)."""
+    zero = abs(type(middle)(0))
+    s, r = _distances(a, middle, leaves_nan, zero, type(middle)(0))
+    q = s - (r.real * r.real + r.imag * r.imag if isinstance(r, np.complexfloating) else r * r) / type(zero)(n)
+    return zero if q < zero else q
 
 
 def _var(a, t, ddof):
@@ -350,7 +363,7 @@ def _var(a, t, ddof):
     middle = _add(a, w(0)) / w(a.size)
     zero = abs(w(0))
     n = a.size - ddof
-    return type(abs(t(0)))(_squares(a, middle, zero) / type(zero)(n if n > 0 else 0))
+    return type(abs(t(0)))(_squares(a, middle, False, a.size) / type(zero)(n if n > 0 else 0))
 
 
 def _std(a, t, ddof):
@@ -546,17 +559,6 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
     return _given(_reduced(a, axis, keepdims, t, _nan_mean, t), out)
 
 
-def _nan_squares(a, middle, start):
-    s = start
-    for i in range(a.shape[0]):
-        if a.ndim > 1:
-            s = _nan_squares(a[i], middle, s)
-        elif a[i] == a[i]:
-            d = type(middle)(a[i]) - middle
-            s += d.real * d.real + d.imag * d.imag if isinstance(d, np.complexfloating) else d * d
-    return s
-
-
 def _nan_var(a, t, ddof):
     w = _total_type(t)
     n = _nan_count(a)
@@ -565,7 +567,7 @@ def _nan_var(a, t, ddof):
     r = type(abs(t(0)))
     if n <= ddof:
         return r(math.nan)
-    return r(_nan_squares(a, middle, zero) / type(zero)(n - ddof))
+    return r(_squares(a, middle, True, n) / type(zero)(n - ddof))
 
 
 def _nan_std(a, t, ddof):

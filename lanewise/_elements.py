@@ -260,6 +260,11 @@ def dtype_of(cls, /, **fields):
     if issubclass(cls, tuple) and not _core._has_code(cls):
         raise TypeError(f"dtype_of: `{cls.__name__}` is a namedtuple without methods, which is a plain tuple in compiled code: give it a "
                         "method, or make it a dataclass")
+    return dtype_for(cls, fields)
+
+
+def dtype_for(cls, fields):
+    """The dtype for objects of the class, also for a namedtuple without methods, which as an argument is an object too."""
     types = _types_of(cls, fields)
     key = (cls, tuple(types), tuple((dtype, dtype.type) for dtype in types.values()))  # equal dtypes may have other types of elements
     found = _dtypes.get(key)

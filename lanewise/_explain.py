@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import inspect
 import os
 import re
@@ -89,14 +90,55 @@ def explain(f: Any, *arguments: Any, sig: Any = None) -> Explanation:
         raise TypeError("explain() takes a signature as sig= or arguments, not both")
     if sig is None and not arguments:
         raise TypeError("explain() takes a function, and a signature or example arguments")
-    signature = sig if sig is not None else arguments[0] if len(arguments) == 1 and _is_signature(arguments[0]) else _signature_of(f, arguments)
-    text = f.inspect_types(signature) if isinstance(f, _core.Reduction) else _core._explain(f, signature)
+    if sig is None and not isinstance(f, _core.Reduction) and any(map(_is_of_class, arguments)):
+        text = _text_of_call(f, arguments)
+    else:
+        signature = sig if sig is not None else arguments[0] if len(arguments) == 1 and _is_signature(arguments[0]) else _signature_of(f, arguments)
+        text = f.inspect_types(signature) if isinstance(f, _core.Reduction) else _core._explain(f, signature)
     made = Explanation(text)
     _read(made, text)
     _locate(made, f)
     if not _shows_html():
         print(made)
     return made
+
+
+def _is_of_class(value: Any) -> bool:
+    """An object, or an array of them: no signature names their class."""
+    _objects = importlib.import_module("lanewise._objects")
+    return not isinstance(value, (type, types.Type, types.Signature)) and (_objects._is_object(value) or _objects._class(value) is not None)
+
+
+def _text_of_call(f: Any, arguments: tuple[Any, ...]) -> str:
+    """The types of a call with objects: of the same function of `lanewise.jit`, which takes them as they are."""
+    core: Any = _core
+    _objects = importlib.import_module("lanewise._objects")
+    probe = core.jit(getattr(f, "py_func", None) or f)
+    examples: list[Any] = list(arguments)
+    if isinstance(f, core.Forall):
+        examples = [0] * f.ndim + list(_without_space(f, arguments))
+    elif isinstance(f, core.Gufunc):
+        cores = re.findall(r"\(([^()]*)\)", f.signature)
+        arrays = [value if _objects._is_object(value) else np.asarray(value) for value in arguments]
+        shapes = [(1,) * len([d for d in core_.split(",") if d.strip()]) for core_ in cores]
+        examples = [_example(value, shape) for value, shape in zip(arrays, shapes)]
+        if len(examples) == f.nin and len(inspect.signature(f.py_func).parameters) >= f.nargs:
+            numbers = [value.dtype for value in arrays if isinstance(value, np.ndarray) and value.dtype.names is None]
+            examples += [np.zeros(shape or (1,), np.result_type(*numbers) if numbers else float) for shape in shapes[f.nin:]]
+    elif not isinstance(f, core.Kernel):
+        examples = [_example(value, ()) for value in arguments]
+    core._form_of_call(probe, *examples)
+    return str(probe.inspect_types())
+
+
+def _example(value: Any, shape: tuple[int, ...]) -> Any:
+    """One item of an argument of a ufunc."""
+    _objects = importlib.import_module("lanewise._objects")
+    if type(value) in (int, float, complex):
+        return value
+    value = _objects._array(value)
+    dtype = np.asarray(value).dtype if not hasattr(value, "dtype") else np.dtype(value.dtype)
+    return _objects._value_of(dtype) if shape == () else np.zeros(shape, dtype)
 
 
 def _shows_html() -> bool:

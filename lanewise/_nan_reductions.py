@@ -79,12 +79,12 @@ def _smaller_pair(a, b):
 
 
 def _moments_of_one(x):
-    return (0, x - x, x - x) if x != x else (1, x, x - x)
+    return (0, x, 0.0, x - x) if x != x else (1, x, 0.0, x - x)
 
 
 def _moments_of_complex(x):
     none = (x.real - x.real) + (x.imag - x.imag)
-    return (0, x, none) if x != x else (1, x, none)
+    return (0, x, 0.0, none) if x != x else (1, x, 0.0, none)
 
 
 def _merge_moments(a, b):
@@ -93,10 +93,7 @@ def _merge_moments(a, b):
         return b
     if b[0] == 0:
         return a
-    n = a[0] + b[0]
-    delta = b[1] - a[1]
-    weight = b[0] / n
-    return n, a[1] + delta * weight, a[2] + b[2] + delta * delta * (a[0] * weight)
+    return _all_elements._merge_moments(a, b)
 
 
 def _merge_complex_moments(a, b):
@@ -104,11 +101,7 @@ def _merge_complex_moments(a, b):
         return b
     if b[0] == 0:
         return a
-    n = a[0] + b[0]
-    delta = b[1] - a[1]
-    weight = b[0] / n
-    square = delta.real * delta.real + delta.imag * delta.imag
-    return n, a[1] + delta * weight, a[2] + b[2] + square * (a[0] * weight)
+    return _all_elements._merge_complex_moments(a, b)
 
 
 def _merge_spread(a, b):
@@ -195,7 +188,7 @@ def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.
     of = _variance(root, ddof, kind)
     made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=_moments_of_complex if is_complex else _moments_of_one,
-                     finish=lambda n, mean, squares: of(n, squares), identity=(0, math.nan, math.nan), commutative=True)
+                     finish=lambda n, origin, mean, squares: of(n, squares), identity=(0, math.nan, math.nan, math.nan), commutative=True)
     made.__name__ = "nanstd" if root else "nanvar"
     return made
 

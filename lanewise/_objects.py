@@ -36,14 +36,14 @@ def _dtype_of_object(value):
     """The dtype that an object has as a record: as its class says, else as its fields are now."""
     cls = type(value)
     try:
-        return _elements.dtype_of(cls)
+        return _elements.dtype_for(cls, {})
     except TypeError:
         names = cls._fields if issubclass(cls, tuple) else _core._fields_of_object(value)
-        return _elements.dtype_of(cls, **{name: _dtype_of_field(getattr(value, name)) for name in names})
+        return _elements.dtype_for(cls, {name: _dtype_of_field(getattr(value, name)) for name in names})
 
 
 def _dtype_of_field(value):
-    return _dtype_of_object(value) if _core._fields_of_object(value) is not None else np.asarray(value).dtype
+    return _dtype_of_object(value) if _is_object(value) else np.asarray(value).dtype
 
 
 def _is_device(value):
@@ -245,7 +245,7 @@ def _refuse_keywords(compiled, kwargs, allowed):
             raise TypeError(f"`{compiled.__name__}` got {name}=, which a call with objects does not take; expected {', '.join(allowed)}")
 
 
-def _refuse_options(compiled, state, names):
+def _refuse_options(compiled, state, names=()):
     for name in names:
         if state["options"].get(name):
             raise TypeError(f"`{compiled.__name__}` has {name}=, and an operand is an object or an array of objects: pass its fields")
@@ -253,11 +253,72 @@ def _refuse_options(compiled, state, names):
         raise TypeError(f"no signature of `{compiled.__name__}` takes an object: signatures name numbers; leave them out")
 
 
+# ---- excluded= and static= ----
+
+
+def _names(given, parameters):
+    """The parameters that excluded= or static= names or counts."""
+    given = (given,) if isinstance(given, (str, int)) else tuple(given or ())
+    return {one if isinstance(one, str) else parameters[one] for one in given}
+
+
+class _Placed:
+    """The arguments of a call by their parameters: operands, and what is beside them.
+
+    function: that of the operands (and of outputs that it fills), followed by the excluded arrays; static values are constants
+    of it. It is the user's where there is neither.
+    """
+
+    def __init__(self, compiled, args, kwargs, filled=()):
+        options, self.function, self.excluded, self.wholes = compiled._state()["options"], compiled.py_func, [], []
+        self.operands, self.outputs = (), ()
+        parameters = list(inspect.signature(compiled.py_func).parameters)
+        static, excluded = _names(options.get("static"), parameters), _names(options.get("excluded"), parameters)
+        if not static and not excluded:
+            return
+        names = [name for name in parameters if name not in filled]
+        given = dict(zip(names, args))
+        for name in [name for name in kwargs if name in names]:
+            if name in given:
+                raise TypeError(f"{compiled.__name__}() got multiple values for argument {name!r}")
+            given[name] = kwargs.pop(name)
+        missing = [name for name in names if name not in given and inspect.signature(compiled.py_func).parameters[name].default is inspect.Parameter.empty]
+        if missing:
+            raise TypeError(f"{compiled.__name__}() missing a required argument: {missing[0]!r}")
+        constants = {name: value for name, value in given.items() if name in static}
+        self.excluded = [name for name in given if name in excluded and not _core._takes_as_object(compiled, given[name])]
+        self.wholes = [_readonly(np.array(given[name])) if type(given[name]) in (list, tuple) else given[name] for name in self.excluded]
+        beside = {*constants, *self.excluded}
+        self.operands, self.outputs = tuple(given[name] for name in given if name not in beside), args[len(names):]
+        order = [name for name in given if name not in beside]
+        key = ("bound", tuple(order), tuple(self.excluded), *((name, _static_key(compiled, name, value)) for name, value in constants.items()))
+        self.function = _kept(compiled, key, lambda: self._bound(compiled, [*order, *filled], constants))
+
+    def _bound(self, compiled, order, constants):
+        write = _Writer(compiled.py_func.__name__)
+        parameters = [f"a{k}" for k in range(len(order) + len(self.excluded))]
+        given = [f"{name}={one}" for name, one in zip([*order, *self.excluded], parameters)]
+        given += [f"{name}={write.constant(value)}" for name, value in constants.items()]
+        write.lines.append(f"return {write.constant(compiled.py_func)}({', '.join(given)})")
+        return write.function(parameters, compiled.py_func)
+
+
+def _static_key(compiled, name, value):
+    """As numbers that compare equal are not the same constant."""
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(f"{compiled.__name__}: static argument `{name}` must be hashable (a number, bool, str, None, a type, a function, or a tuple of "
+                        f"these), not {type(value).__name__}" + ("; make its class a dataclass with frozen=True, or take the parameter out of static=, as an "
+                                                                 "object may be an argument like a number" if _is_object(value) else "")) from None
+    return type(value), repr(value) if isinstance(value, (float, complex)) else value
+
+
 # ---- vectorize ----
 
 
-def _of_fields(ufunc, operands, form):
-    """The ufunc of the fields of these operands."""
+def _of_fields(ufunc, operands, form, placed):
+    """The ufunc of the fields of these operands; excluded arrays are behind them."""
     write = _Writer(ufunc.py_func.__name__)
     parameters, given = [], []
     for operand in operands:
@@ -268,10 +329,11 @@ def _of_fields(ufunc, operands, form):
         names = [f"x{len(parameters) + k}" for k in range(len(_leaves(operand.dtype)))]
         parameters += names
         given.append(write.build(operand.dtype, iter(names)))
-    write.lines.append(f"result = {write.constant(ufunc.py_func)}({', '.join(given)})")
+    wholes = [f"t{k}" for k in range(len(placed.wholes))]
+    write.lines.append(f"result = {write.constant(placed.function)}({', '.join([*given, *wholes])})")
     write.lines.append(f"return {', '.join(write.flatten(form, 'result'))}")
     options = {name: value for name, value in ufunc._state()["options"].items() if name not in ("excluded", "static", "source", "identity")}
-    return lw.vectorize(write.function(parameters, ufunc.py_func), **options)
+    return lw.vectorize(write.function([*parameters, *wholes], ufunc.py_func), **options, **({"excluded": wholes} if wholes else {}))
 
 
 def _fields(operands):
@@ -317,23 +379,24 @@ def _by_names(compiled, args, kwargs, n):
 
 
 def vectorize(ufunc, *args, out=_ABSENT, **kwargs):
-    args = _by_names(ufunc, args, kwargs, ufunc.nin)
-    state = ufunc._state()
-    _refuse_options(ufunc, state, ("excluded", "static"))
+    placed = _Placed(ufunc, args, kwargs)
+    args = (*placed.operands, *placed.outputs) if placed.operands else _by_names(ufunc, args, kwargs, ufunc.nin)
+    nin = len(placed.operands) or ufunc.nin
+    _refuse_options(ufunc, ufunc._state())
     _refuse_keywords(ufunc, kwargs, ("out", "where", "casting", "order", "subok", "stream"))
     if _are_lazy(ufunc, (*args, kwargs.get("where"))):
         from lanewise._dask_ufuncs import call
 
-        return call(ufunc, "__call__", args[:ufunc.nin], {**kwargs, "out": _one_out(args[ufunc.nin:], None if out is _ABSENT else out)})
-    operands = [_array(value) for value in args[:ufunc.nin]]
-    out = _one_out(args[ufunc.nin:], out)
-    if len(operands) < ufunc.nin:
-        raise TypeError(f"`{ufunc.__name__}` takes {ufunc.nin} operands, {len(operands)} given")
-    form = _form(ufunc, ufunc.py_func, map(_example, operands))
+        return call(ufunc, "__call__", args[:nin], {**kwargs, "out": _one_out(args[nin:], None if out is _ABSENT else out)})
+    operands = [_array(value) for value in args[:nin]]
+    out = _one_out(args[nin:], out)
+    if len(operands) < nin:
+        raise TypeError(f"`{ufunc.__name__}` takes {nin} operands, {len(operands)} given")
+    form = _form(ufunc, placed.function, [*map(_example, operands), *placed.wholes])
     forms = _outputs(ufunc.__name__, form)
-    key = (tuple((_class(x), getattr(x, "dtype", None)) if _class(x) is not None else None for x in operands), form)
-    inner = _kept(ufunc, key, lambda: _of_fields(ufunc, operands, form))
-    return _call(ufunc, inner, operands, forms, _given_outputs(ufunc, out, len(forms)), kwargs)
+    key = (tuple((_class(x), getattr(x, "dtype", None)) if _class(x) is not None else None for x in operands), form, placed.function)
+    inner = _kept(ufunc, key, lambda: _of_fields(ufunc, operands, form, placed))
+    return _call(ufunc, inner, operands, forms, _given_outputs(ufunc, out, len(forms)), kwargs, placed.wholes)
 
 
 def _are_lazy(compiled, values):
@@ -344,7 +407,7 @@ def _are_lazy(compiled, values):
     return any(map(is_dask, values))
 
 
-def _call(ufunc, inner, operands, forms, outs, kwargs):
+def _call(ufunc, inner, operands, forms, outs, kwargs, wholes=()):
     """The call of the ufunc of fields, into the fields of its outputs."""
     shape = np.broadcast_shapes(*(getattr(x, "shape", ()) for x in operands), getattr(kwargs.get("where"), "shape", ()))
     made, places = [], []
@@ -360,7 +423,7 @@ def _call(ufunc, inner, operands, forms, outs, kwargs):
             _check_output(ufunc, out, dtype)
             made.append(out)
         places += [_at(made[-1], path) for path, _ in _leaves(dtype)]
-    given = _fields(operands)
+    given = [*_fields(operands), *wholes]
     results = inner(*given, out=tuple(places), **kwargs) if any(place is not None for place in places) else inner(*given, **kwargs)
     results = iter(results if isinstance(results, tuple) else (results,))
     final = []
@@ -425,22 +488,23 @@ def _rows(operand, n_core, loop):
     return operand.reshape((-1, *core)), False
 
 
-def _items_kernel(gufunc, dims, shared, returned, n_out):
+def _items_kernel(gufunc, dims, shared, returned, n_out, placed):
     """The kernel that calls the user's function for one element."""
     write = _Writer(gufunc.py_func.__name__)
     inputs = [f"a{k}" for k in range(len(shared))]
     outputs = [f"o{k}" for k in range(n_out)]
     given = [f"{name}[{0 if one else 'i'}]" for name, one in zip(inputs, shared)]
-    callee = write.constant(gufunc.py_func)
+    callee = write.constant(placed.function)
+    wholes = [f"t{k}" for k in range(len(placed.wholes))]
     if returned:
-        write.lines.append(f"result = {callee}({', '.join(given)})")
+        write.lines.append(f"result = {callee}({', '.join([*given, *wholes])})")
         values = ["result"] if n_out == 1 else [f"result[{k}]" for k in range(n_out)]
         write.lines += [f"{name}[i] = {value}" for name, value in zip(outputs, values)]
     else:
         given += [f"{name}[i]" if dims[1][k] else f"{name}[i:i + 1]" for k, name in enumerate(outputs)]
-        write.lines.append(f"{callee}({', '.join(given)})")
+        write.lines.append(f"{callee}({', '.join([*given, *wholes])})")
     options = {name: value for name, value in gufunc._state()["options"].items() if name not in ("excluded", "static", "source", "identity", "writable_args", "sizes", "order")}
-    return lw.forall(write.function(["i", *inputs, *outputs], gufunc.py_func), **options)
+    return lw.forall(write.function(["i", *inputs, *outputs, *wholes], gufunc.py_func), **options)
 
 
 def _item_example(operand, n_core):
@@ -453,10 +517,10 @@ def _examples_of_items(operands, dims):
     return [_readonly(_item_example(x, len(names))) for x, names in zip(operands, dims)]
 
 
-def _check_filled(gufunc, operands, results, dims):
+def _check_filled(gufunc, operands, results, dims, placed):
     """Types the function for such arrays: what it cannot do is told of it, and not of the kernel that calls it."""
     outputs = [np.zeros((1,) * max(len(names), 1), x.dtype) for x, names in zip(results, dims[1])]
-    form = _form(gufunc, gufunc.py_func, _examples_of_items(operands, dims[0]) + outputs)
+    form = _form(gufunc, placed.function, _examples_of_items(operands, dims[0]) + outputs + placed.wholes)
     if form is not None:
         raise TypeError(f"`{gufunc.__name__}` has {len(outputs)} parameters that it fills, and returns a value too: leave out the one or the other")
 
@@ -465,10 +529,10 @@ def _address(array):
     return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else array.__cuda_array_interface__["data"][0]
 
 
-def _output_dtypes(gufunc, operands, dims, returned):
+def _output_dtypes(gufunc, operands, dims, returned, placed):
     """What the outputs have where the function returns them, or is like its inputs."""
     if returned:
-        forms = _outputs(gufunc.__name__, _form(gufunc, gufunc.py_func, _examples_of_items(operands, dims[0])))
+        forms = _outputs(gufunc.__name__, _form(gufunc, placed.function, _examples_of_items(operands, dims[0]) + placed.wholes))
         if len(forms) != len(dims[1]) or any(dims[1]):
             raise TypeError(f"`{gufunc.__name__}` returns {len(forms)} values, and its layout is {gufunc._layout}: with arrays of objects it returns "
                             "numbers and objects for outputs without dimensions; give it parameters that it fills")
@@ -479,12 +543,61 @@ def _output_dtypes(gufunc, operands, dims, returned):
     return [operands[0].dtype] * len(dims[1])
 
 
+def _filled(gufunc):
+    """The parameters that are outputs; none: the function returns them."""
+    parameters = inspect.signature(gufunc.py_func).parameters
+    options = gufunc._state()["options"]
+    apart = _names(options.get("static"), list(parameters)) | _names(options.get("excluded"), list(parameters))
+    needed = [name for name, one in parameters.items() if name not in apart and one.default is one.empty]
+    return needed[gufunc.nin:gufunc.nin + gufunc.nout]
+
+
+def _gufunc_of_fields(gufunc, args, out, placed):
+    """The gufunc whose operands are the fields of the objects, where objects are parameters: they have no dimensions of the
+    layout, and neither all operands nor an output are objects. Else None."""
+    operands, sides = [_array(value) for value in args[:gufunc.nin]], gufunc._layout.split("->")
+    outs = [*args[gufunc.nin:], *(out if isinstance(out, tuple) else (out,))]
+    cores = re.findall(r"\([^)]*\)", sides[0])
+    of_class = [_class(x) is not None for x in operands]
+    if len(operands) < gufunc.nin or all(of_class) or not any(of_class) or any(_class(one) is not None for one in outs):
+        return None
+    if any(of_class[k] and core != "()" for k, core in enumerate(core.replace(" ", "") for core in cores)):
+        return None
+    key = ("gufunc", tuple((_class(x), x.dtype) if _class(x) is not None else None for x in operands), placed.function)
+    return _kept(gufunc, key, lambda: _make_gufunc(gufunc, operands, cores, sides[1] if len(sides) > 1 else "", placed))
+
+
+def _make_gufunc(gufunc, operands, cores, right, placed):
+    write = _Writer(gufunc.py_func.__name__)
+    parameters, given, left = [], [], []
+    for operand, core in zip(operands, cores):
+        names = [f"x{len(parameters) + k}" for k in range(len(_leaves(operand.dtype)) if _class(operand) is not None else 1)]
+        parameters += names
+        left += [core] * len(names)
+        given.append(write.build(operand.dtype, iter(names)) if _class(operand) is not None else names[0])
+    filled, wholes = [f"o{k}" for k in range(len(_filled(gufunc)))], [f"t{k}" for k in range(len(placed.wholes))]
+    write.lines.append(f"return {write.constant(placed.function)}({', '.join([*given, *filled, *wholes])})")
+    options = {name: value for name, value in gufunc._state()["options"].items() if name not in ("excluded", "static", "source")}
+    if writable := options.pop("writable_args", None):
+        places = [name for name in inspect.signature(gufunc.py_func).parameters]
+        given_names = [one if isinstance(one, str) else places[one] for one in ((writable,) if isinstance(writable, (str, int)) else writable)]
+        options["writable_args"] = [given[places.index(name)] for name in given_names]
+    function = write.function([*parameters, *filled, *wholes], gufunc.py_func)
+    return lw.guvectorize(f"{','.join(left)}->{right}", **options, **({"excluded": wholes} if wholes else {}))(function)
+
+
 def guvectorize(gufunc, *args, out=_ABSENT, stream=None, **kwargs):
-    state = gufunc._state()
-    _refuse_options(gufunc, state, ("excluded", "static", "writable_args", "sizes"))
+    placed = _Placed(gufunc, args, kwargs, _filled(gufunc))
+    if placed.operands:
+        args = (*placed.operands, *placed.outputs)
+    if (inner := _gufunc_of_fields(gufunc, args, out, placed)) is not None:
+        values = [_array(value) for value in _by_names(gufunc, args, kwargs, gufunc.nin)]
+        more = {} if stream is None else {"stream": stream}
+        return inner(*_fields(values[:gufunc.nin]), *values[gufunc.nin:], *placed.wholes, **({} if out is _ABSENT else {"out": out}), **more, **kwargs)
+    _refuse_options(gufunc, gufunc._state(), ("writable_args", "sizes"))
     dims = _layout(gufunc)
     nin, nout = len(dims[0]), len(dims[1])
-    args = _by_names(gufunc, args, kwargs, nin)
+    args = args if placed.operands else _by_names(gufunc, args, kwargs, nin)
     if _are_lazy(gufunc, args):
         raise TypeError(f"`{gufunc.__name__}` is called with an object, or gives some, and with a Dask array, which would be computed as a whole: call it block by "
                         f"block, as in x.map_blocks(lambda block: {gufunc.__name__}(..., block, out=...), dtype=...)")
@@ -496,8 +609,8 @@ def guvectorize(gufunc, *args, out=_ABSENT, stream=None, **kwargs):
     outs = _given_outputs(gufunc, out, nout)
     sizes = _sizes(gufunc, operands, dims[0])
     loop = np.broadcast_shapes(*(x.shape[:x.ndim - len(names)] for x, names in zip(operands, dims[0])))
-    returned = gufunc.py_func.__code__.co_argcount == nin
-    dtypes = None if all(o is not None for o in outs) else _output_dtypes(gufunc, operands, dims, returned)
+    returned = not _filled(gufunc)
+    dtypes = None if all(o is not None for o in outs) else _output_dtypes(gufunc, operands, dims, returned, placed)
     results = []
     for k, names in enumerate(dims[1]):
         missing = [name for name in names if name not in sizes and not name.isdigit()]
@@ -508,12 +621,12 @@ def guvectorize(gufunc, *args, out=_ABSENT, stream=None, **kwargs):
             raise ValueError(f"`{gufunc.__name__}`: out= has the shape {tuple(outs[k].shape)}, the result {shape}")
         results.append(outs[k] if outs[k] is not None else _new_array(shape, dtypes[k], operands, stream))
     if not returned:
-        _check_filled(gufunc, operands, results, dims)
+        _check_filled(gufunc, operands, results, dims, placed)
     rows = [_rows(x, len(names), loop) for x, names in zip(operands, dims[0])]
     filled = [r.reshape((-1, *r.shape[r.ndim - len(names):])) for r, names in zip(results, dims[1])]
     shared = tuple(one for _, one in rows)
-    kernel = _kept(gufunc, ("items", shared, returned), lambda: _items_kernel(gufunc, dims, shared, returned, nout))
-    kernel(int(np.prod(loop)), *(row for row, _ in rows), *filled, **({} if stream is None else {"stream": stream}))
+    kernel = _kept(gufunc, ("items", shared, returned, placed.function), lambda: _items_kernel(gufunc, dims, shared, returned, nout, placed))
+    kernel(int(np.prod(loop)), *(row for row, _ in rows), *filled, *placed.wholes, **({} if stream is None else {"stream": stream}))
     for made, given, seen in zip(results, filled, outs):
         if _address(made) != _address(given):  # an output whose axes are not one behind the other
             made[...] = given.reshape(made.shape)

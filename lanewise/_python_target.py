@@ -266,7 +266,45 @@ def _as_arrays(operands, found):
     def dtype(i, x):
         return found[i] if found else object if type(x) in (int, float, complex) else None
 
-    return [_plain(np.asarray(x, dtype(i, x))) for i, x in enumerate(operands)]
+    return [_boxed(x) if _is_object(x) else _plain(np.asarray(x, dtype(i, x))) for i, x in enumerate(operands)]
+
+
+def _is_object(value) -> bool:
+    from lanewise import _objects
+
+    return _objects._is_object(value)
+
+
+def _boxed(value):
+    """An array without axes, whose element is the object itself."""
+    made = np.empty((), object)
+    made[()] = value
+    return made
+
+
+def _as_operands(ufunc, operands):
+    """Namedtuples that are sequences for this function, as arrays."""
+    return [np.asarray(x) if isinstance(x, tuple) and not _core._takes_as_object(ufunc, x) else x for x in operands]
+
+
+def _has_objects(operands) -> bool:
+    from lanewise import _objects
+
+    return any(_objects._is_object(x) or _objects._class(x) is not None for x in operands)
+
+
+def _as_outputs(results, shape, operands):
+    """What the calls gave, by index, as an array: of objects, where they are such."""
+    if any(map(_is_object, results.values())):
+        from lanewise import _objects
+
+        first = next(iter(results.values()))
+        made = np.zeros(shape, _objects._dtype_of_object(first))
+    else:
+        made = np.empty(shape, _common(results.values(), operands))
+    for index, one in results.items():
+        made[index] = one
+    return made
 
 
 def _common(values, operands):
@@ -310,7 +348,8 @@ def vectorize(ufunc, *args, out=None, where=True, casting="same_kind", order="K"
     if overridden is not _NOTHING:
         return overridden
     taken, given, operands, constants, positional = _take(ufunc, args, kwargs)
-    found = None if constants or len(operands) != ufunc.nin else _dtypes(ufunc, operands, dtype, signature or sig)
+    operands = _as_operands(ufunc, operands)
+    found = None if _apart(ufunc) or len(operands) != ufunc.nin or _has_objects(operands) else _dtypes(ufunc, operands, dtype, signature or sig)
     arrays = _as_arrays(operands, found)
     outs = _outputs(ufunc, out, positional)
     mask = np.asarray(taken.take(where))
@@ -327,7 +366,10 @@ def vectorize(ufunc, *args, out=None, where=True, casting="same_kind", order="K"
                 result[index] = one
     made = []
     for k, result in enumerate(results):
-        array = np.empty(shape, found[ufunc.nin + k] if found else _common(result.values(), operands))
+        if not found:
+            made.append(_as_outputs(result, shape, operands))
+            continue
+        array = np.empty(shape, found[ufunc.nin + k])
         for index, one in result.items():
             array[index] = one
         made.append(array)
@@ -400,6 +442,8 @@ def _indexed(function) -> frozenset:
 
 
 def _as_item(array, core, dropped, indexed):
+    if not isinstance(array, np.ndarray):  # an object
+        return array
     if not core:
         return array.reshape(1) if indexed else array[()]
     for place, name in enumerate(core):
@@ -419,7 +463,8 @@ def guvectorize(ufunc, *args, out=None, casting="same_kind", order="K", dtype=No
     if overridden is not _NOTHING:
         return overridden
     taken, given, operands, constants, positional = _take(ufunc, args, kwargs)
-    found = None if constants else _dtypes(ufunc, operands, dtype, signature or sig)
+    operands = _as_operands(ufunc, operands)
+    found = None if _apart(ufunc) or _has_objects(operands) else _dtypes(ufunc, operands, dtype, signature or sig)
     writable = _names(_options(ufunc).get("writable_args")) if not isinstance(_options(ufunc).get("writable_args"), int) else ()
     writable = {list(given)[w] if isinstance(w, int) else w for w in writable}
     arrays = _as_arrays(operands, found)

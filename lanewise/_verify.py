@@ -451,7 +451,7 @@ def _can_draw(subject, args, kwargs) -> bool:
         return False
     if subject.options.get("excluded") or subject.options.get("static") or not made.nin <= len(args) <= made.nargs:
         return False
-    if any(np.asarray(_to_host(a)).dtype.hasobject for a in args[:made.nin]):
+    if any(_core._takes_as_object(made, a) or np.asarray(_to_host(a)).dtype.hasobject for a in args[:made.nin]):
         return False
     return not subject.is_gufunc or ("?" not in made.signature and not subject.options.get("sizes"))
 

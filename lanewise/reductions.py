@@ -95,29 +95,35 @@ def _first_smallest_pair(a, b):
 
 
 def _moments_of_one(x):
-    """Of one element: its squared deviation is 0, or NaN where the element is infinite or NaN, as NumPy's."""
-    return 1, x, x - x
+    """Of one element: (count, origin, mean - origin, squares). Its squared deviation is 0, or NaN where the element is infinite or NaN, as NumPy's.
+    The origin of integers is a float, whose differences do not wrap."""
+    return 1, x * 1.0, 0.0, x - x
 
 
 def _moments_of_complex(x):
-    return 1, x, (x.real - x.real) + (x.imag - x.imag)
+    return 1, x, 0.0, (x.real - x.real) + (x.imag - x.imag)
 
 
 def _merge_moments(a, b):
     """Counts, means and sums of squared deviations of two parts into those of both (Chan, Golub and LeVeque,
-    "Updating formulae and a pairwise algorithm for computing sample variances", 1979)."""
+    "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
+
+    A mean is the sum of an origin, which is an element of the part, and of the distance from it. The difference of two
+    elements is rounded relative to itself, as a mean in one number is not: of elements 1e9 ± 10, that has lost nine digits.
+    No element is farther from the mean than the root of the sum of squares, so an outlier is as good an origin.
+    """
     n = a[0] + b[0]
-    delta = b[1] - a[1]
+    delta = (b[1] - a[1]) - (a[2] - b[2])
     weight = b[0] / n
-    return n, a[1] + delta * weight, a[2] + b[2] + delta * delta * (a[0] * weight)
+    return n, a[1], a[2] + delta * weight, a[3] + b[3] + delta * delta * (a[0] * weight)
 
 
 def _merge_complex_moments(a, b):
     n = a[0] + b[0]
-    delta = b[1] - a[1]
+    delta = (b[1] - a[1]) - (a[2] - b[2])
     weight = b[0] / n
     square = delta.real * delta.real + delta.imag * delta.imag
-    return n, a[1] + delta * weight, a[2] + b[2] + square * (a[0] * weight)
+    return n, a[1], a[2] + delta * weight, a[3] + b[3] + square * (a[0] * weight)
 
 
 def _add_exponentials(a, b):
@@ -214,7 +220,7 @@ def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.
     of = _variance(root, ddof, kind)
     made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=_moments_of_complex if is_complex else _moments_of_one,
-                     finish=lambda n, mean, squares: of(n, squares), identity=(0, math.nan, math.nan), commutative=True)
+                     finish=lambda n, origin, mean, squares: of(n, squares), identity=(0, math.nan, math.nan, math.nan), commutative=True)
     made.__name__ = "std" if root else "var"  # in the table of lanewise.profile()
     return made
 

@@ -287,7 +287,7 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
     if (collection != LW_NO_COLLECTION)
         return lw_call_of_collection(collection, name, object, args, n_args, kwnames);
     if (atomic_load_explicit(&((lw_compiled *)object)->objects, memory_order_relaxed) ||
-        lw_brings_objects(args, n_args))
+        lw_brings_objects((lw_compiled *)object, args, n_args))
         return lw_call_of_objects(name, object, args, n_args, kwnames);
     self = current(object);
     if (self != NULL &&
@@ -352,7 +352,8 @@ call_tuple(PyObject *object, const char *name, PyCFunctionWithKeywords call, PyO
     PyObject *result;
 
     if (atomic_load_explicit(&((lw_compiled *)object)->objects, memory_order_relaxed) ||
-        lw_brings_objects(PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args)))
+        lw_brings_objects((lw_compiled *)object, PySequence_Fast_ITEMS(args),
+                          PyTuple_GET_SIZE(args)))
         return lw_call_of_objects_by(name, object, args, kwargs);
     self = current(object);
     result = self ? call((PyObject *)self, args, kwargs) : NULL;

@@ -327,7 +327,9 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     if (lw_recall_any((lw_ufunc_head *)self) && !self->has_frozen &&
         lw_recall_call((lw_ufunc_head *)self, args, n_args, kwnames, &result))
         return result;
-    if (lw_brings_objects(args, n_args))
+    if (self->base.family != NULL
+            ? lw_family_brings_objects((lw_ufunc_head *)self, args, n_args, kwnames)
+            : lw_brings_objects((lw_compiled *)self, args, n_args))
         return lw_call_of_objects("vectorize", object, args, n_args, kwnames);
     if (self->base.family != NULL)
         return lw_family_call((lw_ufunc_head *)self, args, n_args, kwnames);
@@ -680,7 +682,7 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
 
     if (id == LW_METHOD_resolve_dtypes)
         return resolve_dtypes(self, args, n_args, kwnames);
-    if (lw_brings_objects(args, n_args))
+    if (lw_brings_objects((lw_compiled *)self, args, n_args))
         return refuse_objects(self, id);
     if (refuse_masked(self, id, args, n_args) < 0)
         return NULL;

@@ -55,6 +55,7 @@ typedef struct finder {
     bool *seen;
     uint32_t all; /* dimensions of the index */
     LW_ARRAY(lw_race_store) found;
+    LW_ARRAY(lw_race_store) scattered;
 } finder;
 
 static void
@@ -353,6 +354,26 @@ reads(finder *f, lw_ref value, lw_ref address)
     return false;
 }
 
+/* An update whose place is computed from what the element has loaded. */
+static lw_status
+look_at_update(finder *f, const lw_inst *inst, lw_error *err)
+{
+    uint32_t address = f->facts->values[inst->a], path = path_of(f);
+    lw_race_store *store;
+
+    if ((address & LOCAL) || !(address & LOADED) || !(address & DIMS) || (path & PICKS) ||
+        f->func != f->body || !reads(f, inst->b, inst->a))
+        return LW_OK;
+    store = lw_array_push(&f->scattered, f->arena);
+    if (store == NULL)
+        return lw_fail_memory(err);
+    *store = (lw_race_store){.loc = inst->loc,
+                             .dims = address & DIMS,
+                             .augmented = true,
+                             .conditional = (path & LOADED) != 0};
+    return LW_OK;
+}
+
 static lw_status
 look_at_store(finder *f, const lw_inst *inst, lw_error *err)
 {
@@ -392,6 +413,8 @@ walk(finder *f, uint32_t number, bool last, lw_error *err)
         walk_inst(f, i);
         if (last && f->func->insts.data[i].op == LW_OP_STORE)
             status = look_at_store(f, &f->func->insts.data[i], err);
+        if (last && status == LW_OK && f->func->insts.data[i].op == LW_OP_STORE)
+            status = look_at_update(f, &f->func->insts.data[i], err);
     }
     assert(status != LW_OK || f->depth == 0);
     return status;
@@ -448,7 +471,7 @@ lw_opt_find_races(const lw_module *module, uint32_t body, uint32_t n_index, lw_a
     } while (f.changed);
     for (uint32_t i = 0; i < module->funcs.n; i++)
         LW_TRY(walk(&f, i, true, err));
-    *out = (lw_races){f.found.data, f.found.n};
+    *out = (lw_races){f.found.data, f.found.n, f.scattered.data, f.scattered.n};
 fail:
     return status;
 }

@@ -16,12 +16,17 @@ typedef struct lw_race_store {
     uint32_t loc; /* number in the module's locs */
     /* bits: the dimensions along which different elements store to the same place */
     uint32_t dims;
-    bool augmented; /* it reads what it overwrites, as += does */
+    bool augmented;   /* it reads what it overwrites, as += does */
+    bool conditional; /* whether an element does so depends on memory */
 } lw_race_store;
 
 typedef struct lw_races {
     lw_race_store *stores; /* in the order of instructions */
     uint32_t n;
+    /* Augmented stores whose place depends on the index through memory, as in `o[idx[i]] += 1`.
+     * They race if there are more elements than places. */
+    lw_race_store *scattered;
+    uint32_t n_scattered;
 } lw_races;
 
 /* The racing stores of module->funcs[body], whose first n_index (at most 3) parameters are the

@@ -178,7 +178,9 @@ def test_outputs(a, b):
     (lambda a: add.outer(a, a), TypeError, r"write add\(a\[:, None\], b\[None, :\]\)"),
     (lambda a: add.at(a, [0], a[:1]), TypeError, r"write a\[indices\] = add\(a\[indices\], b\)"),
     (lambda a: lw.vectorize(lambda s: s.x)(Named("n", 1.0)), TypeError, "field `name` of `Named`"),
-    (lambda a: lw.vectorize(lambda p, k: p.lo + k, excluded=["k"])(a, 2.0), TypeError, "has excluded=, and an operand is an object"),
+    (lambda a: lw.vectorize(lambda p, k: p.lo + k, static=["k"])(a, [2.0]), TypeError, "static argument `k` must be hashable .* not list"),
+    (lambda a: lw.vectorize(lambda p, k: p.lo + k, static=["k"])(a), TypeError, "missing a required argument: 'k'"),
+    (lambda a: lw.vectorize(lambda x, k: x + k.lo, static=["k"])(1.0, OBJECTS[0]), TypeError, "must be hashable .* not Interval; make its class a dataclass with frozen=True, or take"),
     (lambda a: add(a, np.zeros(N, [("q", "f8")])), TypeError, "a record of .* among objects"),
     (lambda a: lw.vectorize(changing)(a, 1.0), lw.errors.CompileError, "E165: a field of `Interval` is assigned(.|\n)*`p` is an argument"),
 ])

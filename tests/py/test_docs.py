@@ -214,7 +214,7 @@ def test_program_of_an_error(code, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # `x is 3`
         warnings.simplefilter("error", lw.errors.PrecisionWarning)
-        warnings.filterwarnings("error", "W20[4567]")
+        warnings.filterwarnings("error", "W20[45678]")
         with pytest.raises(Exception) as caught:
             as_module(PROGRAMS[code], tmp_path / f"program_{code}.py")
     message = str(caught.value)

@@ -150,12 +150,73 @@ def test_dtype_out_initial_and_ddof():
     assert reductions.mean(x, axis=0, out=out) is out and out.tolist() == [4, 5, 6, 7]
 
 
-def test_variance_is_exact_where_the_mean_is_large():
-    x = 1e8 + np.random.default_rng(1).random(100_000)
-    assert reductions.var(x) == pytest.approx(np.var(x), rel=1e-9)
+def _exact_variance(x, axis, where=True):
+    """By two passes in long double, around a mean that is subtracted from numbers near it."""
+    wide = np.clongdouble if x.dtype.kind == "c" else np.longdouble
+    d = x.astype(wide) - x.reshape(-1)[0]
+    d = d - np.mean(d, axis=axis, keepdims=True, where=where)
+    return np.mean(d.real ** 2 + d.imag ** 2 if x.dtype.kind == "c" else d * d, axis=axis, where=where)
+
+
+@pytest.mark.parametrize(("dtype", "mean"), [("f8", 0), ("f8", 1e9), ("f8", 1e12), ("f4", 1e4), ("f4", 1e6), ("c16", 1e9), ("c8", 1e4), ("f2", 100), ("i8", 1 << 50)])
+def test_variances_are_as_accurate_as_their_dtype_where_the_mean_is_large(dtype, mean):
+    rng = np.random.default_rng(1)
+    for shape, axis in (((100_000,), None), ((20, 3000), 1), ((3000, 20), 0), ((30, 10, 40), (0, 2)), ((7,), 0)):
+        x = mean + 10 * rng.normal(size=shape)
+        x = (x + 1j * (mean / 2 + rng.normal(size=shape)) if dtype[0] == "c" else x).astype(dtype)
+        some = rng.random(shape) < 0.7
+        rel = 8 * max(np.finfo(x.dtype if x.dtype.kind in "fc" else "f8").eps, np.finfo("f8").eps)
+        np.testing.assert_allclose(reductions.var(x, axis=axis), _exact_variance(x, axis).astype("f8"), rtol=rel)
+        np.testing.assert_allclose(reductions.std(x, axis=axis, where=some), np.sqrt(_exact_variance(x, axis, some)).astype("f8"), rtol=rel)
+        if dtype[0] in "fc":
+            holes = np.where(some, x, np.nan).astype(dtype)
+            np.testing.assert_allclose(reductions.nanvar(holes, axis=axis), _exact_variance(x, axis, some).astype("f8"), rtol=rel)
+            np.testing.assert_allclose(reductions.nanstd(x, axis=axis), np.sqrt(_exact_variance(x, axis)).astype("f8"), rtol=rel)
+
+
+def test_an_outlier_may_come_first_and_parts_may_be_merged():
+    for first in (1e9, -1e12, 0.0):
+        x = 1e6 + np.random.default_rng(2).random(50_000)
+        x[::1000] = first
+        assert reductions.var(x) == pytest.approx(float(_exact_variance(x, None)), rel=1e-14)
+        assert reductions.var(x[::-1].reshape(100, 500)) == pytest.approx(float(_exact_variance(x, None)), rel=1e-14)
+    kept = reductions._moments(False, False, 0)
+    x = 1e9 + np.random.default_rng(3).random(10_000)
+    merged = kept.finish(kept.merge(kept.partial(x[:3000]), kept.partial(x[3000:3001]), kept.partial(x[3001:])))
+    assert merged == pytest.approx(float(_exact_variance(x, None)), rel=1e-14)
+    for same in (0.1, 1e300):
+        assert reductions.var(np.full(1000, same)) == 0
+    with np.errstate(invalid="ignore"):
+        assert all(np.isnan(reductions.var([1.0, odd, 2.0])) for odd in (np.inf, -np.inf, np.nan))
+
+
+def test_variances_of_compiled_functions_are_corrected_for_the_rounding_of_the_mean():
+    x = 1e9 + 10 * np.random.default_rng(4).normal(size=200_000)
+    exact = float(_exact_variance(x, None))
+    assert lw.jit(lambda a: np.var(a))(x) == pytest.approx(exact, rel=1e-13)
+    assert lw.jit(lambda a: np.nanstd(a) ** 2)(np.append(x, np.nan)) == pytest.approx(exact, rel=1e-13)
+    table = x.reshape(-1, 20)
+    np.testing.assert_allclose(lw.jit(lambda a: a.var(axis=0))(table), _exact_variance(table, 0).astype("f8"), rtol=1e-13)
+    np.testing.assert_allclose(lw.guvectorize("(n)->()")(lambda a: np.std(a))(table.T), np.sqrt(_exact_variance(table, 0)).astype("f8"), rtol=1e-13)
+    for same in (np.full(1000, 0.1), np.full(1000, 0.1, "f4"), np.full(1000, 0.1 + 0.7j)):
+        assert 0 <= lw.jit(lambda a: np.std(a))(same) < 1e-15
+    assert lw.jit(lambda a: np.var(a))(x.astype("c16") * (1 + 1j)) == pytest.approx(2 * exact, rel=1e-13)
+
+
+def test_the_variance_of_a_device_kernel_is_as_accurate():
+    x = 1e9 + 10 * np.random.default_rng(5).normal(size=5000)
+    y = (1e4 + 10 * np.random.default_rng(5).normal(size=(500, 12))).astype("f4")
+    for make in (reductions._moments, lw._nan_reductions._moments):
+        kept = make(False, False, 0)
+        assert np.asarray(kept._simulate(x)).item() == pytest.approx(float(_exact_variance(x, None)), rel=2e-15)
+        for axis in (0, 1):
+            np.testing.assert_allclose(kept._simulate(y, axis=axis), _exact_variance(y, axis).astype("f8"), rtol=1e-6)
+
+
+def test_means_are_exact_to_a_few_units_in_the_last_place():
     y = (1000 + np.random.default_rng(1).random(1_000_000)).astype("f4")
-    assert reductions.var(y) == pytest.approx(np.var(y.astype("f8")), rel=1e-3)
-    assert reductions.mean(y) == pytest.approx(np.mean(y.astype("f8")), rel=1e-6)
+    assert reductions.mean(y) == pytest.approx(np.mean(y.astype("f8")), rel=3e-7)
+    assert reductions.mean(y.reshape(-1, 8), axis=0) == pytest.approx(np.mean(y.astype("f8").reshape(-1, 8), axis=0), rel=3e-7)
 
 
 @pytest.mark.parametrize("call", [

@@ -4,6 +4,7 @@
 
 #include "core/front/read/python.h"
 #include "core/py/array/device_array.h"
+#include "core/py/object_shape.h"
 
 /* ---- keys ---- */
 
@@ -53,6 +54,15 @@ key_of(PyObject *value)
     return key;
 }
 
+static bool
+is_fielded(PyObject *value)
+{
+    bool is = lw_object_shape_of(value) != NULL;
+
+    PyErr_Clear();
+    return is;
+}
+
 PyObject *
 lw_static_key(PyObject *value, const char *function, const char *parameter,
               const char *hint_for_arrays)
@@ -68,7 +78,10 @@ lw_static_key(PyObject *value, const char *function, const char *parameter,
             function, parameter, Py_TYPE(value)->tp_name,
             PyArray_Check(value) || lw_is_device_array(value) ? hint_for_arrays
             : PyList_Check(value)                             ? "; make it a tuple"
-                                                              : "");
+            : is_fielded(value)
+                ? "; make its class a dataclass with frozen=True, or take the parameter out of "
+                  "static=, as an object may be an argument like a number"
+                : "");
     }
     return key;
 }

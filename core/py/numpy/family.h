@@ -76,6 +76,10 @@ typedef struct lw_family {
  * these are kept for the members. -1 with an exception that names the parameter. */
 int lw_family_build(lw_ufunc_head *self, const lw_family_door *door,
                     const lw_door_arguments *arguments);
+/* Whether an argument is an object, or an array of them where the parameter broadcasts. What a
+ * static parameter is given is a constant. */
+bool lw_family_brings_objects(const lw_ufunc_head *self, PyObject *const *args,
+                              Py_ssize_t n_args, PyObject *kwnames);
 void lw_family_free(lw_family *family); /* NULL is allowed */
 /* Whether what a member captured has changed, where numbers are operands: members have
  * functions of their own. For lw_compiled_door. */

@@ -8,6 +8,7 @@
 #include "core/py/array/host_view.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/numpy/call_kinds.h"
+#include "core/py/numpy/object_operands.h"
 #include "core/py/numpy/override.h"
 #include "core/py/raise.h"
 
@@ -536,16 +537,43 @@ plain_table(PyObject *object)
     return view;
 }
 
+/* The parameter that the i-th argument of a call is for; -1: none. */
+static int
+parameter_of(const lw_family *family, Py_ssize_t i, Py_ssize_t n_args, PyObject *kwnames)
+{
+    if (i >= n_args)
+        return lw_family_index(family, PyTuple_GET_ITEM(kwnames, i - n_args));
+    return i < (Py_ssize_t)family->n_positional ? family->positional[i] : -1;
+}
+
 static bool
 names_table(const lw_family *family, Py_ssize_t i, Py_ssize_t n_args, PyObject *kwnames)
 {
-    int at = -1;
+    int at = parameter_of(family, i, n_args, kwnames);
 
-    if (i >= n_args)
-        at = lw_family_index(family, PyTuple_GET_ITEM(kwnames, i - n_args));
-    else if (i < (Py_ssize_t)family->n_positional)
-        at = family->positional[i];
     return at >= 0 && family->roles[at] == LW_ROLE_EXCLUDED;
+}
+
+bool
+lw_family_brings_objects(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
+                         PyObject *kwnames)
+{
+    const lw_compiled *compiled = (const lw_compiled *)self;
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int at = parameter_of(self->family, i, n_args, kwnames);
+        uint8_t role = at < 0 ? LW_ROLE_OUTPUT : self->family->roles[at];
+
+        if (i >= n_args && lw_family_reserved(PyTuple_GET_ITEM(kwnames, i - n_args)))
+            continue;
+        if (role == LW_ROLE_STATIC)
+            continue; /* a constant, whatever it is */
+        if (role == LW_ROLE_EXCLUDED ? lw_is_single_object(compiled, args[i])
+                                     : lw_brings_objects(compiled, &args[i], 1))
+            return true;
+    }
+    return false;
 }
 
 /* The arguments with such tables replaced; new references. How many were, or -1. */

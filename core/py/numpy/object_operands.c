@@ -33,13 +33,47 @@ is_element(PyObject *object)
     return is;
 }
 
-/* A namedtuple with methods; other ones are sequences to NumPy. */
 static bool
-is_namedtuple(PyObject *object)
+is_field(PyObject *fields, const char *name)
 {
-    return PyTuple_Check(object) && !PyTuple_CheckExact(object) &&
-           lw_read_class_has_code(Py_TYPE(object)) &&
-           PyObject_HasAttrString((PyObject *)Py_TYPE(object), "_fields");
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); i++)
+        if (PyUnicode_Check(PyTuple_GET_ITEM(fields, i)) &&
+            PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(fields, i), name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the function, or one that it calls, reads an attribute of one of these names. */
+static bool
+reads_fields(const lw_tree *tree, PyObject *fields)
+{
+    for (uint32_t i = 1; tree != NULL && i < tree->nodes.n; i++) {
+        const lw_node *node = &tree->nodes.data[i];
+        const char *name =
+            node->kind == LW_NODE_ATTRIBUTE ? tree->constants.data[node->b].text : NULL;
+
+        if (name != NULL && is_field(fields, name))
+            return true;
+    }
+    return false;
+}
+
+/* A namedtuple with methods, or one whose fields the function reads by name; other ones are
+ * sequences, as to NumPy. */
+static bool
+is_namedtuple(const lw_compiled *self, PyObject *object)
+{
+    PyObject *fields;
+    bool is;
+
+    if (!PyTuple_Check(object) || PyTuple_CheckExact(object))
+        return false;
+    fields = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "_fields");
+    PyErr_Clear();
+    is = fields != NULL && PyTuple_Check(fields) &&
+         (lw_read_class_has_code(Py_TYPE(object)) || reads_fields(self->tree, fields));
+    Py_XDECREF(fields);
+    return is;
 }
 
 /* "__dask_graph__", which all collections of Dask have, made once, as reductions ask at each
@@ -65,7 +99,7 @@ has_graph(PyTypeObject *type)
 }
 
 static bool
-is_object(PyObject *object)
+is_object(const lw_compiled *self, PyObject *object)
 {
     if (PyArray_Check(object))
         return has_class(PyArray_DESCR((PyArrayObject *)object));
@@ -77,7 +111,7 @@ is_object(PyObject *object)
         return is_element(object);
     if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) || has_graph(Py_TYPE(object)))
         return false;
-    if (is_namedtuple(object))
+    if (is_namedtuple(self, object))
         return true;
     if (lw_object_shape_of(object) != NULL)
         return !PyObject_HasAttrString(object, "__array_ufunc__");
@@ -102,12 +136,28 @@ lw_has_code(PyObject *Py_UNUSED(module), PyObject *cls)
 }
 
 bool
-lw_brings_objects(PyObject *const *args, Py_ssize_t n_args)
+lw_brings_objects(const lw_compiled *self, PyObject *const *args, Py_ssize_t n_args)
 {
     for (Py_ssize_t i = 0; i < n_args; i++)
-        if (is_object(args[i]))
+        if (is_object(self, args[i]))
             return true;
     return false;
+}
+
+bool
+lw_is_single_object(const lw_compiled *self, PyObject *object)
+{
+    return !PyArray_Check(object) && !lw_is_device_array(object) && is_object(self, object);
+}
+
+PyObject *
+lw_takes_as_object(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *compiled, *object;
+
+    if (!PyArg_ParseTuple(args, "OO:_takes_as_object", &compiled, &object))
+        return NULL;
+    return PyBool_FromLong(lw_is_single_object((const lw_compiled *)compiled, object));
 }
 
 PyObject *

@@ -11,7 +11,11 @@
 
 /* Whether an argument, given by position, is one. A few ns for those of NumPy's and Python's
  * own types. */
-bool lw_brings_objects(PyObject *const *args, Py_ssize_t n_args);
+bool lw_brings_objects(const lw_compiled *self, PyObject *const *args, Py_ssize_t n_args);
+/* Whether the argument is an object by itself, and no array of objects. */
+bool lw_is_single_object(const lw_compiled *self, PyObject *object);
+/* _takes_as_object(compiled, object): the same, for Python. */
+PyObject *lw_takes_as_object(PyObject *module, PyObject *args);
 /* The call by the function `name` of lanewise/_objects.py. */
 PyObject *lw_call_of_objects(const char *name, PyObject *object, PyObject *const *args,
                              Py_ssize_t n_args, PyObject *kwnames);
