@@ -585,6 +585,10 @@ class HostContext:
     def device(self):
         return _device
 
+    @property
+    def memory_manager(self):
+        _no_gpu("Context.memory_manager")
+
     def get_memory_info(self):
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
         return _cuda.MemoryInfo(free, _MEMORY)
