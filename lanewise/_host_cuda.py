@@ -587,6 +587,8 @@ class HostContext:
 
     @property
     def memory_manager(self):
+        from lanewise._memory import _no_gpu
+
         _no_gpu("Context.memory_manager")
 
     def get_memory_info(self):
@@ -607,6 +609,8 @@ class HostContext:
         """No memory is kept back."""
 
     def get_ipc_handle(self, memory):
+        from lanewise._memory import _no_gpu
+
         _no_gpu("get_ipc_handle")
 
     def __repr__(self) -> str:

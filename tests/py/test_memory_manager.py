@@ -497,7 +497,8 @@ def test_on_the_cpu():
     with lw.config(target="cpu"):
         d = cuda.to_device([1.0])
         for call in (lambda: cuda.set_memory_manager(Plain), d.get_ipc_handle, lambda: cuda.open_ipc_handle(b"", 1, "f8").__enter__(),
-                     lambda: cuda.IpcHandle(None, bytes(64), 8).open_array(None, 1, "f8")):
+                     lambda: cuda.IpcHandle(None, bytes(64), 8).open_array(None, 1, "f8"),
+                     lambda: cuda.current_context().memory_manager, lambda: cuda.current_context().get_ipc_handle(None)):
             with pytest.raises(errors.UnsupportedError, match='needs a GPU: with target="cpu"'):
                 call()
         with cuda.defer_cleanup():

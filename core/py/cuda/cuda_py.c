@@ -588,7 +588,14 @@ gpus_repr(PyObject *self)
     return text;
 }
 
+static PyObject *
+gpus_list(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PySequence_List(self);
+}
+
 static PyGetSetDef gpus_getset[] = {
+    {"lst", gpus_list, NULL, "the devices in a list", NULL},
     {"current", gpus_current, NULL, "the calling thread's device", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot gpus_slots[] = {{Py_tp_dealloc, simple_dealloc},
