@@ -279,8 +279,8 @@ no_such_dtype(const binder *r, PyArray_Descr *descr)
 {
     PyObject *text = PyUnicode_FromFormat(
         "%s: argument `%s` is an array of dtype %.200R, which compiled code does not "
-        "know; expected bool, integers, floats, complex numbers, or a structured "
-        "dtype of these, in native byte order",
+        "know; expected bool, integers, floats, complex numbers, times, texts, or a "
+        "structured dtype of these, in native byte order",
         lw_function_name(r->self), name_of(r), (PyObject *)descr);
     const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
     lw_error err = {0};
@@ -341,7 +341,7 @@ find_record(const binder *r, array_facts *a, PyArray_Descr *descr)
 {
     if (a->dtype != LW_DT_void)
         return 0;
-    if (descr == NULL || !PyDataType_HASFIELDS(descr))
+    if (descr == NULL || !lw_is_record_descr(descr))
         return descr ? no_such_dtype(r, descr)
                      : refuse_layout(r, "its dtype is none that compiled code knows");
     a->record = lw_record_intern(descr);
@@ -460,7 +460,7 @@ put_record(binder *r, PyObject *object)
     PyVoidScalarObject *scalar = (PyVoidScalarObject *)object;
     PyArray_Descr *descr = (PyArray_Descr *)scalar->descr;
     const lw_arg_record *record =
-        PyDataType_HASFIELDS(descr) ? lw_record_intern(descr) : (no_such_dtype(r, descr), NULL);
+        lw_is_record_descr(descr) ? lw_record_intern(descr) : (no_such_dtype(r, descr), NULL);
     lw_bound *b = r->bound;
     lw_bound_array *out;
 

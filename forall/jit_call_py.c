@@ -613,6 +613,20 @@ lw_jit_configure(PyObject *object, PyObject *key)
     return (PyObject *)made;
 }
 
+/* A negative number is told of in numba's words. */
+static int
+read_tasks(PyObject *n, int64_t *out)
+{
+    if (lw_jit_count_read(n, "forall: ntasks", INT64_MAX / 2, out) == 0)
+        return 0;
+    if (*out < 0 && PyErr_ExceptionMatches(PyExc_ValueError))
+        PyErr_Format(PyExc_ValueError,
+                     "Can't create ForAll with negative task count: ntasks must be from 0 to "
+                     "%lld, not %.200R",
+                     (long long)(INT64_MAX / 2), n);
+    return -1;
+}
+
 PyObject *
 lw_jit_forall(PyObject *object, PyObject *args, PyObject *kwargs)
 {
@@ -620,7 +634,7 @@ lw_jit_forall(PyObject *object, PyObject *args, PyObject *kwargs)
     static char *short_names[] = {"n", "tpb", "stream", "sharedmem", NULL};
     bool is_short = kwargs != NULL && PyDict_GetItemString(kwargs, "n") != NULL;
     PyObject *n = NULL, *tpb = NULL, *stream = NULL, *shared = NULL;
-    int64_t n_tasks, n_tpb = 0, n_shared = 0;
+    int64_t n_tasks = 0, n_tpb = 0, n_shared = 0;
     lw_launch_shape config = {0};
     lw_jit_launcher *made;
 
@@ -628,7 +642,7 @@ lw_jit_forall(PyObject *object, PyObject *args, PyObject *kwargs)
         !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:forall",
                                      is_short ? short_names : names, &n, &tpb, &stream,
                                      &shared) ||
-        lw_jit_count_read(n, "forall: ntasks", INT64_MAX / 2, &n_tasks) < 0 ||
+        read_tasks(n, &n_tasks) < 0 ||
         (tpb && lw_jit_count_read(tpb, "forall: tpb", 1024, &n_tpb) < 0) ||
         (stream && lw_stream_read(stream, &config.stream) < 0) ||
         (shared && lw_jit_count_read(shared, "forall: sharedmem", INT32_MAX, &n_shared) < 0))

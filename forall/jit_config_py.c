@@ -89,11 +89,26 @@ read_axis(PyObject *value, const char *what, int axis, int64_t most, uint32_t *o
     return 0;
 }
 
+/* In place of another exception, if there is one. */
+static int
+refuse_shape(PyObject *exception, const char *what, const char *wanted, PyObject *value)
+{
+    PyObject *shown =
+        PyTuple_Check(value) ? PySequence_List(value) : Py_BuildValue("[O]", value);
+
+    if (shown != NULL)
+        PyErr_Format(exception, "kernel[grid, block]: %s must be a sequence of %s, got %.200R",
+                     what, wanted, shown);
+    Py_XDECREF(shown);
+    return -1;
+}
+
 static int
 read_shape(PyObject *value, const char *what, const int64_t *most, uint32_t *out)
 {
     bool sequence = PyTuple_Check(value);
     Py_ssize_t n = sequence ? PyTuple_GET_SIZE(value) : 1;
+    char dimensions[16];
 
     if (PyList_Check(value)) { /* which other threads may change */
         PyObject *now = PyList_AsTuple(value);
@@ -101,19 +116,16 @@ read_shape(PyObject *value, const char *what, const int64_t *most, uint32_t *out
         Py_XDECREF(now);
         return result;
     }
-
-    if (n < 1 || n > 3) {
-        PyErr_Format(PyExc_ValueError,
-                     "kernel[grid, block]: %s must be an int or a tuple of 1, 2 or 3 ints, not "
-                     "%zd of them",
-                     what, n);
-        return -1;
-    }
+    snprintf(dimensions, sizeof dimensions, "%s%s", what, *what == 'c' ? "" : "dim");
+    if (n < 1 || n > 3)
+        return refuse_shape(PyExc_ValueError, dimensions, "1, 2 or 3 integers", value);
     out[1] = out[2] = 1;
     for (Py_ssize_t i = 0; i < n; i++)
         if (read_axis(sequence ? PyTuple_GET_ITEM(value, i) : value, what, (int)i, most[i],
                       &out[i]) < 0)
-            return -1;
+            return PyErr_ExceptionMatches(PyExc_TypeError)
+                       ? refuse_shape(PyExc_TypeError, dimensions, "integers", value)
+                       : -1;
     return 0;
 }
 

@@ -516,6 +516,14 @@ is_cooperative(PyObject *object, PyObject *sig)
     return PyBool_FromLong(together);
 }
 
+static PyObject *
+variable_types(PyObject *object, PyObject *sig)
+{
+    lw_specialisation *specialisation = specialisation_of((lw_jit *)object, sig);
+
+    return specialisation ? lw_specialisation_variables(specialisation) : NULL;
+}
+
 /* ---- compile, specialize ---- */
 
 static PyObject *
@@ -718,6 +726,7 @@ PyMethodDef lw_jit_inspect_methods[] = {
     {"_explain", lw_function_explain, METH_O, NULL},
     {"_argument_types", argument_types, METH_NOARGS, NULL}, /* by signature */
     {"_is_cooperative", is_cooperative, METH_O, NULL},
+    {"_variable_types", variable_types, METH_O, NULL},
     {"inspect_types", LW_KEYWORDS(current_inspect_types),
      PyDoc_STR(
          "inspect_types($self, /, file=None, signature=None)\n--\n\n"

@@ -181,7 +181,7 @@ descr_of_records(const lw_bound *bound, const lw_arg_record *record)
                                    ? (PyArray_Descr *)((PyVoidScalarObject *)object)->descr
                                    : NULL;
 
-        if (descr != NULL && PyDataType_HASFIELDS(descr) && lw_record_intern(descr) == record)
+        if (descr != NULL && lw_is_record_descr(descr) && lw_record_intern(descr) == record)
             return descr;
     }
     PyErr_Clear(); /* of lw_record_intern: there was no memory to compare it */

@@ -256,6 +256,9 @@ PyObject *lw_specialisation_text(const lw_specialisation *specialisation);
 PyObject *lw_specialisation_signature(const lw_specialisation *specialisation);
 /* The types of the arguments as numba names them, (float32[::1], int64): new tuple. */
 PyObject *lw_specialisation_types(const lw_specialisation *specialisation);
+/* {name of a variable: its type}, of numbers, records and arrays; where it has several types,
+ * of its definitions: "x", "x.1". */
+PyObject *lw_specialisation_variables(const lw_specialisation *specialisation);
 /* Whether no array that the body writes overlaps another one: noalias of the entry key. */
 bool lw_specialisation_noalias(const lw_specialisation *specialisation, const lw_bound *bound);
 /* The body that the host runs. */

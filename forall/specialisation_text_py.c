@@ -5,6 +5,7 @@
 #include "forall/specialisation_py_internal.h"
 #include "forall/static_py.h"
 
+#include "core/py/record_intern.h"
 #include "core/py/text_py.h"
 #include "core/py/types/type_object.h"
 
@@ -186,6 +187,93 @@ lw_specialisation_types(const lw_specialisation *specialisation)
     }
     lw_arena_reset(&arena);
     return types;
+}
+
+/* ---- the types of variables ---- */
+
+static lw_dtype
+dtype_of_value(lw_type type)
+{
+    switch (type) {
+    case LW_T_INDEX: return LW_DT_i64;
+    case LW_T_PYFLOAT: return LW_DT_f64;
+    case LW_T_PYCOMPLEX: return LW_DT_c128;
+    default:
+        return type > LW_DT_void && type < LW_N_SCALARS && type != LW_DT_ptr ? (lw_dtype)type
+                                                                             : LW_DT_void;
+    }
+}
+
+/* Numbers, records and arrays of them, as signatures name them; false: it is something else. */
+static bool
+sig_of_value(const lw_types *types, lw_type type, lw_sig_type *out)
+{
+    static const char letters[] = {
+        [LW_LAYOUT_C] = 'C', [LW_LAYOUT_F] = 'F', [LW_LAYOUT_ANY] = 'A'};
+    const lw_type_row *row = lw_type_get(types, type);
+
+    *out = (lw_sig_type){.kind = LW_SIG_SCALAR};
+    if (row != NULL && row->kind == LW_TK_ARRAY) {
+        if (!sig_of_value(types, row->elements[0], out))
+            return false;
+        out->kind = LW_SIG_ARRAY;
+        out->ndim = row->ndim;
+        out->layout = letters[row->layout];
+        return true;
+    }
+    if (row != NULL && row->kind == LW_TK_RECORD && row->record->spec->descr != NULL) {
+        out->kind = LW_SIG_RECORD;
+        out->record = lw_record_intern((PyArray_Descr *)(uintptr_t)row->record->spec->descr);
+        PyErr_Clear();
+        return out->record != NULL;
+    }
+    out->dtype = row == NULL                  ? dtype_of_value(type)
+                 : row->kind == LW_TK_LITERAL ? LW_DT_i64
+                                              : LW_DT_void;
+    return out->dtype != LW_DT_void;
+}
+
+/* The next name of a variable that has several types: "x", "x.1", "x.2". -1: an exception. */
+static int
+add_variable(PyObject *dict, const char *name, const lw_sig_type *type)
+{
+    PyObject *object = lw_type_object_new(type), *key = NULL;
+    int result = object ? 1 : -1;
+
+    for (int n = 0; result == 1; n++) {
+        Py_XSETREF(key,
+                   n ? PyUnicode_FromFormat("%s.%d", name, n) : PyUnicode_FromString(name));
+        result = key ? PyDict_Contains(dict, key) : -1;
+        if (result == 1 &&
+            PyObject_RichCompareBool(PyDict_GetItem(dict, key), object, Py_EQ) == 1)
+            break; /* another definition of the same type */
+        if (result == 0 && PyDict_SetItem(dict, key, object) < 0)
+            result = -1;
+    }
+    Py_XDECREF(object);
+    Py_XDECREF(key);
+    return result < 0 ? -1 : 0;
+}
+
+PyObject *
+lw_specialisation_variables(const lw_specialisation *specialisation)
+{
+    lw_typed *typed = lw_specialisation_infer(specialisation);
+    PyObject *dict = typed ? PyDict_New() : NULL;
+    const lw_instance *instance = typed ? &typed->instances.data[1] : NULL;
+    lw_sig_type type;
+
+    for (uint32_t i = 1; dict != NULL && i < instance->webs.n; i++) {
+        const lw_web *web = &instance->webs.data[i];
+        const lw_fn *fn = &typed->tree->fns.data[instance->fn];
+
+        if (sig_of_value(&typed->types, web->type, &type) &&
+            add_variable(dict, fn->vars.data[web->var].name, &type) < 0)
+            Py_CLEAR(dict);
+    }
+    if (typed != NULL)
+        lw_typed_free(typed);
+    return dict;
 }
 
 /* at: how many outputs have been printed. */

@@ -113,6 +113,21 @@ read_results(const lw_gufunc_object *self, const lw_signature *signature, bool d
     return 0;
 }
 
+/* Outputs that are among the arguments and a result. */
+static int
+refuse_result(const lw_gufunc_object *self, const lw_signature *signature)
+{
+    lw_text why = {0};
+
+    lw_text_add(&why, "the outputs are among its arguments, and guvectorized functions cannot "
+                      "return values then, but it specifies ");
+    lw_sig_type_print(&signature->result, &why);
+    lw_text_add(&why, " return type");
+    refuse(self, signature, lw_text_get(&why));
+    lw_text_reset(&why);
+    return -1;
+}
+
 int
 lw_gufunc_read_signature(const lw_gufunc_object *self, const lw_signature *signature,
                          lw_gufunc_types *out)
@@ -128,8 +143,7 @@ lw_gufunc_read_signature(const lw_gufunc_object *self, const lw_signature *signa
                       self->fills ? "it must name the inputs and the outputs"
                                   : "it must name each input");
     if (all && signature->result.kind != LW_SIG_VOID && signature->result.kind != LW_SIG_NONE)
-        return refuse(self, signature,
-                      "the outputs are among its arguments, so that it returns void");
+        return refuse_result(self, signature);
     for (uint32_t i = 0; i < signature->n_args; i++)
         if (read_operand(self, signature, &signature->args[i],
                          (int)(i < nin ? i : i + n_hidden), scalars && !all, out) < 0)

@@ -585,6 +585,12 @@ class HostContext:
     def device(self):
         return _device
 
+    @property
+    def memory_manager(self):
+        from lanewise._memory import _no_gpu
+
+        _no_gpu("Context.memory_manager")
+
     def get_memory_info(self):
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
         return _cuda.MemoryInfo(free, _MEMORY)
@@ -603,6 +609,8 @@ class HostContext:
         """No memory is kept back."""
 
     def get_ipc_handle(self, memory):
+        from lanewise._memory import _no_gpu
+
         _no_gpu("get_ipc_handle")
 
     def __repr__(self) -> str:

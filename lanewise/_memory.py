@@ -2,7 +2,8 @@
 Management, version 1), and memory shared between processes. Programs reach it through
 lanewise.cuda; the extension calls the functions with an underscore (core/py/cuda/memory_manager.c).
 
-One manager is made for each device, when its memory is first asked for. What `memalloc` returns
+One manager is made for each device, when its memory is first asked for; a program can also assign
+one to a context. What `memalloc` returns
 is kept as long as an array needs the memory; dropping it runs its finalizer. Managers know no
 streams: work on other ones is ordered behind, and before, the default stream.
 """
@@ -26,6 +27,7 @@ _ALIGNMENT = 16  # bytes: what kernels load at once
 _plugin: Any = None
 _latest: Any = None  # the last that was set: an allocation may be on its way to it while it is unset
 _managers: dict[int, BaseCUDAMemoryManager] = {}
+_assigned: dict[int, BaseCUDAMemoryManager] = {}  # by Context.memory_manager, for one device each
 
 
 # ---- pieces of memory ----
@@ -276,6 +278,23 @@ def _no_gpu(what: str):
     raise errors.UnsupportedError(f"{what} needs a GPU: with target=\"cpu\" arrays are in this process's host memory")
 
 
+class _PoolMemory(GetIpcHandleMixin, HostOnlyCUDAMemoryManager):
+    """What a context has where no manager is set: lanewise's own pool, by the methods of managers."""
+
+    interface_version = _VERSION
+
+    def initialize(self):
+        pass
+
+    def memalloc(self, size):
+        capsule, address = _cuda._pool_allocate(self.context.device.id, size)
+        deferred = self._deferred
+        return MemoryPointer(self.context, address, size, finalizer=lambda: deferred.drop(capsule))
+
+    def get_memory_info(self):
+        return _cuda._driver_memory_info(self.context.device.id)
+
+
 def set_memory_manager(mm_plugin) -> None:
     """Use objects of this class to allocate device memory from now on, or, with None, lanewise's own pool.
 
@@ -288,21 +307,58 @@ def set_memory_manager(mm_plugin) -> None:
     if mm_plugin is None:
         _cuda._set_memory_source(False)
         _plugin, _managers = None, {}
+        _assigned.clear()
         return
     if not callable(mm_plugin):
         raise TypeError(f"mm_plugin: expected a class of memory managers, got {type(mm_plugin).__name__}")
-    version = mm_plugin(context=None).interface_version
-    if version != _VERSION:
-        raise RuntimeError(f"mm_plugin: expected a memory manager of interface version {_VERSION}, got {version}")
+    _check_version("mm_plugin", mm_plugin(context=None))
     _latest = mm_plugin
     _plugin, _managers = mm_plugin, {}
+    _assigned.clear()
     _cuda._set_memory_source(True)
 
 
+def _check_version(argument: str, manager) -> None:
+    version = manager.interface_version
+    if version != _VERSION:
+        raise RuntimeError(f"{argument}: interface version {_VERSION} required, got a memory manager of version {version}")
+
+
+def _manager_of(context):
+    """Context.memory_manager: the object that allocates this device's memory."""
+    if _cuda._on_host():
+        _no_gpu("Context.memory_manager")
+    manager = _assigned.get(context.device.id)
+    if manager is not None:
+        return manager
+    return _PoolMemory(context=context) if _plugin is None else _manager(context.device.id)
+
+
+def _assign_manager(context, manager) -> None:
+    """Context.memory_manager = manager: for this device alone, others keep theirs."""
+    if _cuda._on_host():
+        _no_gpu("Context.memory_manager")
+    if not isinstance(manager, BaseCUDAMemoryManager):
+        raise TypeError(f"memory_manager: expected an object of a class derived from BaseCUDAMemoryManager, got {type(manager).__name__}")
+    _check_version("memory_manager", manager)
+    manager.initialize()
+    if isinstance(manager, _PoolMemory) and _plugin is None:
+        _assigned.pop(context.device.id, None)
+    else:
+        _assigned[context.device.id] = manager
+    _cuda._set_memory_source(_in_use())
+
+
+def _in_use() -> bool:
+    """Whether any device has a manager that is not the pool's."""
+    return _plugin is not None or bool(_assigned)
+
+
 def _manager(ordinal: int):
-    manager = _managers.get(ordinal)
+    manager = _assigned.get(ordinal) or _managers.get(ordinal)
     if manager is None:
-        fresh = _latest(context=_cuda.current_context(ordinal))
+        kind = _plugin or (_PoolMemory if _assigned else _latest) or _PoolMemory
+        fresh = kind(context=_cuda.current_context(ordinal))
         fresh.initialize()
         manager = _managers.setdefault(ordinal, fresh)
     return manager
@@ -364,7 +420,7 @@ def _get_memory_info(ordinal: int):
 
 
 def _reset(ordinal: int) -> None:
-    manager = _managers.pop(ordinal, None)
+    manager = _assigned.get(ordinal) or _managers.pop(ordinal, None)
     if manager is not None:
         manager.reset()
 
@@ -377,7 +433,7 @@ def _close() -> None:
 @contextlib.contextmanager
 def defer_cleanup():
     """Do not free memory inside the ``with`` block if this would make the device wait. Freeing memory of lanewise's own pool never does; for a memory manager, its own defer_cleanup is used."""
-    if _plugin is None or _cuda._on_host():
+    if not _in_use() or _cuda._on_host():
         yield
         return
     with _manager(_cuda.get_current_device().id).defer_cleanup():
@@ -491,7 +547,7 @@ def _handle_of(base, address: int, size: int) -> IpcHandle:
 
 def _array_handle(array, address: int, size: int) -> IpcHandle:
     """DeviceArray.get_ipc_handle."""
-    if _plugin is None:
+    if not _in_use():
         made = _handle_of(array, address, size)
         if any(s < 0 for s in array.strides):
             return made  # open_array says what it takes: shape and strides are given there
@@ -505,7 +561,7 @@ def _array_handle(array, address: int, size: int) -> IpcHandle:
 
 def _memory_handle(context, memory) -> IpcHandle:
     """Context.get_ipc_handle."""
-    if _plugin is None:
+    if not _in_use():
         return _handle_of(memory, _number(memory.device_pointer), memory.size)
     with _current(context.device.id) as manager:
         return manager.get_ipc_handle(memory)

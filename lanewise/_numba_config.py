@@ -39,6 +39,8 @@ def read(name: str) -> Any:
         return int(str(value) == word)
     if how == "WORDS":
         return int(set(_words(word)) <= set(_words(value)))
+    if how == "SWITCH":
+        return int(value != 0)
     if how == "LEVEL":
         return 3 if value else 0
     if how == "CAPABILITY":
@@ -75,6 +77,8 @@ def _meant(name: str, value: Any) -> Any:
         return ",".join(others + _words(word) * _truth(name, value))
     if value is None:
         return None
+    if how == "SWITCH":
+        return int(_truth(name, value))
     if how == "LEVEL":
         return int(value != 0)
     if how == "CAPABILITY":

@@ -25,6 +25,18 @@ class _Loaded:
                                   one.const_mem_size, one.max_threads_per_block)
 
 
+class _Annotation:
+    """The types of a kernel's variables, as numba keeps them: `typemap`."""
+
+    def __init__(self, overload: Overload) -> None:
+        self._overload = overload
+
+    @property
+    def typemap(self) -> dict[str, Any]:
+        """{name: type}; a variable of several types has names for them: x, x.1, …"""
+        return self._overload.kernel._variable_types(self._overload.signature)
+
+
 class Overload:
     """One signature of a Kernel: what `inspect_*` and `get_*` of the kernel say of it."""
 
@@ -65,6 +77,13 @@ class Overload:
     def _func(self) -> _Loaded:
         """What courses on numba read registers from: `overload._func.get().attrs.regs`."""
         return _Loaded(self)
+
+    @property
+    def type_annotation(self) -> _Annotation:
+        """The types of its variables: `overload.type_annotation.typemap["x"]`."""
+        return _Annotation(self)
+
+    _type_annotation = type_annotation
 
     def inspect_types(self, file: Any = None) -> Any:
         """Each expression with its type, as text, or written to a file."""

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 __all__ = [
     "ArgumentError", "CompileError", "CompilerNotFound", "DriverError", "KernelError", "KeywordError", "LanewiseError",
     "LaunchError", "LinkError", "PerformanceWarning", "PrecisionWarning", "SignatureError", "TypingError", "UnsupportedError",
@@ -52,11 +55,35 @@ class LinkError(LanewiseError):
     link failed or gave something else."""
 
 
+_CUDA_CORE = ("cuda.core._utils.cuda_utils", "cuda.core.experimental._utils.cuda_utils")
+_of_cuda_core: dict[tuple[type, type], type] = {}  # by one of our classes and cuda.core's
+
+
+def _for_cuda_core(ours: type) -> type:
+    """`ours`; in a program that has imported cuda.core, a class of the same name that derives from `ours` and from the CUDAError
+    there."""
+    theirs = next((getattr(sys.modules[name], "CUDAError", None) for name in _CUDA_CORE if name in sys.modules), None)
+    if not isinstance(theirs, type) or not issubclass(theirs, Exception) or issubclass(ours, theirs):
+        return ours
+    made = _of_cuda_core.get((ours, theirs))
+    if made is None:
+        names = {"__module__": ours.__module__, "__qualname__": ours.__qualname__, "__doc__": ours.__doc__,
+                 "__reduce__": lambda self: (ours, self.args, vars(self))}
+        made = _of_cuda_core.setdefault((ours, theirs), type(ours.__name__, (ours, theirs), names))
+    return made
+
+
 class DriverError(LanewiseError, RuntimeError):
-    """A call of the CUDA driver failed: `name` and `code` are CUDA's."""
+    """A call of the CUDA driver failed: `name` and `code` are CUDA's.
+
+    In a program that has imported cuda.core, it is a cuda.core CUDAError as well, which numba-cuda raises.
+    """
 
     name: str = ""
     code: int = 0
+
+    def __new__(cls, *args: Any) -> DriverError:
+        return super().__new__(_for_cuda_core(cls), *args)
 
 
 class LaunchError(DriverError, TypeError, ValueError):

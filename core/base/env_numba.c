@@ -72,6 +72,10 @@ take(const lw_numba_row *row, const char *value, lw_text *out)
     case LW_NUMBA_TEXT: lw_text_add(out, value); return true;
     case LW_NUMBA_FOLDER: lw_text_addf(out, "%s/%s", value, row->word); return true;
     case LW_NUMBA_PATHS: add_to_list(out, ':', value); return true;
+    case LW_NUMBA_SWITCH:
+        if (number >= 0)
+            lw_text_add(out, number == 0 ? "0" : "1");
+        return number >= 0;
     case LW_NUMBA_LEVEL: lw_text_add(out, number == 0 ? "0" : "1"); return true;
     case LW_NUMBA_CAPABILITY:
         number = capability_of(value);

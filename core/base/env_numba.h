@@ -13,7 +13,8 @@ typedef enum lw_numba_how {
     LW_NUMBA_FOLDER,
     LW_NUMBA_PATHS,
     LW_NUMBA_LEVEL,
-    LW_NUMBA_CAPABILITY
+    LW_NUMBA_CAPABILITY,
+    LW_NUMBA_SWITCH
 } lw_numba_how;
 
 typedef struct lw_numba_row {

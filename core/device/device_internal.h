@@ -68,9 +68,6 @@ void lw_pool_know_(lw_pool *pool, struct lw_stream *stream);
 void lw_pool_lose_(lw_pool *pool, struct lw_stream *stream);
 /* Before the stream, which is ours, is destroyed. */
 void lw_pool_forget_(lw_pool *pool, CUstream stream);
-/* lw_pool_take, but never from a source; size_bytes > 0. */
-lw_status lw_pool_take_ours_(lw_device *device, size_t size_bytes, CUstream stream,
-                             lw_block **out, lw_error *err);
 
 lw_status lw_heap_prepare_(lw_context *context, lw_error *err); /* which is current */
 void lw_heap_destroy_(lw_heap *heap);                           /* with its context */

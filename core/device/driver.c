@@ -70,10 +70,11 @@ after_fork(void)
 static lw_status
 fail_forked(lw_error *err)
 {
-    return lw_fail(err, LW_ERR_DRIVER,
-                   "CUDA was used before fork; use spawn: a forked process cannot use its "
-                   "parent's CUDA. Start workers with multiprocessing's \"spawn\" or "
-                   "\"forkserver\" method, or use CUDA first in the child");
+    return lw_fail(
+        err, LW_ERR_DRIVER,
+        "CUDA initialized before forking; use spawn: a forked process cannot use its "
+        "parent's CUDA. Start workers with multiprocessing's \"spawn\" or "
+        "\"forkserver\" method, or use CUDA first in the child");
 }
 
 static bool

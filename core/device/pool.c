@@ -362,8 +362,8 @@ fail:
 }
 
 lw_status
-lw_pool_take_ours_(lw_device *device, size_t size_bytes, CUstream stream, lw_block **out,
-                   lw_error *err)
+lw_pool_take_own(lw_device *device, size_t size_bytes, CUstream stream, lw_block **out,
+                 lw_error *err)
 {
     lw_context *context;
     size_t class_bytes;
@@ -400,7 +400,7 @@ lw_pool_take(lw_device *device, size_t size_bytes, CUstream stream, lw_block **o
     box = lw_source_hold_();
     if (box != NULL)
         return lw_source_take_(device, size_bytes, plain_handle(stream), box, out, err);
-    return lw_pool_take_ours_(device, size_bytes, stream, out, err);
+    return lw_pool_take_own(device, size_bytes, stream, out, err);
 }
 
 /* ---- put ---- */

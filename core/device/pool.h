@@ -53,6 +53,9 @@ typedef struct lw_block {
  * text. */
 lw_status lw_pool_take(lw_device *device, size_t size_bytes, CUstream stream, lw_block **out,
                        lw_error *err);
+/* lw_pool_take, but never from a source; size_bytes > 0. */
+lw_status lw_pool_take_own(lw_device *device, size_t size_bytes, CUstream stream,
+                           lw_block **out, lw_error *err);
 /* NULL is allowed. Never waits and never fails. */
 void lw_pool_put(lw_block *block);
 /* LW_ERR_DRIVER when a reset of the device has freed the block's memory. */

@@ -67,7 +67,7 @@ buffer_new(lw_device *device, buffer **out, lw_error *err)
     b->device = device;
     LW_TRY(lw_context_hold(device, &b->context, err));
     LW_TRY(lw_stream_new(device, false, 0, &b->stream, err));
-    LW_TRY(lw_pool_take_ours_(device, LW_PRINT_BYTES, b->stream->handle, &b->block, err));
+    LW_TRY(lw_pool_take_own(device, LW_PRINT_BYTES, b->stream->handle, &b->block, err));
     queue = queue_of(b);
     LW_TRY(lw_fill(&queue, b->block->address, 0, 4, LW_PRINT_BYTES / 4, err));
     *out = b;

@@ -40,8 +40,8 @@ lw_report_new(lw_device *device, lw_report **out, lw_error *err)
     LW_TRY(lw_host_block_new(device, LW_HOST_MAPPED, NULL, sizeof(lw_report_record),
                              &report->record, err));
     memset(report->record->host, 0, sizeof(lw_report_record));
-    LW_TRY(lw_pool_take_ours_(device, sizeof(lw_report_control), LW_STREAM_PER_THREAD,
-                              &report->control, err));
+    LW_TRY(lw_pool_take_own(device, sizeof(lw_report_control), LW_STREAM_PER_THREAD,
+                            &report->control, err));
     LW_TRY(send_control(report, err));
     *out = report;
     return LW_OK;

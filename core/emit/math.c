@@ -675,6 +675,18 @@ emit_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
         emit_host_extreme(e, o, is_min, keeps_nan);
 }
 
+/* The instruction of compute capability 7.5, within 2^-11 of the value, where `afn` allows it.
+ */
+static void
+emit_quick_tanh(lw_emitter *e, const op *o)
+{
+    lw_name value = lw_def(
+        e, "call float asm \"tanh.approx.f32 $$0, $$1;\", \"=f,f\"(float $s)" LW_PURE_ASM,
+        o->args[0].text);
+
+    lw_float_result(e, o->type, "bitcast float $s to float", value.text);
+}
+
 static void
 emit_open(lw_emitter *e, op *o, lw_intrinsic which)
 {
@@ -727,6 +739,9 @@ lw_emit_intrinsic(lw_emitter *e)
     own = lw_own_function(e, which, o.wide);
     if (e->gpu && which == LW_IN_erf && o.wide == LW_DT_f32)
         emit_erf(e, &o);
+    else if (e->gpu && which == LW_IN_tanh && o.wide == LW_DT_f32 &&
+             (e->inst->flags & LW_FAST_AFN))
+        emit_quick_tanh(e, &o);
     else if (own != NULL)
         call_own(e, &o, own);
     else if (how == LW_HOW_LLVM)

@@ -94,8 +94,11 @@ static lw_type
 record_type(lw_types *types, const lw_arg_record *spec, bool readonly, uint32_t align)
 {
     lw_record_field *fields = lw_arena_take(types->arena, (spec->n + 1) * sizeof *fields);
-    lw_record record = {
-        .name = spec->name, .n = spec->n, .itemsize = spec->itemsize, .spec = spec};
+    lw_record record = {.name = spec->name,
+                        .n = spec->n,
+                        .itemsize = spec->itemsize,
+                        .text = spec->text,
+                        .spec = spec};
 
     if (fields == NULL)
         return LW_T_BOTTOM;

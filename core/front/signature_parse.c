@@ -385,7 +385,11 @@ parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const c
     out->kind = LW_SIG_SCALAR;
     end = unit_end(s, start, end);
     out->dtype = lw_scalar_from_name(start, (size_t)(end - start));
-    if (out->dtype == LW_DT_void)
+    if (out->dtype == LW_DT_void && (*start == 'S' || *start == 'U')) /* of bytes or texts */
+        out->record = lw_named_record_find(start, (size_t)(end - start));
+    if (out->record != NULL)
+        out->kind = LW_SIG_RECORD;
+    else if (out->dtype == LW_DT_void)
         return unknown_type(s, start, end);
     if (accept(s, "*")) {
         out->kind = LW_SIG_POINTER;

@@ -336,6 +336,7 @@ print_constant(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out
         print_complex(constant->d, constant->im, out);
         break;
     case LW_K_STR: print_quoted(constant->text, out); break;
+    case LW_K_BYTES: lw_text_add(out, constant->text); break;
     case LW_K_TUPLE: print_tuple(tree, constant, depth, out); break;
     case LW_K_SCALAR: print_scalar(constant, out); break;
     case LW_K_DTYPE: lw_text_addf(out, "type %s", constant->text); break;

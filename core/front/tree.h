@@ -166,6 +166,7 @@ typedef enum lw_constant_kind {
     LW_K_FLOAT,   /* Python float: d */
     LW_K_COMPLEX, /* Python complex: d, im */
     LW_K_STR,     /* text */
+    LW_K_BYTES,   /* bytes, n of them; text: how Python writes them */
     LW_K_TUPLE,  /* items (constant indices), n; names or NULL (namedtuple); text: class name or
                     NULL */
     LW_K_SCALAR, /* NumPy scalar, strong: dtype, and i / u / d / (d, im) by its kind */

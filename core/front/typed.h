@@ -55,6 +55,8 @@ typedef struct lw_arg_field {
 
 typedef struct lw_arg_record {
     const char *name;
+    char text; /* 'S' or 'U': an item of an array of bytes or of texts, which has no fields;
+                  else 0 */
     uint32_t n, itemsize, align;
     const lw_arg_field *fields;
     const void

@@ -37,7 +37,7 @@ same_record(const lw_record *x, const lw_record *y)
     if (x == NULL || y == NULL)
         return x == y;
     if (x->n != y->n || x->itemsize != y->itemsize || x->align != y->align ||
-        x->user_class != y->user_class)
+        x->user_class != y->user_class || x->text != y->text)
         return false;
     for (uint32_t i = 0; i < x->n; i++)
         if (strcmp(x->fields[i].name, y->fields[i].name) != 0 ||

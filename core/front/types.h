@@ -71,6 +71,7 @@ typedef struct lw_record_field {
 typedef struct lw_record {
     const char *name; /* for messages: "Record(x: float32, y: float64)" */
     uint32_t n, itemsize;
+    char text; /* 'S', 'U': an item of an array of bytes or texts, without fields; else 0 */
     uint32_t align; /* bytes that every item is known to be aligned to; 1 for packed dtypes */
     const lw_record_field *fields;
     const struct lw_class *user_class; /* whose objects these are, or NULL */

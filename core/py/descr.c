@@ -131,7 +131,7 @@ lw_dtype_alignment(lw_dtype dtype, PyArray_Descr *descr)
 
     if (dtype != LW_DT_void)
         return lw_dtypes[lw_dtypes[dtype].parts].size_bytes;
-    if (descr == NULL || !PyDataType_HASFIELDS(descr))
+    if (descr == NULL || !lw_is_record_descr(descr))
         return 1;
     PyErr_Fetch(&type, &value, &traceback); /* of fields that compiled code does not know */
     record = lw_record_intern(descr);

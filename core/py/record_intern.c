@@ -42,8 +42,8 @@ same_field(const lw_arg_field *x, const lw_arg_field *y)
 static bool
 same_record(const lw_arg_record *x, const lw_arg_record *y)
 {
-    bool same = x->n == y->n && x->itemsize == y->itemsize && x->align == y->align &&
-                x->class_id == y->class_id;
+    bool same = x->n == y->n && x->text == y->text && x->itemsize == y->itemsize &&
+                x->align == y->align && x->class_id == y->class_id;
 
     for (uint32_t i = 0; same && i < x->n; i++)
         same = same_field(&x->fields[i], &y->fields[i]);
@@ -126,6 +126,15 @@ remember(PyArray_Descr *descr, const lw_arg_record *record, size_t k)
     seen[k].record = record;
     lw_py_mutex_give(&seen_lock);
     Py_XDECREF(before);
+}
+
+bool
+lw_is_record_descr(const PyArray_Descr *descr)
+{
+    bool text = descr->type_num == NPY_STRING || descr->type_num == NPY_UNICODE;
+
+    return PyDataType_HASFIELDS(descr) ||
+           (text && PyArray_ISNBO(descr->byteorder) && PyDataType_ELSIZE(descr) > 0);
 }
 
 const lw_arg_record *

@@ -8,6 +8,9 @@
 /* What the dtype is to compiled code. A dtype seen before costs one look-up by its address.
  * NULL with a TypeError naming the field that compiled code does not know. */
 const lw_arg_record *lw_record_intern(PyArray_Descr *descr);
+/* Whether items of the dtype are records to compiled code: it has fields, or it is one of texts
+ * or bytes, in native byte order. */
+bool lw_is_record_descr(const PyArray_Descr *descr);
 /* A dtype that is this record; borrowed. */
 PyArray_Descr *lw_record_descr(const lw_arg_record *record);
 

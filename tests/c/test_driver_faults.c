@@ -327,7 +327,7 @@ test_fork(void)
         n_failures = 0;
         fake.reset_calls();
         BAD(lw_pool_take(device, 100, NULL, &mine, err), LW_ERR_DRIVER,
-            "CUDA was used before fork; use spawn");
+            "CUDA initialized before forking; use spawn");
         BAD(lw_device_synchronize(device, err), LW_ERR_DRIVER, "before fork");
         BAD(lw_driver_need(err), LW_ERR_DRIVER, "before fork");
         CHECK(lw_driver_forked() && !lw_driver_available());

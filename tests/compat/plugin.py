@@ -53,5 +53,6 @@ def pytest_terminal_summary(terminalreporter):
 
 
 def pytest_sessionfinish(session, exitstatus):
-    if exitstatus in (0, 1) and all(map(is_expected, failed)):
-        session.exitstatus = 0
+    if exitstatus in (0, 1):
+        wrong = passed & set(suite.EXPECTED) - failed or not all(map(is_expected, failed))
+        session.exitstatus = int(bool(wrong))

@@ -594,7 +594,7 @@ OTHERS = [
     ("typeof a text", lambda: lw.typeof("x"), (TypeError, ValueError), ""),
     ("typeof odd", lambda: lw.typeof(Odd()), (TypeError, ZeroDivisionError), ""),
     ("typeof nothing", lambda: lw.typeof(), TypeError, ""),
-    ("from_dtype", lambda: lw.from_dtype("U3"), (TypeError, ValueError), ""),
+    ("from_dtype", lambda: lw.from_dtype(">U3"), (TypeError, ValueError), ""),
     ("from_dtype object", lambda: lw.from_dtype(object), (TypeError, ValueError), ""),
     ("type called with text", lambda: lw.float64("x"), (TypeError, ValueError), ""),
     ("type indexed", lambda: lw.float64[3], (TypeError, IndexError, ValueError), ""),

@@ -163,3 +163,10 @@ def test_a_sum_of_32_bits_wraps_before_it_is_widened(target, sum_of):
 def test_only_signed_sums_of_32_bits_are_hidden(dtype, hidden):
     text = ptx(lambda a: np.int64(a + a), f"({dtype})", "sm_90")
     assert ("begin inline asm" in text) is hidden
+
+
+@pytest.mark.parametrize("dtype, fastmath, n", [("f4", {"afn"}, 1), ("f2", True, 1), ("f4", {"contract"}, 0), ("f4", False, 0), ("f8", True, 0)])
+def test_tanh_is_one_instruction_where_approximations_are_allowed(dtype, fastmath, n):
+    f = lw.vectorize([f"{dtype}({dtype})"], fastmath=fastmath, warn=False)(lambda x: math.tanh(x))
+    assert f.inspect_ptx(target="sm_90").count("tanh.approx.f32 ") >= n
+    assert n or "tanh.approx" not in f.inspect_ptx(target="sm_90")

@@ -286,7 +286,7 @@ def where(out):
         out[i] = cuda.laneid
 
 with cuda.gpus[0] as device:
-    assert device == cuda.get_current_device() == cuda.gpus.current and cuda.select_device(0) == device
+    assert [device] == cuda.gpus.lst and device == cuda.get_current_device() == cuda.gpus.current and cuda.select_device(0) == device
     print(device.name, device.uuid, device.compute_capability)
     free, total = cuda.current_context().get_memory_info()
     assert 0 < free <= total

@@ -86,3 +86,27 @@ def test_overloads_by_what_numba_calls_them(cpu):
     assert one.regs_per_thread == kernel.overloads[void(float32[::1], int64)].regs_per_thread
     with pytest.raises(KeyError):
         kernel.overloads[float32[::1], float64]
+
+
+def test_types_of_variables():
+    """`overload.type_annotation.typemap`, as programs for numba read it; `_type_annotation` is its other name there."""
+    pair = np.dtype([("a", "f4"), ("b", "i8")])
+
+    @cuda.jit("void(int32[::1], float32)", target="cpu")
+    def f(x, q):
+        near = cuda.local.array(10, dtype=np.int32)
+        both = cuda.local.array(2, dtype=pair)
+        near[0] = x[0]
+        y = q
+        for i in range(3):
+            y = y * 2 + both[0].a
+            near[i] = i
+        z = 1.5 * x[0]
+        x[0] = near[0] + (1 if z > y else 2)
+
+    with lw.config(target="cpu"):
+        overload = f.overloads[lw.int32[::1], lw.float32]
+        types = overload.type_annotation.typemap
+    assert types["x"] == types["near"] == lw.int32[::1] and types["near"].dtype == lw.int32
+    assert (types["y"], types["z"], types["i"]) == (lw.float32, lw.float64, lw.int64) and types["both"] == lw.from_dtype(pair)[::1]
+    assert overload._type_annotation.typemap == types

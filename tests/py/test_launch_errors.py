@@ -1,5 +1,9 @@
 """Launches that cannot be: one class that catches where numba's programs catch."""
 
+import pickle
+import sys
+import types
+
 import pytest
 
 import lanewise as lw
@@ -53,6 +57,23 @@ def test_the_error_beyond_the_bounds_has_the_drivers_name():
     with lw.config(target="cpu"), pytest.raises(errors.DriverError) as raised:
         bounded()
     assert (raised.value.name, raised.value.code) == ("", 0)
+
+
+def test_where_cuda_core_is_imported_its_class_catches_too(monkeypatch):
+    """numba-cuda raises cuda.core's CUDAError where the driver refuses."""
+    theirs = types.ModuleType("cuda.core._utils.cuda_utils")
+    theirs.CUDAError = type("CUDAError", (Exception,), {})
+    monkeypatch.setitem(sys.modules, theirs.__name__, theirs)
+    with lw.config(target="cpu"), pytest.raises(theirs.CUDAError, match="CUDA_ERROR_INVALID_VALUE") as raised:
+        bounded[1, 256]()
+    error = raised.value
+    assert isinstance(error, errors.LaunchError) and (type(error).__name__, error.code) == ("LaunchError", 1)
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.args, again.name, again.code) == (error.args, error.name, 1) and isinstance(again, errors.LaunchError)
+    with pytest.raises(theirs.CUDAError):
+        raise errors.DriverError("of a program")
+    monkeypatch.delitem(sys.modules, theirs.__name__)
+    assert type(errors.DriverError("plain")) is errors.DriverError
 
 
 @pytest.mark.parametrize("kernel, together", [(waits, True), (declared_together, True), (alone, False)])

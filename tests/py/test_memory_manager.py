@@ -127,6 +127,48 @@ def test_context_asks_it(driver):
 
 
 @needs_device
+@needs_device
+def test_assigned_to_a_context(driver):
+    """As numba's `context.memory_manager = manager`: an object, initialised at once, which stays after a reset."""
+    context = cuda.current_context()
+    pool, manager = context.memory_manager, plain(driver)(context=context)
+    memory = pool.memalloc(24)
+    assert memory.size == 24 and memory.device_pointer_value % 16 == 0 and pool.get_memory_info().total > 22
+    context.memory_manager = manager
+    assert context.memory_manager is manager and manager.log == ["initialize"]
+    a = cuda.to_device(np.arange(3))
+    assert manager.log[1:] == [("take", 24)] and context.get_memory_info() == (11, 22)
+    context.memory_manager = pool
+    b = cuda.to_device(np.arange(4))
+    assert len(manager.log) == 2 and context.get_memory_info() != (11, 22)
+    context.memory_manager = manager
+    c = pool.memalloc(40)  # the pool's, whatever is set
+    assert len(manager.log) == 3 and c.device_pointer_value
+    assert [x.copy_to_host().tolist() for x in (a, b)] == [[0, 1, 2], [0, 1, 2, 3]]
+    del a, b, c, memory
+    assert manager.log[2:] == ["initialize", ("give", 24)]
+    for bad, kind, words in ((None, TypeError, "derived from BaseCUDAMemoryManager, got NoneType"),
+                             (plain(driver, interface_version=2)(context=context), RuntimeError, "interface version 1 required")):
+        with pytest.raises(kind, match=words):
+            context.memory_manager = bad
+    with pytest.raises(AttributeError, match="cannot be deleted"):
+        del context.memory_manager
+    cuda.set_memory_manager(None)
+    assert context.memory_manager is not manager
+
+
+@pytest.mark.skipif(not FAKE, reason="resets the device")
+def test_assigned_and_reset(driver):
+    context = cuda.current_context()
+    context.memory_manager = manager = plain(driver)(context=context)
+    context.reset()
+    assert cuda.current_context().memory_manager is manager and manager.log == ["initialize", "reset"]
+    a = cuda.to_device([1, 2])
+    assert a.copy_to_host().tolist() == [1, 2]
+    del a
+    assert manager.log[2:] == [("take", 16), ("give", 16)]
+
+
 @pytest.mark.skipif(not FAKE, reason="resets the device")
 def test_reset(driver):
     manager = plain(driver)
@@ -185,7 +227,7 @@ def test_a_finalizer_that_raises(driver, monkeypatch):
 
 @needs_device
 def test_managers_that_are_refused(driver):
-    with pytest.raises(RuntimeError, match="interface version 1, got 2"):
+    with pytest.raises(RuntimeError, match="mm_plugin: interface version 1 required, got a memory manager of version 2"):
         cuda.set_memory_manager(plain(driver, interface_version=2))
     with pytest.raises(TypeError, match="expected a class of memory managers, got int"):
         cuda.set_memory_manager(3)
@@ -455,7 +497,8 @@ def test_on_the_cpu():
     with lw.config(target="cpu"):
         d = cuda.to_device([1.0])
         for call in (lambda: cuda.set_memory_manager(Plain), d.get_ipc_handle, lambda: cuda.open_ipc_handle(b"", 1, "f8").__enter__(),
-                     lambda: cuda.IpcHandle(None, bytes(64), 8).open_array(None, 1, "f8")):
+                     lambda: cuda.IpcHandle(None, bytes(64), 8).open_array(None, 1, "f8"),
+                     lambda: cuda.current_context().memory_manager, lambda: cuda.current_context().get_ipc_handle(None)):
             with pytest.raises(errors.UnsupportedError, match='needs a GPU: with target="cpu"'):
                 call()
         with cuda.defer_cleanup():

@@ -180,9 +180,24 @@ def test_an_override_gives_back_what_was():
         assert lw.config.target == "cpu"
 
 
+@pytest.mark.parametrize("value, expected", [("0", 0), ("1", 1), ("7", 1)])
+def test_a_switch_that_is_on_by_default(run_python, value, expected):
+    program = "from lanewise import config as c\nprint(c.CUDA_ARRAY_INTERFACE_SYNC, c.interface_sync)"
+    assert run_python("-c", program, NUMBA_CUDA_ARRAY_INTERFACE_SYNC=value).stdout.split() == [str(expected)] * 2
+
+
+def test_a_switch_is_assigned():
+    assert cuda.config.CUDA_ARRAY_INTERFACE_SYNC == lw.config.interface_sync == 1
+    with lw.config(CUDA_ARRAY_INTERFACE_SYNC=False):
+        assert cuda.config.CUDA_ARRAY_INTERFACE_SYNC == lw.config.interface_sync == 0
+        cuda.config.CUDA_ARRAY_INTERFACE_SYNC = True
+        assert lw.config.interface_sync == 1
+    assert lw.config.interface_sync == 1
+
+
 def test_what_has_one_value_here():
-    with pytest.raises(errors.UnsupportedError, match=r"CUDA_ARRAY_INTERFACE_SYNC is always 1, not 0: .*sync=False"):
-        cuda.config.CUDA_ARRAY_INTERFACE_SYNC = 0
+    with pytest.raises(errors.UnsupportedError, match=r"CUDA_PER_THREAD_DEFAULT_STREAM is always 0, not 1: .*stream=cuda.per_thread_default_stream"):
+        cuda.config.CUDA_PER_THREAD_DEFAULT_STREAM = 1
     with pytest.raises(errors.UnsupportedError, match="functions can always create arrays"):
         cuda.config.CUDA_ENABLE_NRT = 0
     before = cuda.config.CUDA_MAX_PENDING_DEALLOCS_RATIO

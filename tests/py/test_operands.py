@@ -126,7 +126,7 @@ BAD = {
     "version None": ({"version": None}, TypeError), "version str": ({"version": "3"}, TypeError), "version float": ({"version": 3.0}, TypeError),
     "version 0": ({"version": 0}, ValueError), "version 4": ({"version": 4}, ValueError), "version 99": ({"version": 99}, ValueError), "version negative": ({"version": -1}, ValueError),
     "version huge": ({"version": HUGE}, ValueError), "version bool": ({"version": True}, TypeError),
-    "mask": ({"mask": [True] * 4}, ValueError), "mask False": ({"mask": False}, ValueError),
+    "mask": ({"mask": [True] * 4}, NotImplementedError), "mask False": ({"mask": False}, NotImplementedError),
     "stream 0": ({"stream": 0}, ValueError), "stream negative": ({"stream": -1}, ValueError), "stream str": ({"stream": "1"}, TypeError),
     "stream float": ({"stream": 1.0}, TypeError), "stream huge": ({"stream": HUGE}, ValueError), "stream bool": ({"stream": True}, TypeError),
 }

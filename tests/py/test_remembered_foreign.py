@@ -180,6 +180,27 @@ def test_where_the_streams_wait():
         assert driver.fake_cuda_calls(b"cuStreamWaitEvent") == before
 
 
+def test_no_wait_where_the_setting_says_so():
+    """config.CUDA_ARRAY_INTERFACE_SYNC = 0, as in numba: the program itself waits for the stream that an interface names."""
+    driver = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"])
+    x, stream = own(), cuda.stream()
+    exporter = types.SimpleNamespace(__cuda_array_interface__={**x.__cuda_array_interface__, "stream": stream.handle})
+
+    def waits(*launch):
+        before = driver.fake_cuda_calls(b"cuStreamWaitEvent")
+        for step in launch:
+            step()
+        return driver.fake_cuda_calls(b"cuStreamWaitEvent") - before
+
+    f = new()
+    f(x, exporter, out=own())
+    assert waits(lambda: f(x, exporter, out=own())) >= 1
+    with lw.config(CUDA_ARRAY_INTERFACE_SYNC=0):
+        assert waits(lambda: f(x, exporter, out=own())) == 0 and cuda.as_cuda_array(exporter).stream == 0
+        assert np.array_equal(cuda.as_cuda_array(exporter).copy_to_host(), x.copy_to_host())
+    assert waits(lambda: f(x, exporter, out=own())) >= 1 and cuda.as_cuda_array(exporter).stream == stream.handle
+
+
 def test_the_function_may_change():
     scale = [2.0]
     f = lw.vectorize(lambda x: x * SCALE)

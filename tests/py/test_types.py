@@ -65,7 +65,7 @@ def test_casts_follow_compiled_code():
     (lambda: float32[::1, ::1], "expected `:`"),
     (lambda: float32[:, ::1, :], "expected `:`"),
     (lambda: void[:], "cannot be the element"),
-    (lambda: from_dtype("S3"), "no arithmetic"),
+    (lambda: from_dtype("V3"), "no arithmetic"),
     (lambda: from_dtype(">f8"), "native byte order"),
     (lambda: typeof("text"), "got str"),
     (lambda: type(float32)(), "cannot create"),

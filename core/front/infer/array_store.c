@@ -185,7 +185,7 @@ lw_infer_check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_va
         return check_tuple(f, to, source, value);
     if (!lw_type_is_dtype(element)) {
         f->can_raise |= row && !f->run->typed->options.ignore_errors; /* they may overlap */
-        return lw_infer_store_record(f, source, element, from);
+        return lw_infer_store_record(f, source, element, value);
     }
     if (!lw_type_is_scalar(f, from))
         return lw_complain(
@@ -241,7 +241,7 @@ store_by_arrays(lw_infer_frame *f, uint32_t target, lw_type view, const lw_index
     if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_ELEMENTWISE)
         LW_TRY(lw_infer_made_array(f, source, &value));
     if (!lw_type_is_dtype(element) && !lw_array_row(f, value.type) && stored.op == LW_PY_NONE)
-        LW_TRY(lw_infer_store_record(f, source, element, value.type));
+        LW_TRY(lw_infer_store_record(f, source, element, value));
     else if (!lw_array_row(f, value.type) && !lw_type_is_scalar(f, value.type))
         return lw_complain(
             f, lw_node_of(f, source)->loc, "E120",

@@ -2,6 +2,8 @@
  * link is a comparison of numbers or tuples, of whole arrays, or a call of a method. */
 #include "core/front/infer/infer_internal.h"
 
+#include "core/front/records.h"
+
 #include <string.h>
 
 typedef enum compared { COMPARED, NEVER, ALWAYS, NO_ORDER } compared;
@@ -304,6 +306,31 @@ infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
     return LW_OK;
 }
 
+/* 'S' or 'U' of an item of an array of bytes or texts, else 0. */
+static char
+text_of(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_record_row(lw_types_of(f), type);
+
+    return row ? row->record->text : 0;
+}
+
+/* An item of an array of texts and another, or a text that is known when the function is
+ * compiled. */
+static bool
+compares_texts(lw_infer_frame *f, lw_infer_operand x, lw_infer_operand y)
+{
+    char left = text_of(f, x.value.type), right = text_of(f, y.value.type);
+    lw_infer_operand known = left ? y : x;
+    const lw_constant *k =
+        known.value.constant ? lw_constant_of(f, known.value.constant) : NULL;
+
+    if ((left && right) || (!left && !right) || k == NULL)
+        return left != 0 && left == right;
+    return k->kind == ((left ? left : right) == 'U' ? LW_K_STR : LW_K_BYTES) &&
+           lw_infer_known_text(f, known.node, left ? left : right, known.value);
+}
+
 lw_status
 lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x_operand,
                  lw_infer_operand y_operand, int *truth)
@@ -342,7 +369,10 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
         if (*truth >= 0)
             return LW_OK;
     }
-    how = compare_types(f, op, x.type, y.type, &operand);
+    if ((op == LW_PY_EQ || op == LW_PY_NE) && compares_texts(f, x_operand, y_operand))
+        how = COMPARED;
+    else
+        how = compare_types(f, op, x.type, y.type, &operand);
     f->nodes[node].operand = operand;
     if (how == NO_ORDER)
         return lw_complain(f, lw_node_of(f, x_operand.node)->loc, "E120",

@@ -55,6 +55,9 @@ lw_describe_value(lw_infer_frame *f, lw_infer_value value)
     const lw_constant *constant = value.constant ? lw_constant_of(f, value.constant) : NULL;
     const char *said;
 
+    if (constant != NULL && constant->kind == LW_K_BYTES)
+        return strlen(constant->text) <= 40 ? lw_format_text(f, "the bytes %s", constant->text)
+                                            : "bytes";
     if (constant == NULL || constant->kind != LW_K_STR || constant->text == NULL)
         return lw_describe_type(f, value.type);
     said = strlen(constant->text) <= 40 && strpbrk(constant->text, "'\n") == NULL

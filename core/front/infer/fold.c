@@ -775,6 +775,7 @@ lw_fold_truth_constant(lw_infer_frame *f, uint32_t x)
     case LW_K_NONE: return 0;
     case LW_K_BIGINT: return 1;
     case LW_K_STR: return constant->text && *constant->text;
+    case LW_K_BYTES: return constant->n != 0;
     case LW_K_OBJECT: return constant->n == 2 ? (int)constant->i : -1;
     case LW_K_TUPLE: return constant->n != 0;
     case LW_K_DTYPE:

@@ -160,7 +160,7 @@ check_object(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool
         if (lw_type_is_dtype(field->type) && lw_type_is_scalar(f, from))
             LW_TRY(lw_check_conversion(f, loc, from, (lw_dtype)field->type, "field"));
         else
-            LW_TRY(lw_infer_store_record(f, source, field->type, from));
+            LW_TRY(lw_infer_store_record(f, source, field->type, (lw_infer_value){from, 0}));
     }
 fail:
     return status;
@@ -195,17 +195,90 @@ fail:
     return status;
 }
 
-lw_status
-lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value)
+static bool
+is_ascii(const char *bytes, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)bytes[i] > 127)
+            return false;
+    return true;
+}
+
+/* As in NumPy, texts and bytes become each other if they are ASCII. */
+bool
+lw_infer_known_text(lw_infer_frame *f, uint32_t source, char kind, lw_infer_value value)
+{
+    const lw_type_row *row = lw_type_get_kind(lw_types_of(f), value.type, LW_TK_STATIC);
+    uint32_t constant = value.constant ? value.constant : row ? row->fn : 0;
+    const lw_constant *k = constant ? lw_constant_of(f, constant) : NULL;
+
+    if (k == NULL || (k->kind != LW_K_STR && k->kind != LW_K_BYTES))
+        return false;
+    if (k->kind == LW_K_STR && kind == 'S' && !is_ascii(k->text, strlen(k->text)))
+        return false;
+    if (k->kind == LW_K_BYTES && kind == 'U' && !is_ascii(k->bytes, k->n))
+        return false;
+    if (row == NULL)
+        f->nodes[source].type = lw_field_type(f, (lw_infer_value){LW_T_STATIC, constant});
+    return true;
+}
+
+/* The same for the texts in a tuple that is known when the function is compiled, which is
+ * assigned to a record. The type of the node, which is that of the tuple, becomes one that
+ * names them; it is returned. */
+static lw_type
+name_texts(lw_infer_frame *f, uint32_t source, lw_type tuple)
+{
+    const lw_type_row *row = lw_tuple_row(f, tuple);
+    uint32_t constant = f->nodes[source].constant;
+    const lw_constant *k = constant ? lw_constant_of(f, constant) : NULL;
+    lw_type *elements;
+    bool any = false;
+
+    if (row == NULL || row->is_list || k == NULL || k->kind != LW_K_TUPLE || k->n != row->n ||
+        f->nodes[source].type != tuple)
+        return tuple;
+    elements = lw_arena_take(f->run->arena, (row->n + 1) * sizeof *elements);
+    for (uint32_t i = 0; elements && i < k->n; i++) {
+        any |= row->elements[i] == LW_T_STATIC;
+        elements[i] = row->elements[i] == LW_T_STATIC
+                          ? lw_field_type(f, (lw_infer_value){LW_T_STATIC, k->items[i]})
+                          : row->elements[i];
+        row = lw_tuple_row(f, tuple); /* interning moves it */
+    }
+    if (any)
+        f->nodes[source].type = lw_type_tuple(lw_types_of(f), elements, k->n, NULL);
+    return f->nodes[source].type;
+}
+
+static lw_status
+complain_of_text(lw_infer_frame *f, uint32_t source, lw_type to, lw_infer_value value)
+{
+    return lw_complain(
+        f, lw_node_of(f, source)->loc, "E120",
+        lw_format_text(f, "this is %s", lw_describe_value(f, value)),
+        "assign a text that is known when the function is compiled (ASCII for bytes), or an "
+        "item of an array of the same dtype",
+        "an item of type %s cannot receive this", lw_describe_type(f, to));
+}
+
+lw_status
+lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_infer_value given)
+{
+    char text = lw_record_of(lw_types_of(f), to)->text;
+    lw_type value = given.type;
     bool taken;
     lw_status status;
 
     if (value == LW_T_BOTTOM || lw_record_same(lw_types_of(f), to, value))
         return LW_OK;
+    if (text)
+        return lw_infer_known_text(f, source, text, given)
+                   ? LW_OK
+                   : complain_of_text(f, source, to, given);
     LW_TRY(check_object(f, source, to, value, &taken));
     if (!taken)
-        LW_TRY(check_items(f, source, to, value, &taken));
+        LW_TRY(check_items(f, source, to, name_texts(f, source, value), &taken));
     if (taken)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, source)->loc, "E120",

@@ -126,7 +126,7 @@ lw_complain_endless(lw_infer_frame *f, uint32_t loc, uint32_t fn)
         f, loc, "E151", "its type is that of this call",
         "return a value without a recursive call on some path, as in `if n <= 0: return 0.0`, "
         "or annotate the result, `-> lw.float64`",
-        "the type of the result of `%s` cannot be found: every path to a return calls it again",
+        "cannot type infer runaway recursion: every path to a return of `%s` calls it again",
         name);
 }
 

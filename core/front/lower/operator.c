@@ -441,6 +441,10 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
                                                          : constant_bool(f, false);
         return op == LW_PY_IN ? found : lw_ir_not(b, found);
     }
+    if (lw_lower_is_text(f, x.type) || lw_lower_is_text(f, y.type)) {
+        lw_ref same = lw_lower_same_text(f, x, y);
+        return op == LW_PY_NE ? lw_ir_not(b, same) : same;
+    }
     x = lw_lower_by_value(f, x);
     y = lw_lower_by_value(f, y);
     if (lw_type_enum(types, x.type) || lw_type_enum(types, y.type))

@@ -152,6 +152,165 @@ lw_lower_items(lw_lower_frame *f, lw_lower_value value)
                : value;
 }
 
+/* ---- texts ---- */
+
+/* One character: a byte, or the code point that starts here in UTF-8, which the reader has
+ * checked. */
+static uint32_t
+next_character(const char **at, bool utf8)
+{
+    const unsigned char *s = (const unsigned char *)*at;
+    uint32_t n = !utf8 || s[0] < 0x80 ? 1 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
+    uint32_t code = n == 1 ? s[0] : s[0] & (0x7Fu >> n);
+
+    for (uint32_t i = 1; i < n; i++)
+        code = code << 6 | (s[i] & 0x3F);
+    *at += n;
+    return code;
+}
+
+/* Zeros from the character `first` of n on. */
+static void
+store_zeros(lw_lower_frame *f, lw_ref address, lw_dtype unit, uint32_t first, uint32_t n,
+            uint32_t align)
+{
+    lw_builder *b = &f->b;
+    uint32_t size = lw_dtypes[unit].size_bytes;
+
+    if (n - first <= 4 * MAX_UNROLLED_WORDS) {
+        for (uint32_t i = first; i < n; i++)
+            lw_ir_store(b, moved(b, address, (int64_t)i * size), lw_ir_int(b, unit, 0), align,
+                        0);
+        return;
+    }
+    lw_for loop = lw_ir_for(b, lw_const64(f, first), lw_const64(f, n), lw_const64(f, 1), 0, 0);
+    lw_ref at = lw_ir_mul(b, loop.i, lw_const64(f, size));
+
+    lw_ir_store(b, lw_ir_offset(b, address, at), lw_ir_int(b, unit, 0), align, 0);
+    lw_ir_for_end(b, &loop);
+}
+
+/* As much of the text as the item has room for, as in NumPy, and zeros behind it. */
+static void
+store_text(lw_lower_frame *f, const lw_record *record, lw_ref address, const lw_constant *k)
+{
+    lw_builder *b = &f->b;
+    lw_dtype unit = record->text == 'U' ? LW_DT_u32 : LW_DT_u8;
+    uint32_t size = lw_dtypes[unit].size_bytes, n = record->itemsize / size, i = 0;
+    uint32_t align = record->align < size ? record->align : size;
+    const char *at = k->kind == LW_K_STR ? k->text : k->bytes;
+    const char *end = at + (k->kind == LW_K_STR ? strlen(at) : k->n);
+
+    for (; at < end && i < n; i++) {
+        lw_ref character = lw_ir_int(b, unit, next_character(&at, k->kind == LW_K_STR));
+        lw_ir_store(b, moved(b, address, (int64_t)i * size), character, align, 0);
+    }
+    store_zeros(f, address, unit, i, n, align);
+}
+
+bool
+lw_lower_is_text(const lw_lower_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_record_row(f->l->types, type);
+
+    return row && row->record->text;
+}
+
+typedef struct text_item {
+    const lw_record *record;
+    lw_ref address;
+    lw_dtype unit;
+    uint32_t size, n,
+        align; /* of a character, in bytes; characters; what is known of the address */
+} text_item;
+
+static text_item
+item_of(lw_lower_frame *f, lw_lower_value value)
+{
+    text_item item = {.record = lw_record_of(f->l->types, value.type),
+                      .address = value.n ? value.parts[0] : 0};
+
+    item.unit = item.record->text == 'U' ? LW_DT_u32 : LW_DT_u8;
+    item.size = lw_dtypes[item.unit].size_bytes;
+    item.n = item.record->itemsize / item.size;
+    item.align = item.record->align < item.size ? item.record->align : item.size;
+    return item;
+}
+
+static lw_ref
+character(lw_lower_frame *f, const text_item *item, lw_ref i)
+{
+    lw_ref at = lw_ir_mul(&f->b, i, lw_const64(f, item->size));
+
+    return lw_ir_load(&f->b, item->unit, 1, lw_ir_offset(&f->b, item->address, at), item->align,
+                      0);
+}
+
+/* The bits in which the characters from first to last - 1 differ from those of y (NULL: from
+ * zeros). */
+static lw_ref
+differences(lw_lower_frame *f, const text_item *x, const text_item *y, uint32_t first,
+            uint32_t last)
+{
+    lw_builder *b = &f->b;
+    lw_ref slot = lw_ir_slot(b, x->unit), bits;
+
+    lw_ir_set(b, slot, lw_ir_int(b, x->unit, 0));
+    lw_for loop =
+        lw_ir_for(b, lw_const64(f, first), lw_const64(f, last), lw_const64(f, 1), 0, 0);
+    bits = character(f, x, loop.i);
+    if (y != NULL)
+        bits = lw_ir_xor(b, bits, character(f, y, loop.i));
+    lw_ir_set(b, slot, lw_ir_or(b, lw_ir_get(b, slot), bits));
+    lw_ir_for_end(b, &loop);
+    return lw_ir_get(b, slot);
+}
+
+static lw_ref
+same_as_known(lw_lower_frame *f, const text_item *x, const lw_constant *k)
+{
+    lw_builder *b = &f->b;
+    const char *at = k->kind == LW_K_STR ? k->text : k->bytes;
+    const char *end = at + (k->kind == LW_K_STR ? strlen(at) : k->n);
+    lw_ref bits = lw_ir_int(b, x->unit, 0);
+    uint32_t i = 0;
+
+    for (; at < end && i < x->n; i++) {
+        lw_ref wanted = lw_ir_int(b, x->unit, next_character(&at, k->kind == LW_K_STR));
+        lw_ref one = lw_ir_xor(b, character(f, x, lw_const64(f, i)), wanted);
+        bits = lw_ir_or(b, bits, one);
+    }
+    if (at < end ||
+        (i > 0 && at[-1] == 0)) /* longer than an item is, which has no zeros at its end */
+        return lw_ir_zero(b, LW_DT_b1);
+    if (i < x->n)
+        bits = lw_ir_or(b, bits, differences(f, x, NULL, i, x->n));
+    return lw_ir_compare(b, LW_OP_EQ, bits, lw_ir_int(b, x->unit, 0));
+}
+
+lw_ref
+lw_lower_same_text(lw_lower_frame *f, lw_lower_value x, lw_lower_value y)
+{
+    lw_builder *b = &f->b;
+    const lw_type_row *known;
+    text_item a, c;
+    lw_ref bits;
+
+    if (!lw_lower_is_text(f, x.type))
+        return lw_lower_same_text(f, y, x);
+    a = item_of(f, x);
+    known = lw_type_get_kind(f->l->types, y.type, LW_TK_STATIC);
+    if (known != NULL)
+        return same_as_known(f, &a, lw_typed_constant(f->l->typed, known->fn));
+    c = item_of(f, y);
+    if (a.n < c.n)
+        return lw_lower_same_text(f, y, x);
+    bits = differences(f, &a, &c, 0, c.n);
+    if (a.n > c.n)
+        bits = lw_ir_or(b, bits, differences(f, &a, NULL, c.n, a.n));
+    return lw_ir_compare(b, LW_OP_EQ, bits, lw_ir_int(b, a.unit, 0));
+}
+
 void
 lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value,
                uint32_t align)
@@ -160,7 +319,12 @@ lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value v
     lw_dtype dtype = lw_type_stored(f->l->types, type), part = lw_dtypes[dtype].parts;
 
     if (lw_record_row(f->l->types, type)) {
-        if (lw_record_row(f->l->types, value.type))
+        const lw_type_row *known = lw_type_get_kind(f->l->types, value.type, LW_TK_STATIC);
+        const lw_record *record = lw_record_of(f->l->types, type);
+
+        if (record->text && known)
+            store_text(f, record, address, lw_typed_constant(f->l->typed, known->fn));
+        else if (lw_record_row(f->l->types, value.type))
             lw_lower_record_copy(f, type, address, value);
         else if (lw_record_of(f->l->types, type)->user_class)
             store_object(f, type, address, value);

@@ -101,8 +101,12 @@ from_int(lw_reader *r, PyObject *object)
 static uint32_t
 from_text(lw_reader *r, PyObject *object)
 {
-    const char *text = PyUnicode_AsUTF8(object);
+    Py_ssize_t n = 0;
+    const char *text = PyUnicode_AsUTF8AndSize(object, &n);
 
+    if (text != NULL && strlen(text) != (size_t)n)
+        return lw_read_push(
+            r, object, (lw_constant){.kind = LW_K_OBJECT, .text = "a str with a NUL in it"});
     if (text == NULL) { /* a lone surrogate: the text can be neither compared nor printed */
         lw_read_clear();
         return lw_read_push(
@@ -110,6 +114,24 @@ from_text(lw_reader *r, PyObject *object)
     }
     text = lw_read_text(r, text);
     return text ? lw_read_push(r, object, (lw_constant){.kind = LW_K_STR, .text = text}) : 0;
+}
+
+static uint32_t
+from_bytes(lw_reader *r, PyObject *object)
+{
+    size_t n = (size_t)PyBytes_GET_SIZE(object);
+    char *bytes = lw_arena_take(&r->tree->arena, n + 1);
+    PyObject *shown = PyObject_Repr(object);
+    const char *text = shown ? PyUnicode_AsUTF8(shown) : NULL;
+
+    text = text ? lw_read_text(r, text) : NULL;
+    Py_XDECREF(shown);
+    if (bytes == NULL || text == NULL || n > UINT32_MAX)
+        return lw_read_failed(r);
+    memcpy(bytes, PyBytes_AS_STRING(object), n);
+    return lw_read_push(
+        r, object,
+        (lw_constant){.kind = LW_K_BYTES, .text = text, .bytes = bytes, .n = (uint32_t)n});
 }
 
 /* Exactly the numbers, texts and singletons of Python; 0 and status OK: none of these. */
@@ -144,6 +166,8 @@ from_basic(lw_reader *r, PyObject *object)
         constant.im = PyComplex_ImagAsDouble(object);
         return lw_read_push(r, object, constant);
     }
+    if (PyBytes_CheckExact(object))
+        return from_bytes(r, object);
     return PyUnicode_Check(object) ? from_text(r, object) : 0;
 }
 

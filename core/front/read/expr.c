@@ -465,12 +465,7 @@ read_constant(lw_reader *r, PyObject *node, uint32_t loc)
 
     if (value == NULL)
         return lw_read_failed(r);
-    if (PyBytes_Check(value))
-        result =
-            lw_read_error(r, node, (lw_fault){.status = LW_ERR_UNSUPPORTED, .code = "E104"},
-                          "bytes cannot be used in compiled code");
-    else
-        result = lw_read_constant_node(r, value, loc);
+    result = lw_read_constant_node(r, value, loc);
     Py_DECREF(value);
     return result;
 }

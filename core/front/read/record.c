@@ -29,13 +29,33 @@ has_fields(PyObject *descr)
     return result;
 }
 
+/* 'S' or 'U', the letter of a dtype of bytes or texts; 0: it is another, or of a foreign byte
+ * order, or its items are empty. */
+static char
+text_kind(PyObject *descr)
+{
+    PyObject *kind = PyObject_GetAttrString(descr, "kind"),
+             *native = PyObject_GetAttrString(descr, "isnative"),
+             *size = PyObject_GetAttrString(descr, "itemsize");
+    const char *letter = kind && PyUnicode_Check(kind) ? PyUnicode_AsUTF8(kind) : NULL;
+    bool known = letter && (*letter == 'S' || *letter == 'U') && native == Py_True && size &&
+                 PyLong_AsLong(size) > 0;
+    char result = known ? *letter : 0;
+
+    Py_XDECREF(kind);
+    Py_XDECREF(native);
+    Py_XDECREF(size);
+    lw_read_clear();
+    return result;
+}
+
 static int
 complain(const record_reader *w, const char *path, PyObject *descr)
 {
     PyErr_Format(
         PyExc_TypeError,
         "field `%.200s` of %.200R has dtype %.200R: records in compiled code have fields of "
-        "numbers, of arrays of them and of other records, in native byte order",
+        "numbers, texts, of arrays of them and of other records, in native byte order",
         path, w->whole, descr);
     return -1;
 }
@@ -45,7 +65,7 @@ take_item(record_reader *w, PyObject *descr, const char *path, lw_arg_field *fie
 {
     lw_arg_record *nested = NULL;
 
-    if (has_fields(descr)) {
+    if (has_fields(descr) || text_kind(descr)) {
         if (spec_of(w, descr, path, &nested) < 0)
             return -1;
         field->record = nested;
@@ -237,15 +257,44 @@ fill(record_reader *w, PyObject *descr, PyObject *names, const char *path,
     return record->name ? 0 : -1;
 }
 
+/* An item of an array of bytes, "S12", or of texts, "U12": as many numbers of a byte, or of the
+ * four bytes of a code point, zeros behind the text. */
+static int
+fill_text(record_reader *w, PyObject *descr, char kind, lw_arg_record *record)
+{
+    PyObject *size = PyObject_GetAttrString(descr, "itemsize");
+    long itemsize = size ? PyLong_AsLong(size) : -1;
+    lw_text name = {0};
+
+    Py_XDECREF(size);
+    if (itemsize <= 0 || itemsize > INT32_MAX)
+        return complain(w, "(all of it)", descr);
+    record->text = kind;
+    record->itemsize = (uint32_t)itemsize;
+    record->align = kind == 'U' ? 4 : 1;
+    record->descr = descr;
+    lw_text_addf(&name, "%c%ld", kind, itemsize / (long)record->align);
+    record->name = name.failed ? NULL : lw_arena_strdup(w->arena, lw_text_get(&name));
+    lw_text_reset(&name);
+    if (record->name == NULL)
+        PyErr_NoMemory();
+    return record->name ? 0 : -1;
+}
+
 static int
 spec_of(record_reader *w, PyObject *descr, const char *path, lw_arg_record **out)
 {
     PyObject *names = PyObject_GetAttrString(descr, "names");
     lw_arg_record *record = lw_arena_take(w->arena, sizeof *record);
+    char kind = text_kind(descr);
     int result = -1;
 
+    if (record != NULL)
+        *record = (lw_arg_record){0};
     if (record == NULL)
         PyErr_NoMemory();
+    else if (kind != 0)
+        result = fill_text(w, descr, kind, record);
     else if (names != NULL)
         result = fill(w, descr, names, path, record);
     Py_XDECREF(names);
@@ -259,7 +308,7 @@ lw_read_record(PyObject *dtype, lw_arena *arena, lw_arg_record **out)
     record_reader w = {.arena = arena, .whole = dtype};
 
     *out = NULL;
-    if (has_fields(dtype))
+    if (has_fields(dtype) || text_kind(dtype))
         return spec_of(&w, dtype, "", out);
     PyErr_Format(PyExc_TypeError, "expected a dtype with fields, got %.200R", dtype);
     return -1;

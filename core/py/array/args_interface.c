@@ -4,6 +4,7 @@
 #include "core/py/array/convert.h"
 #include "core/py/raise.h"
 
+#include "core/base/env.h"
 #include "core/base/memory.h"
 
 #include <string.h>
@@ -286,6 +287,8 @@ read_interface_stream(lw_operand *out, PyObject *dict)
         return -1;
     if (handle <= 0)
         return refuse(PyExc_ValueError, "stream", "None, 1, 2 or a stream handle", stream);
+    if (!lw_env_int(LW_ENV_interface_sync))
+        return 0;
     out->stream = handle == 1 ? NULL : (CUstream)(intptr_t)handle;
     out->ordered = true;
     return 0;
@@ -319,7 +322,8 @@ read_interface_dict(lw_operand *out, PyObject *dict)
     out->kind = LW_OPERAND_DEVICE;
     mask = entry(dict, "mask");
     if (mask != NULL && mask != Py_None)
-        return refuse(PyExc_ValueError, "mask", "None (masked arrays are not supported)", mask);
+        return refuse(PyExc_NotImplementedError, "mask",
+                      "None (Masked arrays are not supported)", mask);
     if (read_version(dict, &version) < 0 || read_shape(out, dict) < 0 ||
         read_type(out, dict) < 0 || read_data(out, dict) < 0 ||
         read_interface_strides(out, dict) < 0)

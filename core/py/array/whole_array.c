@@ -107,7 +107,7 @@ take(const facts *f, lw_whole_array *out)
     if (out->spec.ndim == 0)
         return refuse(f, "it has no dimensions, and cannot be indexed; let it broadcast");
     if (out->spec.dtype == LW_DT_void) {
-        if (f->descr == NULL || !PyDataType_HASFIELDS(f->descr))
+        if (f->descr == NULL || !lw_is_record_descr(f->descr))
             return refuse_dtype(f);
         out->spec.record = lw_record_intern(f->descr);
         if (out->spec.record == NULL)

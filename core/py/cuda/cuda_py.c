@@ -381,23 +381,49 @@ simple_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static PyObject *
-context_memory(PyObject *self, PyObject *Py_UNUSED(unused))
+PyObject *
+lw_memory_info(lw_device *device)
 {
     PyObject *args, *info;
     lw_error err = {0};
     size_t n_free, n_total;
 
-    if (lw_memory_managed())
-        return lw_memory_call("_get_memory_info", "(i)",
-                              ((context_object *)self)->device->ordinal);
-    if (lw_device_memory(((context_object *)self)->device, &n_free, &n_total, &err) != LW_OK)
+    if (lw_device_memory(device, &n_free, &n_total, &err) != LW_OK)
         return lw_py_raise(&err);
     args = Py_BuildValue("(nn)", (Py_ssize_t)n_free, (Py_ssize_t)n_total);
     info =
         args != NULL ? PyObject_CallObject((PyObject *)lw_core->memory_info_type, args) : NULL;
     Py_XDECREF(args);
     return info;
+}
+
+static PyObject *
+context_memory(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    lw_device *device = ((context_object *)self)->device;
+
+    return lw_memory_managed() ? lw_memory_call("_get_memory_info", "(i)", device->ordinal)
+                               : lw_memory_info(device);
+}
+
+static PyObject *
+context_get_manager(PyObject *self, void *Py_UNUSED(closure))
+{
+    return lw_memory_call("_manager_of", "(O)", self);
+}
+
+static int
+context_set_manager(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    PyObject *done;
+
+    if (value == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "memory_manager cannot be deleted");
+        return -1;
+    }
+    done = lw_memory_call("_assign_manager", "(OO)", self, value);
+    Py_XDECREF(done);
+    return done != NULL ? 0 : -1;
 }
 
 static PyObject *
@@ -471,6 +497,8 @@ static PyMethodDef context_methods[] = {
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef context_getset[] = {
     {"device", context_get_device, NULL, "the context's device", NULL},
+    {"memory_manager", context_get_manager, context_set_manager,
+     "the object that allocates the device's memory", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot context_slots[] = {
     {Py_tp_dealloc, simple_dealloc}, {Py_tp_doc, "A device's primary context."},
@@ -560,7 +588,14 @@ gpus_repr(PyObject *self)
     return text;
 }
 
+static PyObject *
+gpus_list(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PySequence_List(self);
+}
+
 static PyGetSetDef gpus_getset[] = {
+    {"lst", gpus_list, NULL, "the devices in a list", NULL},
     {"current", gpus_current, NULL, "the calling thread's device", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot gpus_slots[] = {{Py_tp_dealloc, simple_dealloc},

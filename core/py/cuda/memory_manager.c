@@ -13,7 +13,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static const char HOST_CAPSULE[] = "lanewise.host_memory", IPC_CAPSULE[] = "lanewise.ipc";
+static const char HOST_CAPSULE[] = "lanewise.host_memory", IPC_CAPSULE[] = "lanewise.ipc",
+                  POOL_CAPSULE[] = "lanewise.pool_memory";
 static atomic_bool managed;
 
 bool
@@ -103,6 +104,55 @@ set_source(PyObject *Py_UNUSED(module), PyObject *wanted)
         return lw_py_raise(&err);
     managed = yes;
     Py_RETURN_NONE;
+}
+
+/* ---- device memory of the pool, for contexts that have no manager beside others that do ----
+ */
+
+static void
+pool_dropped(PyObject *capsule)
+{
+    lw_pool_put(PyCapsule_GetPointer(capsule, POOL_CAPSULE));
+}
+
+/* (capsule that gives it back, address) */
+static PyObject *
+pool_allocate(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    lw_block *block;
+    lw_device *device;
+    PyObject *capsule;
+    Py_ssize_t size;
+    int ordinal;
+    lw_error err = {0};
+
+    if (!PyArg_ParseTuple(args, "in:_pool_allocate", &ordinal, &size))
+        return NULL;
+    if (size <= 0)
+        return PyErr_Format(PyExc_ValueError, "size: expected at least 1 byte, got %zd", size);
+    if (lw_device_get(ordinal, &device, &err) != LW_OK ||
+        lw_pool_take_own(device, (size_t)size, NULL, &block, &err) != LW_OK)
+        return lw_py_raise(&err);
+    capsule = PyCapsule_New(block, POOL_CAPSULE, pool_dropped);
+    if (capsule == NULL) {
+        lw_pool_put(block);
+        return NULL;
+    }
+    return Py_BuildValue("(NK)", capsule, (unsigned long long)block->address);
+}
+
+static PyObject *
+driver_memory_info(PyObject *Py_UNUSED(module), PyObject *ordinal)
+{
+    long number = PyLong_AsLong(ordinal);
+    lw_device *device;
+    lw_error err = {0};
+
+    if (number == -1 && PyErr_Occurred())
+        return NULL;
+    if (lw_device_get((int)number, &device, &err) != LW_OK)
+        return lw_py_raise(&err);
+    return lw_memory_info(device);
 }
 
 /* ---- host memory, for managers that leave it to the driver ---- */
@@ -271,6 +321,8 @@ on_host(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 
 PyMethodDef lw_memory_functions[] = {{"_on_host", on_host, METH_NOARGS, NULL},
                                      {"_set_memory_source", set_source, METH_O, NULL},
+                                     {"_pool_allocate", pool_allocate, METH_VARARGS, NULL},
+                                     {"_driver_memory_info", driver_memory_info, METH_O, NULL},
                                      {"_host_allocate", host_allocate, METH_VARARGS, NULL},
                                      {"_host_register", host_register, METH_VARARGS, NULL},
                                      {"_device_address", device_address, METH_O, NULL},

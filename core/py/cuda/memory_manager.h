@@ -8,10 +8,15 @@
 
 #include <stdbool.h>
 
+#include "core/device/context.h"
+
 /* Whether cuda.set_memory_manager has set one. */
 bool lw_memory_managed(void);
 /* Call a function of lanewise._memory; arguments as Py_BuildValue's, in parentheses. */
 PyObject *lw_memory_call(const char *name, const char *format, ...);
+
+/* MemoryInfo(free, total) of the driver. */
+PyObject *lw_memory_info(lw_device *device);
 
 extern PyMethodDef lw_memory_functions[];
 

@@ -131,7 +131,7 @@ from_dtype(PyObject *module, PyObject *object)
     if (!PyArray_DescrConverter(object, &descr))
         return NULL;
     dtype = lw_dtype_of_descr(descr);
-    if (dtype == LW_DT_void && PyDataType_HASFIELDS(descr)) {
+    if (dtype == LW_DT_void && lw_is_record_descr(descr)) {
         lw_sig_type type = {.kind = LW_SIG_RECORD, .record = lw_record_intern(descr)};
         Py_DECREF(descr);
         return type.record ? lw_type_object_new(&type) : NULL;
@@ -140,9 +140,8 @@ from_dtype(PyObject *module, PyObject *object)
         PyErr_Format(
             PyExc_TypeError,
             "from_dtype: %.200R has no arithmetic here; expected bool, an integer, float16 to "
-            "float64, complex64 to complex128, datetime64, timedelta64, or a structured dtype "
-            "of these, in native byte "
-            "order",
+            "float64, complex64 to complex128, datetime64, timedelta64, texts (S, U), or a "
+            "structured dtype of these, in native byte order",
             (PyObject *)descr);
     Py_DECREF(descr);
     return dtype == LW_DT_void ? NULL : lw_type_object_of(dtype);
@@ -162,7 +161,7 @@ type_of_operand(const lw_operand *operand, PyObject *value)
                         .layout = 'A'};
 
     if (operand->dtype == LW_DT_void && operand->descr != NULL &&
-        PyDataType_HASFIELDS(operand->descr)) {
+        lw_is_record_descr(operand->descr)) {
         type.record = lw_record_intern(operand->descr);
         if (type.record == NULL)
             return NULL;
