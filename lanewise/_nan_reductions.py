@@ -120,6 +120,10 @@ def _merge_spread(a, b):
     return a[0] + b[0], a[1] + b[1]
 
 
+def _mean_of(total, n):
+    return (total if n > 0 else math.nan) / n  # of nothing without a floating-point flag, as numpy.nanmean
+
+
 # ---- the reductions ----
 
 _nansum = lw.reduce(_add, map=_or_zero, identity=0)
@@ -127,7 +131,7 @@ _nanprod = lw.reduce(_multiply, map=_or_one, identity=1)
 _nanmin = lw.reduce(_fmin)
 _nanmax = lw.reduce(_fmax)
 _counted = lw.reduce(_add, map=lambda x: 0 if x != x else 1, identity=0)
-_nanmean = lw.reduce(_merge_sums, map=_number_and_one, finish=lambda total, n: total / n, identity=(0, 0))
+_nanmean = lw.reduce(_merge_sums, map=_number_and_one, finish=_mean_of, identity=(0, 0))
 _nanargmax = lw.reduce(_larger, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
 _nanargmin = lw.reduce(_smaller, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
 _nanargmax_complex = lw.reduce(_larger_pair, map=lambda x, index: (x.real, x.imag, index),

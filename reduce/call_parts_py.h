@@ -30,7 +30,9 @@ typedef struct lw_reduce_call {
     bool has_initial, has_empty;
     lw_reduce_item initial[LW_REDUCE_MOST], empty[LW_REDUCE_MOST];
     PyArrayObject *result[LW_REDUCE_MOST]; /* owned */
-    lw_reduce_job job;                     /* at the end, as its spaces are in it */
+    int flags;                             /* that running it has raised, bits of fenv.h: … */
+    const char *method; /* … in what warnings call this; not NULL where there are flags */
+    lw_reduce_job job;  /* at the end, as its spaces are in it */
 } lw_reduce_call;
 
 enum { /* which keywords a call takes */
@@ -54,6 +56,8 @@ int lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ss
 /* What that is made of, for arrays that are elsewhere. */
 int lw_reduce_check_count(const lw_reduce_call *call, Py_ssize_t n);
 int lw_reduce_read_dtype(lw_reduce_call *call);
+/* -1 with a TypeError where dtype= would make numbers of dates or durations. */
+int lw_reduce_check_times(const lw_reduce_call *call, Py_ssize_t n);
 /* As NumPy, where dtype= drops imaginary parts. */
 int lw_reduce_warn_of_complex(const lw_reduce_call *call, Py_ssize_t n);
 /* Without dtype=, out= widens what is computed in, as NumPy has it. */

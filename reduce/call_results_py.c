@@ -5,6 +5,7 @@
 #include "reduce/call_parts_py.h"
 
 #include "core/py/array/device_array.h"
+#include "core/py/float_flags.h"
 #include "core/py/raise_row.h"
 #include "reduce/form_py.h"
 #include "reduce/function/raised.h"
@@ -223,7 +224,8 @@ lw_reduce_hand_out(lw_reduce_call *call)
 
     if (r->n_raised && lw_reduce_raise(r, call->result + lw_reduce_n_results(r)) < 0)
         return NULL;
-    if (lw_reduce_pack(call, &packing, call) < 0 || put_outs(call) < 0)
+    if (lw_give_float_flags(call->method, call->flags) < 0 ||
+        lw_reduce_pack(call, &packing, call) < 0 || put_outs(call) < 0)
         return NULL;
     return lw_reduce_arrange(r, one_result, call);
 }

@@ -12,6 +12,7 @@
 #include "core/py/signals.h"
 #include "reduce/call_parts_py.h"
 #include "reduce/device_py.h"
+#include "reduce/host/host_flags.h"
 #include "reduce/scan_py.h"
 #include "reduce/slice_py.h"
 
@@ -163,6 +164,7 @@ static void
 run_begin(free_run *r, lw_reduce_job *job)
 {
     r->state = PyEval_SaveThread();
+    lw_reduce_flags_begin();
     r->stop = (lw_stop){.ask = lw_signal_raised, .context = &r->state};
     job->stop = &r->stop;
 }
@@ -210,9 +212,11 @@ run_job(lw_reduce_call *call)
 
     if (begin_progress(&progress, call) < 0)
         return -1;
+    call->method = "reduce";
     run_begin(&run, &call->job);
     lw_progress_watch(&progress, &run.stop);
     status = lw_reduce_run(&call->job, &err);
+    call->flags = lw_reduce_flags_end(&call->job, true, 0);
     run_end(&run, &call->job);
     failed = raise_unless_ok(status, &err);
     return lw_progress_end(&progress, failed == 0) < 0 ? -1 : failed;
@@ -479,8 +483,10 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
     lw_reduce_fill_job(call);
     if (!exclusive && !call->has_initial)
         call->job.empty = NULL; /* the first element is the first result */
+    call->method = "accumulate";
     run_begin(&run, &call->job);
     status = lw_reduce_scan_run(&call->job, &results, exclusive, &err);
+    call->flags = lw_reduce_flags_end(&call->job, false, n_elements(call));
     run_end(&run, &call->job);
     return raise_unless_ok(status, &err);
 }
@@ -571,6 +577,7 @@ one_slice(slices *s, int64_t which, lw_error *err)
         call->job.operand[i] += begin * call->job.reduced.stride[i][0];
     memcpy(call->job.out, s->scratch, sizeof s->scratch);
     status = lw_reduce_run(&call->job, err);
+    call->flags |= lw_reduce_flags_end(&call->job, true, 0);
     if (status == LW_OK)
         spread(s, which);
     return status;
@@ -615,6 +622,7 @@ run_all_slices(slices *s)
 
     for (int d = s->axis + 1; d < call->ndim; d++)
         inner *= call->shape[d];
+    call->method = "reduceat";
     alone = inner >= WIDE || s->n == 0 || call->shape[s->axis] / s->n >= LONG;
     call->code = lw_reducer_soon(call->self, call->specialisation,
                                  call->ndim == 1 ? n_elements(call) : INT64_MAX,
@@ -626,6 +634,7 @@ run_all_slices(slices *s)
     lw_reduce_fill_job(call);
     run_begin(&run, &call->job);
     status = lw_reduce_slices_run(&call->job, s->index, s->n, inner);
+    call->flags = lw_reduce_flags_end(&call->job, false, PyArray_SIZE(call->result[0]));
     run_end(&run, &call->job);
     return raise_unless_ok(status, &err);
 }
