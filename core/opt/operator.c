@@ -96,7 +96,9 @@ compared_with(const lw_func *func, lw_ref test, lw_ref at)
     if (equal->op != LW_OP_EQ || constant->op != LW_OP_CONST)
         return 0;
     other = &func->insts.data[equal->b];
-    return other->op == LW_OP_CONST && other->type == constant->type && other->a == constant->a
+    if (other->op != LW_OP_CONST || other->type != constant->type)
+        return 0;
+    return func->constants.data[other->a].bits == func->constants.data[constant->a].bits
                ? equal->a
                : 0;
 }
