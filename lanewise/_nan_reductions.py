@@ -334,8 +334,8 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress)
     on_host = kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray)
     if on_host and out is not None and np.any(_counted(a, axis=axis) == 0):  # before anything is written to out=
         raise ValueError("All-NaN slice encountered")
-    result = (of_complex if kind == "c" else plain)(a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))
-    if on_host and out is None and np.any(np.isnan(_elements_at(a, result, axis, keepdims))):
+    result = (of_complex if kind == "c" else plain)(_all_elements._of_numpy(a) if axis is None else a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    if on_host and out is None and np.any(np.isnan(_elements_at(np.asarray(a), np.asarray(result), axis, keepdims or axis is not None and np.ndim(result) == a.ndim))):
         raise ValueError("All-NaN slice encountered")
     if kind in "fc" and is_dask(a):
         from lanewise import _dask

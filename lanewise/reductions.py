@@ -515,7 +515,7 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     if is_labelled(a):
         return _labelled.call(count_nonzero, locals())
     a = _array(a, "count_nonzero")
-    return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
+    return (_count_times if _kind(a) in "mM" else _count)(_of_numpy(a) if axis is None else a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_argmax, "biuf")
@@ -548,7 +548,12 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress)
     _check_takes_indices(out)
     _check_not_empty(a.shape, axis, f"attempt to get {name} of an empty sequence")
     reduction = of_complex if _kind(a) == "c" else plain
-    return reduction(a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return reduction(_of_numpy(a) if axis is None else a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+
+
+def _of_numpy(a: Any) -> Any:
+    """Without its subclass: one index and one count are numbers in NumPy."""
+    return a.view(np.ndarray) if isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray) else a
 
 
 def _check_takes_indices(out: Any) -> None:

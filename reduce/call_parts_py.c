@@ -274,6 +274,14 @@ array_of(const lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, uint
     return as_array(arrays[i], descr); /* steals descr */
 }
 
+/* Of arrays of numbers; those of records (numpy.recarray) have no reductions in NumPy. */
+static bool
+is_subclass(PyObject *object)
+{
+    return PyArray_Check(object) && !PyArray_CheckExact(object) &&
+           !PyDataType_HASFIELDS(PyArray_DESCR((PyArrayObject *)object));
+}
+
 static int
 read_array(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, uint32_t i)
 {
@@ -283,8 +291,13 @@ read_array(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, uint32_t
 
     if (array == NULL)
         return -1;
-    if (call->stand_in == NULL && stands_for_device(object))
-        call->stand_in = object;
+    if (stands_for_device(object)) {
+        if (call->stand_in == NULL)
+            call->stand_in = object;
+    } else if (is_subclass(object) &&
+               (call->wraps == NULL ||
+                PyArray_GetPriority(object, 0) > PyArray_GetPriority(call->wraps, 0)))
+        call->wraps = object;
     result = take_numbers(call, i, array);
     Py_DECREF(array);
     return result;

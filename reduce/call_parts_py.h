@@ -17,7 +17,8 @@ typedef struct lw_reduce_call {
     lw_reduce_keywords keywords;
     PyArrayObject *in[LW_REDUCE_MOST + 1]; /* owned; [n_in]: the mask, or NULL */
     PyObject *stand_in; /* an operand that stands for a device array on the CPU; borrowed */
-    uint32_t n_in;      /* numbers of records are operands of their own */
+    PyObject *wraps; /* an operand of a subclass, whose __array_wrap__ gets results; borrowed */
+    uint32_t n_in;   /* numbers of records are operands of their own */
     lw_reduce_operand array[LW_REDUCE_MOST]; /* as they came */
     bool masked;                             /* where= is an array */
     bool soon;                               /* the caller asks for the code itself, … */
@@ -85,7 +86,9 @@ int lw_reduce_shape(const lw_reduce_call *call, bool keepdims, int64_t *shape);
 void lw_reduce_fill_job(lw_reduce_call *call);
 /* For jobs on the host: the mask becomes an operand, where it can. */
 void lw_reduce_mask_job(lw_reduce_call *call);
-/* New contiguous results of this shape. */
+/* New results of this shape, contiguous in C order; of a scan in the order of the first
+ * operand. */
+int lw_reduce_new_scan_results(lw_reduce_call *call);
 int lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape);
 /* The results as the caller gets them: in out= where it was given, scalars where they have no
  * dimension, a tuple of several. */

@@ -309,6 +309,21 @@ choose_code(lw_reduce_call *call)
     return call->code ? 0 : -1;
 }
 
+/* numpy.matrix has two axes, whatever its methods reduce, or the result is a number. */
+static int
+keeps_axes(lw_reduce_call *call, int keepdims)
+{
+    PyObject *axis = call->keywords.axis;
+
+    if (keepdims || call->wraps == NULL ||
+        !PyObject_HasAttrString((PyObject *)Py_TYPE(call->wraps), "getA1"))
+        return keepdims;
+    if (axis != NULL && axis != Py_None)
+        return 1;
+    call->wraps = NULL;
+    return 0;
+}
+
 static PyObject *
 call_on_host(lw_reduce_call *call, PyObject *args)
 {
@@ -323,6 +338,7 @@ call_on_host(lw_reduce_call *call, PyObject *args)
         lw_reduce_read_axes(call, call->keywords.axis) < 0 || choose_code(call) < 0 ||
         lw_reduce_read_initial(call) < 0)
         return NULL;
+    keepdims = keeps_axes(call, keepdims);
     ndim = lw_reduce_shape(call, keepdims, shape);
     if (lw_reduce_check_empty(call) < 0 || lw_reduce_new_results(call, ndim, shape) < 0)
         return NULL;
@@ -508,7 +524,7 @@ accumulate(lw_reduce_call *call, PyObject *args)
     call->soon = true;
     if (lw_reduce_read_operands(call, arrays, n, NULL) < 0 ||
         lw_reduce_read_scan(call, &axis, &exclusive) < 0 ||
-        lw_reduce_new_results(call, call->ndim, call->shape) < 0)
+        lw_reduce_new_scan_results(call) < 0)
         return NULL;
     call->reduced[axis] = true;
     return scan_job(call, axis, exclusive) < 0 ? NULL : lw_reduce_hand_out(call);

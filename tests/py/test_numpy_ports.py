@@ -82,3 +82,65 @@ def test_special_functions_of_infinities():
                 assert getattr(lw.special, name)(a, b) == getattr(special, name)(a, b) == math.inf
     for v in (math.inf, -math.inf):
         assert lw.special.yv(v, 0.0) == special.yv(v, 0.0) == -math.inf
+
+
+class Metres(np.ndarray):
+    """A subclass as packages of units make it."""
+
+    def __array_finalize__(self, of):
+        self.unit = getattr(of, "unit", "?")
+
+
+class OfNumpy1(np.ndarray):
+    def __array_wrap__(self, array, context=None):
+        return np.ndarray.__array_wrap__(self, array, context)
+
+
+NAMES = ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "argmin", "argmax", "count_nonzero", "cumsum", "cumprod", "nansum", "nanprod",
+         "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "nanargmin", "nanargmax", "nancumsum"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [Metres, OfNumpy1, np.matrix])
+@pytest.mark.parametrize("name", NAMES)
+def test_subclasses_get_the_results_of_reductions(name, kind):
+    x = np.arange(1, 7.0).reshape(2, 3).view(kind)
+    if kind is Metres:
+        x.unit = "m"
+    for axis in (None, 0, 1):
+        if name == "count_nonzero" and kind is np.matrix and axis is not None:
+            continue  # a TypeError in NumPy
+        got, want = (getattr(module, name)(x, axis=axis) for module in (lw.reductions, np))
+        assert type(got) is type(want) and np.shape(got) == np.shape(want) and getattr(got, "unit", None) == getattr(want, "unit", None), axis
+        np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-12)
+
+
+def test_subclasses_get_the_results_of_own_reductions():
+    total = lw.reduce(lambda a, b: a + b)
+    x = np.arange(1, 7.0).reshape(2, 3)
+    own, matrix = x.view(OfNumpy1), x.view(np.matrix)
+    for got, want in ((total(own), np.sum(own)), (total(own, axis=0), np.sum(own, axis=0)), (total.accumulate(own), np.add.accumulate(own)),
+                      (total.reduceat(own, [0, 1]), np.add.reduceat(own, [0, 1])), (total(matrix, axis=1), np.sum(matrix, axis=1)), (total(matrix), np.sum(matrix))):
+        assert type(got) is type(want) and np.shape(got) == np.shape(want)
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+    out = np.zeros(3)
+    assert total(own, axis=0, out=out) is out
+    assert type(total(np.ones((2, 3)), axis=0)) is np.ndarray
+
+
+def test_scans_keep_the_order_of_memory():
+    x = np.random.default_rng(0).random((4, 5, 6))
+    total = lw.reduce(lambda a, b: a + b)
+    for a in (x, np.asfortranarray(x), x.transpose(1, 2, 0), x[::-1, :, ::2], x[:, :1], x[0], x.T[0], np.asfortranarray(x.reshape(-1, 3))):
+        for axis in range(a.ndim):
+            want = np.cumsum(a, axis=axis)
+            for got in (lw.reductions.cumsum(a, axis=axis), total.accumulate(a, axis=axis), lw.reductions.nancumsum(a, axis=axis)):
+                np.testing.assert_allclose(got, want, rtol=1e-12)
+                assert got.strides == want.strides
+
+
+def test_division_of_bools_by_false_warns():
+    for name in ("floor_divide", "divmod", "fmod", "remainder"):
+        for a, b in ((True, False), (np.array([True, False]), np.array([False, True]))):
+            with pytest.warns(RuntimeWarning, match=f"divide by zero encountered in {name}"):
+                getattr(lw, name)(a, b)
