@@ -279,7 +279,7 @@ no_such_dtype(const binder *r, PyArray_Descr *descr)
 {
     PyObject *text = PyUnicode_FromFormat(
         "%s: argument `%s` is an array of dtype %.200R, which compiled code does not "
-        "know; expected bool, integers, floats, complex numbers, times, texts, or a "
+        "know; expected bool, integers, floats, complex numbers, dates, durations, texts, or a "
         "structured dtype of these, in native byte order",
         lw_function_name(r->self), name_of(r), (PyObject *)descr);
     const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
@@ -405,6 +405,33 @@ put_copy(binder *r, PyArrayObject *array)
     return failed ? -1 : 0;
 }
 
+/* Whether records are refused, which the exception says, for fields in another byte order
+ * alone: then it is cleared. */
+static bool
+becomes_native(PyArray_Descr *descr)
+{
+    PyObject *type, *value, *trace;
+    PyArray_Descr *native;
+    bool good;
+
+    if (PyErr_Occurred() != PyExc_TypeError || !PyDataType_HASFIELDS(descr))
+        return false;
+    PyErr_Fetch(&type, &value, &trace);
+    native = PyArray_DescrNewByteorder(descr, NPY_NATIVE);
+    good = native != NULL && !PyArray_EquivTypes(native, descr) &&
+           lw_record_intern(native) != NULL;
+    Py_XDECREF(native);
+    PyErr_Clear();
+    if (!good) {
+        PyErr_Restore(type, value, trace);
+        return false;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return true;
+}
+
 static int
 put_host(binder *r, PyArrayObject *array)
 {
@@ -425,9 +452,9 @@ put_host(binder *r, PyArrayObject *array)
         return mixed(r, true);
     if (!PyArray_ISALIGNED(array) || PyArray_ISBYTESWAPPED(array))
         return put_copy(r, array);
-    r->bound->where = LW_WHERE_HOST;
     if (find_record(r, &a, descr) < 0)
-        return -1;
+        return becomes_native(descr) ? put_copy(r, array) : -1;
+    r->bound->where = LW_WHERE_HOST;
     return put_array(r, (PyObject *)array, &a, NULL);
 }
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from lanewise._array_functions import sort as _sort
 from lanewise._array_functions import (
-    _add, _array_of, _as, _axis_first, _dot, _each, _given, _is_less, _mean_type, _nan_count, _of_total, _reduced, _small, _total_type, _without, mean, searchsorted,
+    _add, _array_of, _as, _axis_first, _axis_last, _dot, _each, _given, _is_less, _mean_type, _nan_count, _of_total, _reduced, _small, _total_type, _without, mean, searchsorted,
 )
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _inserted, concatenate, copy, expand_dims, flatten, ravel, sorted_copy, zeros
@@ -296,15 +296,40 @@ def ediff1d(ary):
     return diff(ravel(ary))
 
 
-def trapezoid(y, x=None, dx=1.0):
-    if y.ndim != 1:
-        raise ValueError(f"trapezoid in compiled code takes a one-dimensional array, not one of {y.ndim} dimensions")
-    zero = y.dtype.type(0) * dx / 2.0 if x is None else y.dtype.type(0) * (x.dtype.type(0) if isinstance(x, np.ndarray) else x) / 2.0
-    s = zero
+def _trapezoid_of(y, x, dx, t):
+    s = t(0)
     for i in range(1, y.shape[0]):
         step = dx if x is None else x[i] - x[i - 1]
         s += step * (y[i] + y[i - 1]) / 2.0
     return s
+
+
+def _trapezoids(out, y, x, dx):
+    """Of each row of y; x may be one row for all, or have one for each."""
+    for i in range(y.shape[0]):
+        of_row = x[i] if isinstance(x, np.ndarray) and x.ndim > 1 else x
+        if y.ndim == 2:
+            out[i] = _trapezoid_of(y[i], of_row, dx, out.dtype.type)
+        else:
+            _trapezoids(out[i], y[i], of_row, dx)
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    zero = y.dtype.type(0) * dx / 2.0 if x is None else y.dtype.type(0) * (x.dtype.type(0) if isinstance(x, np.ndarray) else x) / 2.0
+    k = _arrays.axis(axis, y.ndim)
+    n = y.shape[k]
+    if isinstance(x, np.ndarray):
+        if x.ndim != 1 and x.ndim != y.ndim:
+            raise ValueError(f"trapezoid in compiled code takes an x of one dimension or of {y.ndim}, like y, not one of {x.ndim} dimensions")
+        if x.shape[x.ndim - 1 if x.ndim == 1 else k] != n or (x.ndim > 1 and x.shape != y.shape):
+            raise ValueError("operands could not be broadcast together: x and y of trapezoid have other numbers of points")
+    if y.ndim == 1:
+        return _trapezoid_of(y, x, dx, type(zero))
+    rows = _axis_last(y, k)
+    points = x if not isinstance(x, np.ndarray) or x.ndim == 1 else _axis_last(x, k)
+    out = np.empty(rows.shape[:y.ndim - 1], type(zero))
+    _trapezoids(out, rows, points, dx)
+    return out
 
 
 def _full(a, v):
@@ -476,7 +501,9 @@ def _quantile_of(row, q, t):
     """Of a row that is sorted."""
     n = row.shape[0]
     _check_quantile(q)
-    if n == 0 or row[n - 1] != row[n - 1]:
+    if n == 0:
+        raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+    if row[n - 1] != row[n - 1]:
         return t(math.nan)
     at = (n - 1) * q
     i = int(math.floor(at))
@@ -518,7 +545,10 @@ def _one_quantile(a, t, q):
 
 
 def _one_nan_quantile(a, t, q):
-    return _quantile_in(_without_nan(a), float(q), t)
+    row = _without_nan(a)
+    if row.shape[0] == 0:
+        return t(math.nan)
+    return _quantile_in(row, float(q), t)
 
 
 def quantile(a, q, axis=None):
@@ -627,19 +657,22 @@ def _sums_at(x, weights, n):
 
 
 def _span(a, limits):
-    """The ends of the bins."""
     if limits is not None:
         low, high = float(limits[0]), float(limits[1])
+        if low > high:
+            raise ValueError("max must be larger than min in range parameter.")
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise ValueError(f"supplied range of [{low}, {high}] is not finite")
     elif a.size == 0:
         low, high = 0.0, 1.0
     else:
         row = ravel(a)
         low = high = float(row[0])
         for x in row:
-            low = min(low, float(x))
-            high = max(high, float(x))
-    if low > high:
-        raise ValueError("max must be larger than min in range parameter.")
+            low = np.minimum(low, float(x))
+            high = np.maximum(high, float(x))
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise ValueError(f"autodetected range of [{low}, {high}] is not finite")
     if low == high:
         low -= 0.5
         high += 0.5
@@ -650,10 +683,21 @@ def _edge_type(t):
     return t if t == np.float32 or t == np.float16 else np.float64
 
 
+def _falls(edges):
+    for i in range(1, edges.shape[0]):
+        if edges[i - 1] > edges[i]:
+            return True
+    return False
+
+
 def histogram(a, bins=10, range=None):
     if isinstance(bins, (tuple, list, np.ndarray)):
         edges = _array_of(bins)
+        if _falls(edges):
+            raise ValueError("`bins` must increase monotonically, when an array")
     else:
+        if bins < 1:
+            raise ValueError("`bins` must be positive, when an integer")
         low, high = _span(a, range)
         edges = _as(np.linspace(low, high, bins + 1), _edge_type(a.dtype.type))
     n = edges.shape[0] - 1
@@ -674,7 +718,11 @@ def _bins_of(x, bins, right):
     n = bins.shape[0]
     if n > 1 and bins[0] > bins[n - 1]:
         back = copy(bins[::-1])
+        if _falls(back):
+            raise ValueError("bins must be monotonically increasing or decreasing")
         return n - searchsorted(back, x, "left" if right else "right")
+    if _falls(bins):
+        raise ValueError("bins must be monotonically increasing or decreasing")
     return searchsorted(bins, x, side)
 
 

@@ -113,6 +113,10 @@ def _merge_spread(a, b):
     return a[0] + b[0], a[1] + b[1]
 
 
+def _mean_of(total, n):
+    return (total if n > 0 else math.nan) / n  # of nothing without a floating-point flag, as numpy.nanmean
+
+
 # ---- the reductions ----
 
 _nansum = lw.reduce(_add, map=_or_zero, identity=0)
@@ -120,7 +124,7 @@ _nanprod = lw.reduce(_multiply, map=_or_one, identity=1)
 _nanmin = lw.reduce(_fmin)
 _nanmax = lw.reduce(_fmax)
 _counted = lw.reduce(_add, map=lambda x: 0 if x != x else 1, identity=0)
-_nanmean = lw.reduce(_merge_sums, map=_number_and_one, finish=lambda total, n: total / n, identity=(0, 0))
+_nanmean = lw.reduce(_merge_sums, map=_number_and_one, finish=_mean_of, identity=(0, 0))
 _nanargmax = lw.reduce(_larger, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
 _nanargmin = lw.reduce(_smaller, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
 _nanargmax_complex = lw.reduce(_larger_pair, map=lambda x, index: (x.real, x.imag, index),
@@ -323,8 +327,8 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress)
     on_host = kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray)
     if on_host and out is not None and np.any(_counted(a, axis=axis) == 0):  # before anything is written to out=
         raise ValueError("All-NaN slice encountered")
-    result = (of_complex if kind == "c" else plain)(a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))
-    if on_host and out is None and np.any(np.isnan(_elements_at(a, result, axis, keepdims))):
+    result = (of_complex if kind == "c" else plain)(_all_elements._of_numpy(a) if axis is None else a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    if on_host and out is None and np.any(np.isnan(_elements_at(np.asarray(a), np.asarray(result), axis, keepdims or axis is not None and np.ndim(result) == a.ndim))):
         raise ValueError("All-NaN slice encountered")
     if kind in "fc" and is_dask(a):
         from lanewise import _dask

@@ -25,6 +25,8 @@ def is_sparse(value: Any) -> bool:
 def _date_of(value: Any) -> np.dtype | None:
     """The dtype of dates or durations that the value stands for, by its first element if it is an array: as a text or an object of datetime."""
     items = np.asarray(value) if isinstance(value, (np.ndarray, list, tuple)) else None
+    if getattr(getattr(value if items is None else items, "dtype", None), "names", None):
+        return None  # NumPy takes a record of one field for what the field holds
     first = value if items is None or items.size == 0 else items.flat[0]
     if isinstance(first, (bytes, float, int, np.inexact)) or isinstance(first, str) and not first.strip(" 0123456789-:.TZ") == "":
         return None

@@ -534,7 +534,7 @@ def _beta_with_poles(a, b, log):
         if log:
             return _betaln_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
         value = _beta_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
-        return value if math.fmod(b, 2.0) == 0.0 or b == -math.inf else -value
+        return value if math.fmod(b, 2.0) == 0.0 else -value
     return math.inf
 
 
@@ -552,6 +552,8 @@ def _beta_reflected(a, b):
 def _beta(a, b):
     if a != a or b != b:
         return math.nan
+    if a == -math.inf or b == -math.inf:
+        return math.inf
     if a > 0.0 and b > 0.0:
         return _beta_right(a if a > b else b, b if a > b else a) if a != math.inf and b != math.inf else 0.0
     if _is_pole(a):
@@ -561,9 +563,7 @@ def _beta(a, b):
     if _is_pole(a + b):
         return 0.0
     if a == math.inf or b == math.inf:  # the sign of gamma of the other one, which is negative
-        return math.copysign(math.inf, _gammasgn(min(a, b))) if min(a, b) > -math.inf else math.nan
-    if a == -math.inf or b == -math.inf:
-        return math.nan
+        return math.copysign(math.inf, _gammasgn(min(a, b)))
     if a > -160.0 and a < 170.0 and b > -160.0 and b < 170.0 and a + b < 170.0:
         return _gamma(a) * (_gamma(b) * _rgamma(a + b))
     sines, factor, c, d, is_above = _beta_reflected(a, b)
@@ -577,6 +577,8 @@ def _beta(a, b):
 def _betaln(a, b):
     if a != a or b != b:
         return math.nan
+    if a == -math.inf or b == -math.inf:
+        return math.inf
     if a > 0.0 and b > 0.0:
         return _betaln_right(a if a > b else b, b if a > b else a) if a != math.inf and b != math.inf else -math.inf
     if _is_pole(a):
@@ -586,9 +588,7 @@ def _betaln(a, b):
     if _is_pole(a + b):
         return -math.inf
     if a == math.inf or b == math.inf:
-        return math.inf if min(a, b) > -math.inf else math.nan
-    if a == -math.inf or b == -math.inf:
-        return math.nan
+        return math.inf
     if abs(a) < 160.0 and abs(b) < 160.0:
         return _lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b)
     sines, factor, c, d, is_above = _beta_reflected(a, b)
@@ -2019,6 +2019,8 @@ def _jv(v, x):
 
 
 def _yv(v, x):
+    if x == 0.0 and abs(v) == math.inf:
+        return -math.inf
     if not (x >= 0.0) or not (abs(v) < math.inf):
         return math.nan
     if x == math.inf:

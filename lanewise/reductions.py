@@ -161,7 +161,6 @@ _any = lw.reduce(_or)
 _all = lw.reduce(_and)
 _minmax = lw.reduce(_both_ends, map=lambda x: (x, x))
 _count = lw.reduce(_add, map=lambda x: 1 if x != 0 else 0)
-_sum_of_times = lw.reduce(_add, identity=0)  # of any unit; NumPy 2.5 deprecates timedelta64 without one
 _count_times = lw.reduce(_add, map=lambda x: 1 if x else 0)
 _argmax = lw.reduce(_first_largest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
 _argmin = lw.reduce(_first_smallest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
@@ -243,7 +242,7 @@ def __getattr__(name: str) -> Any:
 
 
 #: What users call them: in errors, in what progress= shows and in Dask's keys. Errors of nothing to reduce have the operators' names, as NumPy's.
-for _name, _made in (("sum", _sum), ("sum", _sum_of_times), ("prod", _prod), ("min", _min), ("max", _max), ("any", _any), ("all", _all), ("minmax", _minmax), ("count_nonzero", _count), ("count_nonzero", _count_times),
+for _name, _made in (("sum", _sum), ("prod", _prod), ("min", _min), ("max", _max), ("any", _any), ("all", _all), ("minmax", _minmax), ("count_nonzero", _count), ("count_nonzero", _count_times),
                      ("argmax", _argmax), ("argmin", _argmin), ("argmax", _argmax_complex), ("argmin", _argmin_complex), ("mean", _mean),
                      ("logsumexp", _logsumexp), ("top1", _top1), ("affine_scan", _affine), ("segmented_sum", _segmented)):
     _made.__name__ = _name
@@ -359,6 +358,11 @@ def _computed_in(a: Any, dtype: Any, out: Any) -> Any:
     return None if found == given else np.dtype(np.float32) if given == np.float16 else found
 
 
+def _not_of_times(a: Any, dtype: Any) -> Any:
+    """dtype= of a sum or mean: a number's says nothing about timedelta64, for NumPy either."""
+    return None if dtype is not None and _kind(a) == "m" and _asked_for(dtype) is not None else dtype
+
+
 def _asked_for(dtype: Any) -> Any:
     """None: nothing, or a type of which NumPy does not know the kind."""
     try:
@@ -445,7 +449,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=T
     if (answer := _theirs(a, "sum", axis, stream, progress, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
     a = _array(a, "sum")
-    return (_sum_of_times if _kind(a) == "m" else _sum)(a, axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _sum(a, axis=axis, where=where, **_initial(initial), **_options(dtype=_not_of_times(a, dtype), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_prod, "biufc")
@@ -517,7 +521,7 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     if is_labelled(a):
         return _labelled.call(count_nonzero, locals())
     a = _array(a, "count_nonzero")
-    return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
+    return (_count_times if _kind(a) in "mM" else _count)(_of_numpy(a) if axis is None else a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_argmax, "biuf")
@@ -550,7 +554,12 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress)
     _check_takes_indices(out)
     _check_not_empty(a.shape, axis, f"attempt to get {name} of an empty sequence")
     reduction = of_complex if _kind(a) == "c" else plain
-    return reduction(a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return reduction(_of_numpy(a) if axis is None else a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+
+
+def _of_numpy(a: Any) -> Any:
+    """Without its subclass: one index and one count are numbers in NumPy."""
+    return a.view(np.ndarray) if isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray) else a
 
 
 def _check_takes_indices(out: Any) -> None:
@@ -571,6 +580,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     a, axis = _array(a, "mean"), _whole(axis)
     _check_within(a, axis)
     _warn_of_nothing(a, axis, where, 0, "Mean of empty slice")
+    dtype = _not_of_times(a, dtype)
     kind = _asked_for(dtype)
     reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _mean
     return reduction(a, axis=axis, where=where, **_options(dtype=_computed_in(a, dtype, out), out=out, keepdims=keepdims, stream=stream, progress=progress))
@@ -737,7 +747,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
         return answer
     refuse_progress("cumsum", progress, a)
     a, axis = _flat(a, axis, "cumsum")
-    return _scan("cumsum", _sum, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
+    return _scan("cumsum", _sum, a, axis=axis, **_options(dtype=_not_of_times(a, dtype), out=out, stream=stream))
 
 
 @_scans_at_once(_prod, "biufc")

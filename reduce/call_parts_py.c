@@ -96,6 +96,25 @@ lw_reduce_read_dtype(lw_reduce_call *call)
 }
 
 int
+lw_reduce_check_times(const lw_reduce_call *call, Py_ssize_t n)
+{
+    if (call->dtype == LW_DT_void || call->dtype == LW_DT_b1 || lw_is_time(call->dtype))
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        lw_dtype given = call->array[i].dtype;
+        if (!lw_is_time(given))
+            continue;
+        PyErr_Format(PyExc_TypeError,
+                     "dtype=%s of `%s`: argument %zd has elements of %s, which are no numbers; "
+                     "pass a.astype(\"i8\"), or leave dtype= out",
+                     lw_dtypes[call->dtype].public_name, lw_reducer_name(call->self), i + 1,
+                     lw_dtypes[given].public_name);
+        return -1;
+    }
+    return 0;
+}
+
+int
 lw_reduce_warn_of_complex(const lw_reduce_call *call, Py_ssize_t n)
 {
     Py_ssize_t i = 0;
@@ -277,6 +296,14 @@ lw_reduce_host_array(const lw_reduce_call *call, PyObject *const *arrays, Py_ssi
     return as_array(arrays[i], descr); /* steals descr */
 }
 
+/* Of arrays of numbers; those of records (numpy.recarray) have no reductions in NumPy. */
+static bool
+is_subclass(PyObject *object)
+{
+    return PyArray_Check(object) && !PyArray_CheckExact(object) &&
+           !PyDataType_HASFIELDS(PyArray_DESCR((PyArrayObject *)object));
+}
+
 static int
 read_array(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, uint32_t i)
 {
@@ -286,8 +313,13 @@ read_array(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, uint32_t
 
     if (array == NULL)
         return -1;
-    if (call->stand_in == NULL && stands_for_device(object))
-        call->stand_in = object;
+    if (stands_for_device(object)) {
+        if (call->stand_in == NULL)
+            call->stand_in = object;
+    } else if (is_subclass(object) &&
+               (call->wraps == NULL ||
+                PyArray_GetPriority(object, 0) > PyArray_GetPriority(call->wraps, 0)))
+        call->wraps = object;
     result = take_numbers(call, i, array);
     Py_DECREF(array);
     return result;
@@ -338,7 +370,8 @@ lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_
     for (Py_ssize_t i = 0; i < n; i++)
         if (read_array(call, arrays, n, (uint32_t)i) < 0)
             return -1;
-    if (lw_reduce_warn_of_complex(call, n) < 0 || read_mask(call, where) < 0)
+    if (lw_reduce_check_times(call, n) < 0 || lw_reduce_warn_of_complex(call, n) < 0 ||
+        read_mask(call, where) < 0)
         return -1;
     if (out != NULL && PyArray_Check(out))
         lw_reduce_widen_by_out(call, call->array[0].dtype,

@@ -17,7 +17,8 @@ typedef struct lw_reduce_call {
     lw_reduce_keywords keywords;
     PyArrayObject *in[LW_REDUCE_MOST + 1]; /* owned; [n_in]: the mask, or NULL */
     PyObject *stand_in; /* an operand that stands for a device array on the CPU; borrowed */
-    uint32_t n_in;      /* numbers of records are operands of their own */
+    PyObject *wraps; /* an operand of a subclass, whose __array_wrap__ gets results; borrowed */
+    uint32_t n_in;   /* numbers of records are operands of their own */
     lw_reduce_operand array[LW_REDUCE_MOST]; /* as they came */
     bool masked;                             /* where= is an array */
     bool soon;                               /* the caller asks for the code itself, … */
@@ -30,7 +31,9 @@ typedef struct lw_reduce_call {
     bool has_initial, has_empty;
     lw_reduce_item initial[LW_REDUCE_MOST], empty[LW_REDUCE_MOST];
     PyArrayObject *result[LW_REDUCE_MOST]; /* owned */
-    lw_reduce_job job;                     /* at the end, as its spaces are in it */
+    int flags;                             /* that running it has raised, bits of fenv.h: … */
+    const char *method; /* … in what warnings call this; not NULL where there are flags */
+    lw_reduce_job job;  /* at the end, as its spaces are in it */
 } lw_reduce_call;
 
 enum { /* which keywords a call takes */
@@ -57,6 +60,8 @@ PyArrayObject *lw_reduce_host_array(const lw_reduce_call *call, PyObject *const 
                                     Py_ssize_t n, uint32_t i);
 int lw_reduce_check_count(const lw_reduce_call *call, Py_ssize_t n);
 int lw_reduce_read_dtype(lw_reduce_call *call);
+/* -1 with a TypeError where dtype= would make numbers of dates or durations. */
+int lw_reduce_check_times(const lw_reduce_call *call, Py_ssize_t n);
 /* As NumPy, where dtype= drops imaginary parts. */
 int lw_reduce_warn_of_complex(const lw_reduce_call *call, Py_ssize_t n);
 /* Without dtype=, out= widens what is computed in, as NumPy has it. */
@@ -84,7 +89,9 @@ int lw_reduce_shape(const lw_reduce_call *call, bool keepdims, int64_t *shape);
 void lw_reduce_fill_job(lw_reduce_call *call);
 /* For jobs on the host: the mask becomes an operand, where it can. */
 void lw_reduce_mask_job(lw_reduce_call *call);
-/* New contiguous results of this shape. */
+/* New results of this shape, contiguous in C order; of a scan in the order of the first
+ * operand. */
+int lw_reduce_new_scan_results(lw_reduce_call *call);
 int lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape);
 /* The results as the caller gets them: in out= where it was given, scalars where they have no
  * dimension, a tuple of several. */

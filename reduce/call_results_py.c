@@ -5,6 +5,7 @@
 #include "reduce/call_parts_py.h"
 
 #include "core/py/array/device_array.h"
+#include "core/py/float_flags.h"
 #include "core/py/raise_row.h"
 #include "reduce/form_py.h"
 #include "reduce/function/raised.h"
@@ -45,8 +46,9 @@ usable_out(const lw_reduce_call *call, int ndim, const int64_t *shape)
     return is_apart(call, out) ? out : NULL;
 }
 
-int
-lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape)
+/* model: has the shape and the order in memory of new arrays; NULL: C order. */
+static int
+new_results(lw_reduce_call *call, int ndim, const int64_t *shape, PyArrayObject *model)
 {
     const lw_reduction *r = call->specialisation->reduction;
     PyArrayObject *out = usable_out(call, ndim, shape);
@@ -60,12 +62,42 @@ lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape)
         if (descr == NULL)
             return -1;
         Py_INCREF(descr);
-        call->result[i] = (PyArrayObject *)PyArray_NewFromDescr(
-            &PyArray_Type, descr, ndim, (const npy_intp *)shape, NULL, NULL, 0, NULL);
+        call->result[i] =
+            (PyArrayObject *)(model != NULL
+                                  ? PyArray_NewLikeArray(model, NPY_KEEPORDER, descr, 0)
+                                  : PyArray_NewFromDescr(&PyArray_Type, descr, ndim,
+                                                         (const npy_intp *)shape, NULL, NULL, 0,
+                                                         NULL));
         if (call->result[i] == NULL)
             return -1;
     }
     return 0;
+}
+
+/* The operand whose order in memory the results of a scan have, as NumPy's; NULL: C order. */
+static PyArrayObject *
+model_of_scan(const lw_reduce_call *call)
+{
+    PyArrayObject *first = call->in[0];
+
+    if (call->ndim < 2 || first == NULL || PyArray_NDIM(first) != call->ndim)
+        return NULL;
+    for (int d = 0; d < call->ndim; d++)
+        if (PyArray_DIM(first, d) != call->shape[d])
+            return NULL;
+    return first;
+}
+
+int
+lw_reduce_new_scan_results(lw_reduce_call *call)
+{
+    return new_results(call, call->ndim, call->shape, model_of_scan(call));
+}
+
+int
+lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape)
+{
+    return new_results(call, ndim, shape, NULL);
 }
 
 static int
@@ -180,6 +212,22 @@ make_record(void *context, uint32_t to, PyArray_Descr *descr, uint32_t from, uin
     return result;
 }
 
+/* As the class of an operand shows the result, like NumPy's reductions. Steals result. */
+static PyObject *
+wrapped(PyObject *wraps, PyArrayObject *result)
+{
+    PyObject *is_scalar = PyArray_NDIM(result) == 0 ? Py_True : Py_False;
+    PyObject *made =
+        PyObject_CallMethod(wraps, "__array_wrap__", "OOO", result, Py_None, is_scalar);
+
+    if (made == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear(); /* classes written for NumPy 1 do not take the last argument */
+        made = PyObject_CallMethod(wraps, "__array_wrap__", "OO", result, Py_None);
+    }
+    Py_DECREF(result);
+    return made;
+}
+
 /* Gives up the call's reference. */
 static PyObject *
 one_result(void *context, uint32_t i)
@@ -191,6 +239,8 @@ one_result(void *context, uint32_t i)
     PyObject *view;
 
     call->result[i] = NULL;
+    if (!given && call->stand_in == NULL && call->wraps != NULL)
+        return wrapped(call->wraps, result);
     if (given || call->stand_in == NULL)
         return given ? (PyObject *)result : PyArray_Return(result);
     view = PyArray_View(result, NULL, Py_TYPE(call->stand_in));
@@ -223,7 +273,8 @@ lw_reduce_hand_out(lw_reduce_call *call)
 
     if (r->n_raised && lw_reduce_raise(r, call->result + lw_reduce_n_results(r)) < 0)
         return NULL;
-    if (lw_reduce_pack(call, &packing, call) < 0 || put_outs(call) < 0)
+    if (lw_give_float_flags(call->method, call->flags) < 0 ||
+        lw_reduce_pack(call, &packing, call) < 0 || put_outs(call) < 0)
         return NULL;
     return lw_reduce_arrange(r, one_result, call);
 }

@@ -563,8 +563,8 @@ lw_reduce_device_read(device_call *d, PyObject *const *arrays, Py_ssize_t n)
         (lw_stream_read(call->keywords.stream, &d->stream) < 0 ||
          lw_stream_check(call->keywords.stream, d->device) < 0))
         return -1;
-    if (lw_reduce_warn_of_complex(call, n) < 0 || read_mask(d) < 0 ||
-        look_at_out(d, call->array[0].dtype) < 0)
+    if (lw_reduce_check_times(call, n) < 0 || lw_reduce_warn_of_complex(call, n) < 0 ||
+        read_mask(d) < 0 || look_at_out(d, call->array[0].dtype) < 0)
         return -1;
     call->specialisation =
         lw_reducer_specialisation(call->self, call->array, (uint32_t)n, call->dtype);

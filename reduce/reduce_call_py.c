@@ -12,6 +12,7 @@
 #include "core/py/signals.h"
 #include "reduce/call_parts_py.h"
 #include "reduce/device_py.h"
+#include "reduce/host/host_flags.h"
 #include "reduce/scan_py.h"
 #include "reduce/slice_py.h"
 
@@ -163,6 +164,7 @@ static void
 run_begin(free_run *r, lw_reduce_job *job)
 {
     r->state = PyEval_SaveThread();
+    lw_reduce_flags_begin();
     r->stop = (lw_stop){.ask = lw_signal_raised, .context = &r->state};
     job->stop = &r->stop;
 }
@@ -210,9 +212,11 @@ run_job(lw_reduce_call *call)
 
     if (begin_progress(&progress, call) < 0)
         return -1;
+    call->method = "reduce";
     run_begin(&run, &call->job);
     lw_progress_watch(&progress, &run.stop);
     status = lw_reduce_run(&call->job, &err);
+    call->flags = lw_reduce_flags_end(&call->job, true, 0);
     run_end(&run, &call->job);
     failed = raise_unless_ok(status, &err);
     return lw_progress_end(&progress, failed == 0) < 0 ? -1 : failed;
@@ -305,6 +309,21 @@ choose_code(lw_reduce_call *call)
     return call->code ? 0 : -1;
 }
 
+/* numpy.matrix has two axes, whatever its methods reduce, or the result is a number. */
+static int
+keeps_axes(lw_reduce_call *call, int keepdims)
+{
+    PyObject *axis = call->keywords.axis;
+
+    if (keepdims || call->wraps == NULL ||
+        !PyObject_HasAttrString((PyObject *)Py_TYPE(call->wraps), "getA1"))
+        return keepdims;
+    if (axis != NULL && axis != Py_None)
+        return 1;
+    call->wraps = NULL;
+    return 0;
+}
+
 static PyObject *
 call_on_host(lw_reduce_call *call, PyObject *args)
 {
@@ -319,6 +338,7 @@ call_on_host(lw_reduce_call *call, PyObject *args)
         lw_reduce_read_axes(call, call->keywords.axis) < 0 || choose_code(call) < 0 ||
         lw_reduce_read_initial(call) < 0)
         return NULL;
+    keepdims = keeps_axes(call, keepdims);
     ndim = lw_reduce_shape(call, keepdims, shape);
     if (lw_reduce_check_empty(call) < 0 || lw_reduce_new_results(call, ndim, shape) < 0)
         return NULL;
@@ -479,8 +499,10 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
     lw_reduce_fill_job(call);
     if (!exclusive && !call->has_initial)
         call->job.empty = NULL; /* the first element is the first result */
+    call->method = "accumulate";
     run_begin(&run, &call->job);
     status = lw_reduce_scan_run(&call->job, &results, exclusive, &err);
+    call->flags = lw_reduce_flags_end(&call->job, false, n_elements(call));
     run_end(&run, &call->job);
     return raise_unless_ok(status, &err);
 }
@@ -502,7 +524,7 @@ accumulate(lw_reduce_call *call, PyObject *args)
     call->soon = true;
     if (lw_reduce_read_operands(call, arrays, n, NULL) < 0 ||
         lw_reduce_read_scan(call, &axis, &exclusive) < 0 ||
-        lw_reduce_new_results(call, call->ndim, call->shape) < 0)
+        lw_reduce_new_scan_results(call) < 0)
         return NULL;
     call->reduced[axis] = true;
     return scan_job(call, axis, exclusive) < 0 ? NULL : lw_reduce_hand_out(call);
@@ -571,6 +593,7 @@ one_slice(slices *s, int64_t which, lw_error *err)
         call->job.operand[i] += begin * call->job.reduced.stride[i][0];
     memcpy(call->job.out, s->scratch, sizeof s->scratch);
     status = lw_reduce_run(&call->job, err);
+    call->flags |= lw_reduce_flags_end(&call->job, true, 0);
     if (status == LW_OK)
         spread(s, which);
     return status;
@@ -615,6 +638,7 @@ run_all_slices(slices *s)
 
     for (int d = s->axis + 1; d < call->ndim; d++)
         inner *= call->shape[d];
+    call->method = "reduceat";
     alone = inner >= WIDE || s->n == 0 || call->shape[s->axis] / s->n >= LONG;
     call->code = lw_reducer_soon(call->self, call->specialisation,
                                  call->ndim == 1 ? n_elements(call) : INT64_MAX,
@@ -626,6 +650,7 @@ run_all_slices(slices *s)
     lw_reduce_fill_job(call);
     run_begin(&run, &call->job);
     status = lw_reduce_slices_run(&call->job, s->index, s->n, inner);
+    call->flags = lw_reduce_flags_end(&call->job, false, PyArray_SIZE(call->result[0]));
     run_end(&run, &call->job);
     return raise_unless_ok(status, &err);
 }

@@ -4,8 +4,10 @@
 
 #include "core/py/array/args.h"
 #include "core/py/array/convert.h"
+#include "core/py/float_flags.h"
 #include "core/py/raise.h"
 #include "core/py/type_num.h"
+#include "reduce/host/host_flags.h"
 #include "reduce/recall_py.h"
 
 #include <stddef.h>
@@ -100,22 +102,36 @@ fill_job(lw_reduce_job *job, const request *r, const lw_reduction *reduction, bo
     }
 }
 
+/* -1 with an exception. */
+static int
+run(lw_reduce_job *job)
+{
+    lw_error err = {0};
+    lw_status status;
+    int flags;
+
+    lw_reduce_flags_begin();
+    status = lw_reduce_run(job, &err);
+    flags = lw_reduce_flags_end(job, true, 0);
+    if (status == LW_OK)
+        return lw_give_float_flags("reduce", flags);
+    lw_py_raise(&err);
+    return -1;
+}
+
 static PyObject *
 scalar_result(lw_reduce_job *job, PyArray_Descr *descr)
 {
     _Alignas(16) char value[64];
-    lw_error err = {0};
 
     job->out[0] = value;
-    return lw_reduce_run(job, &err) == LW_OK ? PyArray_Scalar(value, descr, NULL)
-                                             : lw_py_raise(&err);
+    return run(job) < 0 ? NULL : PyArray_Scalar(value, descr, NULL);
 }
 
 static PyObject *
 array_result(lw_reduce_job *job, PyArray_Descr *descr)
 {
     PyArrayObject *result;
-    lw_error err = {0};
 
     Py_INCREF(descr);
     result = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, job->kept.n,
@@ -124,10 +140,10 @@ array_result(lw_reduce_job *job, PyArray_Descr *descr)
     if (result == NULL)
         return NULL;
     job->out[0] = PyArray_BYTES(result);
-    if (lw_reduce_run(job, &err) == LW_OK)
+    if (run(job) == 0)
         return (PyObject *)result;
     Py_DECREF(result);
-    return lw_py_raise(&err);
+    return NULL;
 }
 
 int

@@ -51,7 +51,7 @@ read_operands(lw_reduce_call *call, PyObject *dtypes, PyObject *dtype)
             return -1;
         call->n_in += n;
     }
-    return 0;
+    return lw_reduce_check_times(call, PyTuple_GET_SIZE(dtypes));
 }
 
 /* How many numbers of an accumulator are the user's. */

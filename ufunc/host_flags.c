@@ -258,7 +258,7 @@ are(number_kind kind, const lw_dtype *types, int nin)
 {
     for (int i = 0; i < nin; i++) {
         lw_dtype type = types[i];
-        bool right = kind == INTEGERS ? lw_is_integer(type)
+        bool right = kind == INTEGERS ? lw_is_integer(type) || type == LW_DT_b1
                      : kind == COMPLEX_NUMBERS
                          ? lw_dtypes[type].parts != type
                          : type == LW_DT_f32 || type == LW_DT_f64 ||

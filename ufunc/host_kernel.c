@@ -1,5 +1,6 @@
 #include "ufunc/host_kernel.h"
 
+#include "core/ir/flags.h"
 #include "core/ir/report.h"
 #include "core/opt/lanes.h"
 #include "core/opt/operator.h"
@@ -28,13 +29,8 @@ is_own(lw_intrinsic which, lw_dtype type)
 static void
 look_at(const lw_func *func, const lw_inst *inst, facts *f)
 {
+    f->branches |= lw_inst_raises_stray_flags(func, inst);
     switch (inst->op) {
-    case LW_OP_LT:
-    case LW_OP_LE:
-    case LW_OP_GT:
-    case LW_OP_GE: /* of a NaN: "invalid" to the CPU's vector unit */
-        f->branches |= lw_is_float((lw_dtype)func->insts.data[inst->a].type);
-        break;
     case LW_OP_INTRINSIC:
         if (lw_intrinsics[inst->a].vector_stem[0] == 0)
             ;
@@ -42,15 +38,10 @@ look_at(const lw_func *func, const lw_inst *inst, facts *f)
             f->own_math++;
         else
             f->vector_math = true;
-        if (inst->a != LW_IN_sqrt && inst->a != LW_IN_fabs)
-            f->branches = true;
         break;
     case LW_OP_IF:
     case LW_OP_LOOP:
     case LW_OP_SELECT: f->branches = true; break;
-    case LW_OP_CAST: /* a float out of range is "invalid" to the CPU on its way to saturation */
-        f->branches |= lw_is_integer((lw_dtype)inst->type);
-        break;
     default: break;
     }
 }

@@ -12,13 +12,11 @@
 #include "core/host/element_race.h"
 #include "core/host/raise_note.h"
 #include "core/host/schedule.h"
+#include "core/host/flags.h"
 #include "core/host/value_class.h"
 
-#include <fenv.h>
 #include <stdatomic.h>
 #include <string.h>
-
-#define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
 
 enum {
     FEW = 4,      /* elements that are not worth a look at how they lie */
@@ -177,18 +175,6 @@ raise_by_rule(const lw_host_kernel *kernel, char *const *args, const int64_t *st
     lw_flag_rule_raise(kernel->flag_rule, kernel->dtype, from, strides, n);
 }
 
-/* The flags that are raised now. The vector unit's register alone, where there is one: reading
- * the old x87 unit's costs more than a short loop, and no code of ours uses it. */
-static inline int
-flags_raised(void)
-{
-#if defined(__x86_64__)
-    return (int)__builtin_ia32_stmxcsr() & FLAGS; /* the FE_ constants are its bits */
-#else
-    return fetestexcept(FLAGS);
-#endif
-}
-
 /* Which of `flags` element i explains. */
 static int
 explained(const lw_host_kernel *kernel, char *const *args, const int64_t *strides, int64_t i,
@@ -209,7 +195,7 @@ static void
 settle_flags(const lw_host_kernel *kernel, int before, char *const *args,
              const int64_t *strides, int64_t n)
 {
-    int now = flags_raised(), fresh = now & ~before, real = 0;
+    int now = lw_flags_raised(), fresh = now & ~before, real = 0;
 
     if (fresh == 0)
         return;
@@ -276,7 +262,7 @@ block_through_scratch(run *r, int64_t begin, uint32_t n, char *scratch, bool con
         kernel->strided ? n : (n + LW_HOST_BLOCK - 1) / LW_HOST_BLOCK * LW_HOST_BLOCK;
     char *args[LW_MAX_ARGS], *work[LW_MAX_ARGS];
     int64_t sizes[LW_MAX_ARGS];
-    int before = kernel->doubts_flags ? flags_raised() : 0;
+    int before = kernel->doubts_flags ? lw_flags_raised() : 0;
 
     if (kernel->doubts_flags) /* for the analyser, which cannot know that n stays the same */
         memset(sizes, 0, sizeof sizes);
@@ -317,7 +303,7 @@ straight(run *r, int64_t begin, int64_t end)
     lw_host_kernel *kernel = r->kernel;
     int64_t n = end - begin, whole = kernel->strided ? n : n / LW_HOST_BLOCK * LW_HOST_BLOCK;
     char *args[LW_MAX_ARGS];
-    int before = kernel->doubts_flags ? flags_raised() : 0;
+    int before = kernel->doubts_flags ? lw_flags_raised() : 0;
 
     advance(r, begin, args);
     if (whole > 0) {
@@ -588,7 +574,7 @@ selected_block(run *r, const int64_t *index, uint32_t n, char *scratch)
         kernel->strided ? n : (n + LW_HOST_BLOCK - 1) / LW_HOST_BLOCK * LW_HOST_BLOCK;
     char *work[LW_MAX_ARGS];
     int64_t sizes[LW_MAX_ARGS], key;
-    int before = kernel->doubts_flags ? flags_raised() : 0;
+    int before = kernel->doubts_flags ? lw_flags_raised() : 0;
 
     for (int i = 0; i < kernel->n; i++) {
         uint32_t size = kernel->size[i];

@@ -8,6 +8,7 @@
  * decides about shapes, order and overlap, as in NumPy's own calls. */
 #include "ufunc/ufunc_parts.h"
 
+#include "core/py/float_flags.h"
 #include "core/py/numpy/host_loops.h"
 #include "core/py/signals.h"
 
@@ -174,18 +175,6 @@ run_all(const masked_call *c, NpyIter *iter, NpyIter_IterNextFunc *next, lw_stop
     } while (next(iter));
 }
 
-/* The flags that stand, as NumPy's bits. */
-static int
-flags_of_numpy(void)
-{
-    int raised = fetestexcept(FE_ALL_EXCEPT);
-
-    return (raised & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) |
-           (raised & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) |
-           (raised & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) |
-           (raised & FE_INVALID ? NPY_FPE_INVALID : 0);
-}
-
 /* -1 with an exception. */
 static int
 run(const masked_call *c, const char *name, NpyIter *iter)
@@ -203,14 +192,16 @@ run(const masked_call *c, const char *name, NpyIter *iter)
     Py_BEGIN_ALLOW_THREADS
     run_all(c, iter, next, &stop, &failure);
     Py_END_ALLOW_THREADS
-    raised = c->loop->scalar->pure_integer && !c->loop->raises_flags ? 0 : flags_of_numpy();
+    raised = c->loop->scalar->pure_integer && !c->loop->raises_flags
+                 ? 0
+                 : fetestexcept(FE_ALL_EXCEPT);
     if (lw_host_loop_stopped(&stop, 0))
         return -1;
     if (failure.row != 0) {
         lw_raise_place place = {.kind = LW_AT_ELEMENT, .index = {failure.element}};
         return lw_host_loop_raise(c->loop->scalar, failure.row, failure.words, &place);
     }
-    return raised ? PyUFunc_GiveFloatingpointErrors(name, raised) : 0;
+    return lw_give_float_flags(name, raised);
 }
 
 bool

@@ -5,6 +5,7 @@
 #include "core/base/env.h"
 #include "core/base/lock.h"
 #include "core/base/memory.h"
+#include "core/host/flags.h"
 #include "core/host/pieces.h"
 
 #include <fenv.h>
@@ -257,9 +258,9 @@ static void
 take_part(worker *self)
 {
     fesetenv(&current.environment);
-    feclearexcept(FE_ALL_EXCEPT);
+    lw_flags_clear();
     run_steps(self);
-    self->fp_flags = fetestexcept(FE_ALL_EXCEPT);
+    self->fp_flags = lw_flags_raised();
 }
 
 static void *
@@ -530,7 +531,7 @@ run_loop(lw_stop *stop)
     for (uint32_t i = 1; i < current.n_chunks; i++)
         fp_flags |= workers[i].fp_flags;
     if (fp_flags != 0)
-        feraiseexcept(fp_flags);
+        lw_flags_raise(fp_flags);
     return first_failure(current.n_chunks);
 }
 

@@ -85,6 +85,41 @@ operation_of_select(const lw_func *func, const lw_inst *inst, uint32_t part)
     return LW_OPERATION_OTHER;
 }
 
+/* An operand that `test`, x == constant, compares with the constant of instruction `at`; 0:
+ * none.
+ */
+static lw_ref
+compared_with(const lw_func *func, lw_ref test, lw_ref at)
+{
+    const lw_inst *equal = &func->insts.data[test], *constant = &func->insts.data[at], *other;
+
+    if (equal->op != LW_OP_EQ || constant->op != LW_OP_CONST)
+        return 0;
+    other = &func->insts.data[equal->b];
+    if (other->op != LW_OP_CONST || other->type != constant->type)
+        return 0;
+    return func->constants.data[other->a].bits == func->constants.data[constant->a].bits
+               ? equal->a
+               : 0;
+}
+
+bool
+lw_operator_is_absorbing_sum(const lw_func *func, uint32_t part)
+{
+    const lw_inst *inst = lw_operator_result(func, part), *test, *sum;
+    lw_ref x, y;
+
+    if (inst->op != LW_OP_SELECT)
+        return false;
+    test = &func->insts.data[inst->a];
+    sum = &func->insts.data[inst->c];
+    if (test->op != LW_OP_OR || sum->op != LW_OP_ADD)
+        return false;
+    x = compared_with(func, test->a, inst->b);
+    y = compared_with(func, test->b, inst->b);
+    return x && y && are_operands(func, x, y, part) && are_operands(func, sum->a, sum->b, part);
+}
+
 static bool
 is_min_or_max(uint32_t intrinsic)
 {

@@ -38,6 +38,9 @@ const lw_inst *lw_operator_result(const lw_func *func, uint32_t part);
 /* The operation of the number of this dtype whose scalars begin with `part`. A minimum or
  * maximum of floats that is recognised need not distinguish zeros: it is marked so. */
 lw_operation lw_operator_number(lw_func *func, lw_dtype dtype, uint32_t part);
+/* Whether a scalar of the result is the sum of that scalar of both operands, unless one of them
+ * is a constant, which absorbs the other: so times are added, whose NaT is such a constant. */
+bool lw_operator_is_absorbing_sum(const lw_func *func, uint32_t part);
 /* Whether a result is the larger or the smaller of the two by a comparison and a select: of
  * integers, where that is all there is to know. */
 lw_extreme_kind lw_operator_selects(const lw_func *func, uint32_t part);

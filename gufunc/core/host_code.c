@@ -1,6 +1,7 @@
 #include "gufunc/core/host_code.h"
 
 #include "core/base/memory.h"
+#include "core/ir/flags.h"
 #include "core/ir/printed.h"
 #include "core/ir/report.h"
 
@@ -348,7 +349,7 @@ static bool
 branches(const lw_module *module)
 {
     return lw_ir_has_op(module, LW_OP_IF) || lw_ir_has_op(module, LW_OP_SELECT) ||
-           lw_ir_has_op(module, LW_OP_INTRINSIC) || lw_ir_has_op(module, LW_OP_CAST);
+           lw_ir_raises_stray_flags(module);
 }
 
 lw_status

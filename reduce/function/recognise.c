@@ -103,9 +103,13 @@ lw_reduce_recognise(lw_reduction *r)
     r->commutative = r->has_identity = r->exact = r->has_neutral = true;
     for (uint32_t i = 0; i < r->n_acc; i++) {
         lw_operation operation = lw_operator_number(func, r->acc[i], part);
-        r->has_neutral &= set_neutral(func, part, r->acc[i], operation, &r->neutral[i]);
+        bool of_times = lw_is_time(r->acc[i]) && lw_operator_is_absorbing_sum(func, part);
+        r->has_neutral &=
+            of_times || set_neutral(func, part, r->acc[i], operation, &r->neutral[i]);
         part += lw_dtype_n_parts(r->acc[i]);
         r->commutative &= operation != LW_OPERATION_OTHER;
+        if (of_times) /* in order, as sums that overflow may be NaT; 0 changes nothing */
+            continue;
         r->exact &= operation == LW_OPERATION_EXTREMES || lw_is_integer(r->acc[i]) ||
                     r->acc[i] == LW_DT_b1;
         if (operation == LW_OPERATION_OTHER || operation == LW_OPERATION_EXTREMES)

@@ -660,6 +660,23 @@ set_stage(lw_reduction *r, lw_reduce_stage stage)
         take_accumulators(r);
 }
 
+/* Those of the functions together; choosing an extreme raises none. */
+static lw_flags_kind
+flags_of(const lw_reduction *r)
+{
+    const lw_scalar *const functions[] = {r->map, r->exact ? NULL : r->combine, r->finish};
+    lw_flags_kind most = LW_FLAGS_NONE;
+
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        lw_flags_kind one = functions[i] ? lw_ir_flags(functions[i]->module) : LW_FLAGS_NONE;
+        most = one > most ? one : most;
+    }
+    for (uint32_t i = 0; i < r->n_out; i++) /* rounded from float32, in code of many steps */
+        if (lw_dtypes[r->out[i]].size_bytes == 2 && lw_is_float(r->out[i]) && !r->exact)
+            most = LW_FLAGS_DOUBTED;
+    return most;
+}
+
 static lw_status
 build(builder *b)
 {
@@ -691,6 +708,7 @@ build(builder *b)
     if (can_raise(r))
         LW_TRY(lw_reduce_carry_raised(r, b->err));
     lw_reduce_recognise_best(r);
+    r->flags = flags_of(r);
 fail:
     return status;
 }

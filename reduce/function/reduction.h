@@ -10,6 +10,7 @@
 #define LW_REDUCE_FUNCTION_REDUCTION_H
 
 #include "core/front/lower/lower.h"
+#include "core/ir/flags.h"
 #include "core/opt/operator.h"
 #include "reduce/function/form.h"
 
@@ -69,10 +70,11 @@ typedef struct lw_reduction {
     bool has_identity; /* combine has an identity, which its code shows */
     bool stops;        /* combine is `and` or `or` of bools: … */
     bool stop;         /* … nothing changes this value any more */
-    lw_extreme best;  /* what combine is, where it gives the better of its operands and that can
-                         be found by a search among the elements; of equal ones the one that
-                         comes first */
-    bool exact;       /* combine does not round: any order gives the same bits */
+    lw_extreme best; /* what combine is, where it gives the better of its operands and that can
+                        be found by a search among the elements; of equal ones the one that
+                        comes first */
+    bool exact;      /* combine does not round: any order gives the same bits */
+    lw_flags_kind flags; /* floating-point flags of the three functions */
     bool has_neutral; /* there is a neutral value: combined with it, any other is unchanged, bit
                          by bit */
     lw_reduce_item identity[LW_REDUCE_MOST]; /* in the accumulator's dtypes */

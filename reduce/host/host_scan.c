@@ -84,12 +84,16 @@ scan_in_order(const scan *c, int64_t row, int64_t at, int64_t n, const bank *acc
     lw_in_pieces(c->s.job->stop, at, at + n, FIRST, 1, scan_piece, &w);
 }
 
+/* Loops combine the first element with what is in memory, and throw the result away if that is
+ * nothing: the identity, where there is one, raises no floating-point flags then. */
 static bool
 start_row(const scan *c, const bank *acc, char *memory, size_t bytes)
 {
     memset(memory, 0, bytes);
     if (c->s.job->empty != NULL)
         bank_fill(acc, c->s.job->empty, 1);
+    else if (c->s.r->has_identity)
+        bank_fill(acc, c->s.r->identity, 1);
     return c->s.job->empty != NULL;
 }
 

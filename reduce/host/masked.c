@@ -120,6 +120,8 @@ lw_reduction_masked(const lw_reduction *of, lw_reduction **out, lw_error *err)
     made->n_in++;
     made->map = lw_alloc_zero(1, sizeof *made->map);
     status = made->map ? make_map(of, made->map, err) : lw_fail_memory(err);
+    if (status == LW_OK && of->map != NULL && of->flags != LW_FLAGS_NONE)
+        made->flags = LW_FLAGS_DOUBTED; /* map computes elements that are left out, too */
     if (status == LW_OK)
         *out = made;
     else

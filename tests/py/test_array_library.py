@@ -139,6 +139,8 @@ STATISTICS = [
     ("histogram_range", lambda x: np.histogram(x, 3, (0.0, 3.0)), FLOATS), ("digitize", lambda x: np.digitize(x, np.array([0.0, 1.0, 3.0])), FLOATS),
     ("digitize_back", lambda x: np.digitize(x, np.array([3.0, 1.0, 0.0]), right=True), FLOATS), ("ediff1d", lambda x: np.ediff1d(x), NUMBERS),
     ("trapezoid", lambda x: np.trapezoid(x[0, 0]), FLOATS), ("trapezoid_x", lambda x: np.trapezoid(x[0, 0], x[1, 1]), FLOATS),
+    ("trapezoid_rows", lambda x: np.trapezoid(x), FLOATS), ("trapezoid_axis", lambda x: np.trapezoid(x, dx=2.0, axis=1), FLOATS),
+    ("trapezoid_x_axis", lambda x: np.trapezoid(x, x[:, 0, 0] * x[:, 1, 1], axis=0), FLOATS), ("trapezoid_x_each", lambda x: np.trapezoid(x[0], x[1], axis=0), FLOATS),
 ]
 
 PLACES = [
@@ -515,3 +517,29 @@ def test_items():
         want = f.py_func(x, x[0, 1, 2, ...])
         got = f(x, x[0, 1, 2, ...])
         assert got == want and [type(v) for v in got] == [type(v) for v in want]
+
+
+REFUSED = [
+    ("histogram_nan", lambda x: np.histogram(x, 5), [1, np.nan, 3], "autodetected range of \\[nan, nan\\] is not finite"),
+    ("histogram_first_nan", lambda x: np.histogram(x, 5), [np.nan, 3], "autodetected range of \\[nan, nan\\] is not finite"),
+    ("histogram_inf", lambda x: np.histogram(x, 5), [1, np.inf], "autodetected range of \\[1.0, inf\\] is not finite"),
+    ("histogram_range", lambda x: np.histogram(x, 5, (0.0, np.inf)), [1, 2], "supplied range of \\[0.0, inf\\] is not finite"),
+    ("histogram_no_bins", lambda x: np.histogram(x, 0), [1, 2], "`bins` must be positive, when an integer"),
+    ("histogram_falling", lambda x: np.histogram(x, np.array([1.0, 3.0, 2.0])), [1, 2], "`bins` must increase monotonically, when an array"),
+    ("digitize", lambda x: np.digitize(x, np.array([1.0, 3.0, 2.0])), [1, 2], "bins must be monotonically increasing or decreasing"),
+    ("digitize_back", lambda x: np.digitize(x, np.array([3.0, 1.0, 2.0])), [1, 2], "bins must be monotonically increasing or decreasing"),
+    ("percentile", lambda x: np.percentile(x, 50), [], "index -1 is out of bounds for axis 0 with size 0"),
+    ("quantiles", lambda x: np.quantile(x, np.array([0.1, 0.9])), [], "index -1 is out of bounds for axis 0 with size 0"),
+    ("quantile_axis", lambda x: np.quantile(np.expand_dims(x, 0), 0.5, axis=1), [], "index -1 is out of bounds for axis 0 with size 0"),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("name,f,values,message", REFUSED, ids=[row[0] for row in REFUSED])
+def test_what_numpy_refuses_is_refused(name, f, values, message, dtype):
+    """Bins of NaN and of infinities would count the wrong elements; of nothing there are no quantiles."""
+    x = np.array(values, dtype)
+    with pytest.raises((ValueError, IndexError)) as wanted:
+        f(x)
+    with pytest.raises(type(wanted.value), match=message):
+        lw.jit(f)(x)

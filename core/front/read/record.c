@@ -52,11 +52,16 @@ text_kind(PyObject *descr)
 static int
 complain(const record_reader *w, const char *path, PyObject *descr)
 {
+    PyObject *native = PyObject_GetAttrString(descr, "isnative");
+    bool swapped = native == Py_False;
+
+    Py_XDECREF(native);
+    PyErr_Clear();
     PyErr_Format(
         PyExc_TypeError,
         "field `%.200s` of %.200R has dtype %.200R: records in compiled code have fields of "
-        "numbers, texts, of arrays of them and of other records, in native byte order",
-        path, w->whole, descr);
+        "numbers, texts, of arrays of them and of other records, in native byte order%s",
+        path, w->whole, descr, swapped ? "; pass r.astype(r.dtype.newbyteorder('='))" : "");
     return -1;
 }
 

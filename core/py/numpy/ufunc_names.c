@@ -6,11 +6,14 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char *const words[] = {"out",      "where",     "axes",    "axis",
-                                    "keepdims", "order",     "casting", "dtype",
-                                    "subok",    "signature", "sig",     "stream"};
+static const char *const words[] = {"out",    "where", "order",     "casting",
+                                    "dtype",  "subok", "signature", "sig",
+                                    "stream", "axes",  "axis",      "keepdims"};
 
-enum { N_WORDS = sizeof words / sizeof *words };
+enum {
+    N_WORDS = sizeof words / sizeof *words,
+    N_OF_ITEMS = 3 /* the last ones, which gufuncs alone take */
+};
 
 /* Keywords of the call go before parameters of the same name. */
 static bool
@@ -55,12 +58,14 @@ int
 lw_ufunc_names_refuse(const lw_ufunc_head *self, PyObject *name)
 {
     const char *known[N_WORDS + LW_PLACED_MAX];
-    int n = lw_ufunc_n_named(self);
+    int n = lw_ufunc_n_named(self), n_words = N_WORDS;
 
+    if (self->table->numpy_layout == NULL)
+        n_words -= N_OF_ITEMS;
     memcpy(known, words, sizeof words);
     for (int i = 0; i < n; i++)
-        known[N_WORDS + i] = function_of(self)->params.data[i].name;
-    return lw_keyword_refuse(self->table->name, name, known, N_WORDS + (size_t)n);
+        known[n_words + i] = function_of(self)->params.data[i].name;
+    return lw_keyword_refuse(self->table->name, name, known, (size_t)(n_words + n));
 }
 
 static int

@@ -1,0 +1,52 @@
+/* The floating-point flags of this thread. Of the vector unit's register alone, where there is
+ * one: reading the old x87 unit's costs more than a short loop, and no code of ours uses it. */
+#ifndef LW_HOST_FLAGS_H
+#define LW_HOST_FLAGS_H
+
+#include <fenv.h>
+
+enum { LW_FLAGS_OF_NUMPY = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW };
+
+#if defined(__x86_64__) /* the FE_ constants are the register's bits */
+
+/* Which of NumPy's flags are raised now. */
+static inline int
+lw_flags_raised(void)
+{
+    return (int)__builtin_ia32_stmxcsr() & LW_FLAGS_OF_NUMPY;
+}
+
+static inline void
+lw_flags_clear(void)
+{
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() & ~(unsigned)LW_FLAGS_OF_NUMPY);
+}
+
+static inline void
+lw_flags_raise(int flags)
+{
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | (unsigned)flags);
+}
+
+#else
+
+static inline int
+lw_flags_raised(void)
+{
+    return fetestexcept(LW_FLAGS_OF_NUMPY);
+}
+
+static inline void
+lw_flags_clear(void)
+{
+    feclearexcept(LW_FLAGS_OF_NUMPY);
+}
+
+static inline void
+lw_flags_raise(int flags)
+{
+    feraiseexcept(flags);
+}
+
+#endif
+#endif
