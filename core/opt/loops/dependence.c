@@ -7,6 +7,7 @@
 #include "core/opt/loops/parallel_internal.h"
 
 #include "core/ir/operands.h"
+#include "core/ir/thread_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -638,6 +639,13 @@ is_limit(const lw_parallel_loop *p, sum number)
     return add_sum(p, &number, &n, -1) && number.n == 0;
 }
 
+bool
+lw_parallel_is_thread_id(const lw_parallel_loop *p, const lw_inst *inst)
+{
+    return inst->op == LW_OP_HOST_CALL &&
+           strcmp(p->module->externs.data[inst->a].name, LW_THREAD_ID) == 0;
+}
+
 /* Whether the value differs in each iteration by itself: k // 2 where k grows by 2, and (k + 1)
  * % n in a loop over range(n). */
 static bool
@@ -907,11 +915,29 @@ is_for_one(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
     return false;
 }
 
+/* Whether the index of an axis is get_thread_id(): then no other thread has the element. */
+static bool
+is_of_thread(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+{
+    place to;
+
+    if (!offset_of(p, on, store, &to))
+        return false;
+    for (uint32_t i = 0; i < to.offset.n; i++)
+        for (uint32_t k = 0; k < to.offset.terms[i].n; k++)
+            if (lw_parallel_is_thread_id(p, inst_of(p, to.offset.terms[i].factors[k])) &&
+                is_axis(p, on, &to.offset, i))
+                return true;
+    return false;
+}
+
 bool
 lw_parallel_is_shared_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 {
     uint8_t address = on[inst_of(p, store)->a];
 
+    if (is_of_thread(p, on, store))
+        return false;
     if (address & LW_ON_MEMORY)
         return true;
     if (!(address & LW_ON_COUNTER))

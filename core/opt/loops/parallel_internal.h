@@ -63,6 +63,9 @@ lw_part_memory lw_parallel_memory(const lw_parallel_loop *p, lw_ref address);
 
 /* dependence.c. on: by value, the LW_ON_ of it. */
 
+/* Whether this calls get_thread_id(), whose result differs in iterations that run at the same
+ * time. */
+bool lw_parallel_is_thread_id(const lw_parallel_loop *p, const lw_inst *inst);
 /* Whether two values are computed in the same way from the same ones, loads included. */
 bool lw_parallel_same(const lw_parallel_loop *p, lw_ref x, lw_ref y);
 
