@@ -56,7 +56,8 @@ def pushed(n):
 def dropped(n):
     bag = Bag(1)
     for i in range(n):
-        bag.push(1.0 * i).push(2.0)
+        bag.push(1.0 * i)
+        bag.push(2.0)
     return bag.items[:bag.size].sum()
 
 
