@@ -13,7 +13,7 @@ from docstrings import escaped, own_signature
 GENERATORS = ["vectorize", "guvectorize", "forall", "jit", "njit", "reduce", "cfunc"]
 OBJECTS = ["Ufunc", "Gufunc", "Forall", "Kernel", "Reduction", "CFunc"]
 LOOKING = ["explain", "verify", "profile", "compile", "info", "typeof", "from_dtype"]
-HELPERS = ["prange", "literal_unroll", "set_num_threads", "get_num_threads", "carray", "farray", "local", "map_blocks"]
+HELPERS = ["prange", "literal_unroll", "set_num_threads", "get_num_threads", "get_thread_id", "carray", "farray", "local", "map_blocks"]
 CUDA = {
     "Devices and contexts": ["is_available", "detect", "gpus", "list_devices", "select_device", "get_current_device", "current_context", "synchronize", "close", "require_context",
                              "is_supported_version", "is_float16_supported", "is_bfloat16_supported", "Device", "Context"],

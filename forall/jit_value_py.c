@@ -5,6 +5,7 @@
 
 #include "core/base/memory.h"
 #include "core/host/counted_memory.h"
+#include "core/front/read/services.h"
 #include "core/host/raise_note.h"
 #include "core/py/object_shape.h"
 #include "core/py/array/convert.h"
@@ -107,9 +108,24 @@ lw_jit_declare_value(lw_jit *self)
 
 /* ---- results ---- */
 
-/* The result as a Python number, as numba returns it; of a time NumPy's scalar. */
+static bool
+is_pythons(lw_dtype dtype)
+{
+    return dtype == LW_DT_b1 || dtype == LW_DT_i64 || dtype == LW_DT_f64 || dtype == LW_DT_c128;
+}
+
 static PyObject *
-number(lw_dtype dtype, const uint64_t *parts)
+scalar_of(lw_dtype dtype, lw_value *value)
+{
+    PyArray_Descr *descr = lw_descr_of(dtype);
+
+    return descr ? PyArray_Scalar(value->bytes, descr, NULL) : NULL;
+}
+
+/* The result as a Python number, as numba returns it; of a time, and if `exact` of each dtype
+ * that no type of Python's is, NumPy's scalar. */
+static PyObject *
+number(lw_dtype dtype, const uint64_t *parts, bool exact)
 {
     const lw_dtype_row *row = &lw_dtypes[dtype];
     lw_value from = {0}, to = {0};
@@ -117,14 +133,14 @@ number(lw_dtype dtype, const uint64_t *parts)
     if (lw_is_complex(dtype)) {
         memcpy(from.bytes, parts, row->size_bytes / 2);
         memcpy(from.bytes + row->size_bytes / 2, parts + 1, row->size_bytes / 2);
+        if (exact && !is_pythons(dtype))
+            return scalar_of(dtype, &from);
         lw_value_cast(&from, dtype, &to, LW_DT_c128);
         return PyComplex_FromDoubles(to.c128[0], to.c128[1]);
     }
     memcpy(from.bytes, parts, row->size_bytes);
-    if (lw_is_time(dtype)) {
-        PyArray_Descr *descr = lw_descr_of(dtype);
-        return descr ? PyArray_Scalar(from.bytes, descr, NULL) : NULL;
-    }
+    if (lw_is_time(dtype) || (exact && !is_pythons(dtype)))
+        return scalar_of(dtype, &from);
     if (dtype == LW_DT_b1)
         return PyBool_FromLong(from.bytes[0]);
     if (row->kind == LW_KIND_UINT) {
@@ -143,6 +159,7 @@ number(lw_dtype dtype, const uint64_t *parts)
 typedef struct result_reader {
     const lw_scalar *scalar;
     const lw_bound *bound;
+    bool keeps_dtypes;     /* numbers that are not of Python's own types are NumPy's */
     uint32_t i;            /* its number */
     const uint64_t *parts; /* where it stands */
 } result_reader;
@@ -198,7 +215,7 @@ next_result(result_reader *r)
 
     r->parts += n_parts_of(r->scalar, i);
     if (arrays == NULL || !arrays[i].is_array)
-        return number(r->scalar->out[i], parts);
+        return number(r->scalar->out[i], parts, r->keeps_dtypes);
     array = lw_counted_array(&arrays[i],
                              arrays[i].record ? descr_of_records(r->bound, arrays[i].record)
                                               : lw_descr_of(r->scalar->out[i]),
@@ -310,11 +327,102 @@ result_of(const lw_result *form, result_reader *r)
     return result;
 }
 
+/* The objects that the function has changed, as new objects. */
 static PyObject *
-results_of(const lw_scalar *scalar, const uint64_t *parts, const lw_bound *bound)
+changed_of(const lw_scalar *scalar, result_reader *r)
+{
+    PyObject *changed = PyTuple_New(scalar->n_changed);
+
+    r->keeps_dtypes = true;
+    for (uint32_t k = 0; changed != NULL && k < scalar->n_changed; k++) {
+        PyObject *object = result_of(&scalar->result->items[1 + k], r);
+        if (object == NULL)
+            Py_CLEAR(changed);
+        else
+            PyTuple_SET_ITEM(changed, k, object);
+    }
+    return changed;
+}
+
+/* Their numbers among the arguments. */
+static PyObject *
+places_of(const lw_scalar *scalar)
+{
+    PyObject *places = PyTuple_New(scalar->n_changed);
+
+    for (uint32_t k = 0; places != NULL && k < scalar->n_changed; k++) {
+        PyObject *place = PyLong_FromUnsignedLong(scalar->changed[k]);
+        if (place == NULL)
+            Py_CLEAR(places);
+        else
+            PyTuple_SET_ITEM(places, k, place);
+    }
+    return places;
+}
+
+/* The result, after the fields of the changed objects have been assigned to the caller's. */
+static PyObject *
+result_and_changes(const lw_scalar *scalar, result_reader *r, PyObject *const *row)
+{
+    PyObject *result = result_of(&scalar->result->items[0], r);
+    PyObject *changed = result ? changed_of(scalar, r) : NULL, *done = NULL;
+
+    for (uint32_t k = 0; changed != NULL && k < scalar->n_changed; k++) {
+        PyObject *made = PyTuple_GET_ITEM(changed, k);
+        done = lw_service_call(LW_SERVICE_CHANGES, "write_back", row[scalar->changed[k]], &made,
+                               1, NULL);
+        if (done == NULL)
+            Py_CLEAR(changed);
+        Py_XDECREF(done);
+    }
+    if (changed == NULL)
+        Py_CLEAR(result);
+    Py_XDECREF(changed);
+    if (result != NULL && scalar->result_param)
+        Py_SETREF(result, Py_NewRef(row[scalar->result_param - 1]));
+    return result;
+}
+
+/* Whether the objects that the function changes can be told from all others: each is one
+ * argument, and is nowhere in the others. */
+static int
+check_changes(const lw_specialisation *specialisation, const lw_bound *bound,
+              PyObject *const *row, Py_ssize_t n_args)
+{
+    const lw_scalar *scalar = specialisation->scalar;
+    PyObject *args = NULL, *places = NULL, *name = NULL, *done = NULL;
+
+    if (bound->n_copies > 0) {
+        PyErr_SetString(
+            PyExc_TypeError,
+            "the function assigns fields of an object, and an array has to be copied "
+            "for the call: expected arrays in this machine's byte order, aligned");
+        return -1;
+    }
+    args = PyTuple_New(n_args);
+    for (Py_ssize_t i = 0; args != NULL && i < n_args; i++)
+        PyTuple_SET_ITEM(args, i, Py_NewRef(row[i]));
+    places = args ? places_of(scalar) : NULL;
+    if (places != NULL)
+        name = PyUnicode_FromString(lw_function_name(specialisation->function));
+    if (name != NULL) {
+        PyObject *rest[] = {args, places};
+        done = lw_service_call(LW_SERVICE_CHANGES, "check_apart", name, rest, 2, NULL);
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(args);
+    Py_XDECREF(places);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+static PyObject *
+results_of(const lw_scalar *scalar, const uint64_t *parts, const lw_bound *bound,
+           PyObject *const *row)
 {
     result_reader r = {.scalar = scalar, .bound = bound, .parts = parts};
-    PyObject *result = result_of(scalar->result, &r);
+    PyObject *result =
+        scalar->n_changed ? result_and_changes(scalar, &r, row) : result_of(scalar->result, &r);
 
     if (result == NULL)
         release_rest(&r);
@@ -334,7 +442,8 @@ raise_status(const lw_specialisation *specialisation, int32_t status)
 }
 
 static PyObject *
-run(const lw_specialisation *specialisation, const lw_host_entry *entry, const lw_bound *bound)
+run(const lw_specialisation *specialisation, const lw_host_entry *entry, const lw_bound *bound,
+    PyObject *const *row, Py_ssize_t n_args)
 {
     const uint64_t *values = bound->values;
     uint64_t few[FEW_RESULTS], *parts = few;
@@ -342,6 +451,9 @@ run(const lw_specialisation *specialisation, const lw_host_entry *entry, const l
     PyObject *result = NULL;
     int32_t status;
 
+    if (specialisation->scalar->n_changed > 0 &&
+        check_changes(specialisation, bound, row, n_args) < 0)
+        return NULL;
     if (specialisation->scalar->n_out_parts > FEW_RESULTS)
         parts = lw_alloc(specialisation->scalar->n_out_parts * sizeof *parts);
     if (parts == NULL)
@@ -351,7 +463,7 @@ run(const lw_specialisation *specialisation, const lw_host_entry *entry, const l
     Py_END_ALLOW_THREADS
     if (!entry->prints || lw_print_show() == 0)
         result = status ? raise_status(specialisation, status)
-                        : results_of(specialisation->scalar, parts, bound);
+                        : results_of(specialisation->scalar, parts, bound, row);
     if (parts != few)
         lw_free(parts);
     return result;
@@ -375,7 +487,8 @@ lw_jit_error_is(const char *wanted)
 }
 
 static PyObject *
-call_bound(lw_jit *self, lw_jit *value, lw_bound *bound)
+call_bound(lw_jit *self, lw_jit *value, lw_bound *bound, PyObject *const *row,
+           Py_ssize_t n_args)
 {
     lw_specialisation *specialisation;
     lw_host_entry *entry;
@@ -392,7 +505,7 @@ call_bound(lw_jit *self, lw_jit *value, lw_bound *bound)
         return lw_jit_needs_shape(self);
     }
     entry = specialisation ? entry_of(specialisation) : NULL;
-    return entry ? run(specialisation, entry, bound) : NULL;
+    return entry ? run(specialisation, entry, bound, row, n_args) : NULL;
 }
 
 /* ---- what a call would give ---- */
@@ -457,7 +570,15 @@ lw_jit_form(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_arg
     lw_bound_init(&bound);
     if (current != NULL && lw_bind(&current->base, args + 1, n_args - 1, &bound) == 0) {
         specialisation = lw_specialisation_get(&current->base, &bound);
-        if (specialisation != NULL)
+        if (specialisation != NULL && specialisation->scalar->n_changed > 0)
+            PyErr_Format(PyExc_TypeError,
+                         "%s: fields of its operand `%s` are assigned, and the caller's object "
+                         "would stay as it is; expected a function that returns a new object",
+                         lw_function_name(&current->base),
+                         current->base.tree->fns.data[1]
+                             .params.data[specialisation->scalar->changed[0]]
+                             .name);
+        else if (specialisation != NULL)
             result = form_of(specialisation->scalar, specialisation->scalar->result, &i);
         lw_bound_release(&bound);
     }
@@ -524,7 +645,7 @@ call_now(lw_jit *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     lw_bound_init(&bound);
     if (lw_jit_unwrap_all(row, n_args, &keep) == 0 &&
         lw_bind(&value->base, row, n_args, &bound) == 0) {
-        result = call_bound(self, value, &bound);
+        result = call_bound(self, value, &bound, row, n_args);
         lw_bound_release(&bound);
     }
     Py_XDECREF(keep);

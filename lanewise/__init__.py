@@ -65,14 +65,14 @@ from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 
 __all__ = [
     "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
-    "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "guvectorize", "info",
+    "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "get_thread_id", "guvectorize", "info",
     "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
     "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
 # Where the extension module finds what is written in Python: core/tables/services.def.
 _set_services({
-    "array functions": "lanewise._array_functions", "array protocol": "lanewise._array_protocol", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library",
+    "array functions": "lanewise._array_functions", "array protocol": "lanewise._array_protocol", "array ufuncs": "lanewise._array_ufuncs", "changes": "lanewise._changes", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library",
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
     "device arrays": "lanewise._device_arrays", "device array kernels": "lanewise._device_array_kernels", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
     "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "methods": "lanewise._methods", "objects": "lanewise._objects",
@@ -119,8 +119,24 @@ def set_num_threads(n):
 
 
 def get_num_threads():
-    """How many threads of the CPU a loop can use."""
+    """How many threads of the CPU a loop can use; also in functions of ``jit`` that are called on the host."""
     return _host_threads()
+
+
+def get_thread_id():
+    """In a function of ``jit`` that is called on the host, the number of the thread that runs this iteration of a loop
+    over ``prange``: from 0 to ``get_num_threads() - 1``, and 0 outside of such a loop. In Python, 0.
+
+    >>> @lw.njit
+    ... def total(x):
+    ...     sums = np.zeros((lw.get_num_threads(), 8))
+    ...     for i in lw.prange(len(x)):
+    ...         sums[lw.get_thread_id(), 0] += x[i]
+    ...     return sums.sum()
+    >>> total(np.arange(5.0))
+    10.0
+    """
+    return 0
 
 
 def literal_unroll(items):

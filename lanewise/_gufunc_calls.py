@@ -18,6 +18,9 @@ from lanewise._python_target import _layout
 _made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # gufunc -> {types: function}
 
 
+_WEAK = {np.dtype(bool): bool, np.dtype(int): int, np.dtype(float): float, np.dtype(complex): complex}
+
+
 class _Refused(Exception):
     """Why the operands do not fit: part of an error message."""
 
@@ -38,10 +41,11 @@ class _Operand:
         self.is_number = not _is_array(type_)
         self.loops = self.ndim - len(core)
         self.as_array = as_array or bool(core)
+        self.made = ""  # the dtype of an output that the call makes
 
     @property
     def dtype(self) -> str:
-        return str(self.type).split("[")[0]
+        return self.made or str(self.type).split("[")[0]
 
 
 def _parameters(text: str) -> list:
@@ -84,6 +88,26 @@ def _signature_of(gufunc: Any, operands: list) -> list | None:
     raise _Refused(f"E181: `{gufunc.__name__}` has no signature for the dtypes {', '.join(o.dtype for o in operands)}: it has {tried}")
 
 
+def _made_outputs(gufunc: Any, given: list) -> list:
+    """The dtypes of outputs that are not given, which the call makes as it does outside of compiled functions."""
+    inputs, outputs = _layout(gufunc._layout)
+    known = {name for core in inputs for name in core}
+    missing = [name for core in outputs for name in core if name not in known and not name.isdigit()]
+    if missing:
+        raise _Refused(f"`{gufunc.__name__}` needs its outputs as arguments, because no input has the dimension {missing[0]} of its layout {gufunc._layout}")
+    dtypes = [np.dtype(getattr(types, str(type_).split("[")[0]).dtype) for type_ in given]
+    # the type does not say whether a number is one of Python, whose dtype counts less than that of arrays
+    weak = [_WEAK.get(dtype, dtype) if not _is_array(type_) else dtype for dtype, type_ in zip(dtypes, given)]
+    try:
+        found, other = (gufunc.resolve_dtypes((*row, *[None] * gufunc.nout)) for row in (dtypes, weak))
+    except Exception as problem:  # of any kind: the function may not compile for these dtypes
+        raise _Refused(f"`{gufunc.__name__}` without outputs: {problem}") from None
+    if found[gufunc.nin:] != other[gufunc.nin:]:
+        raise _Refused(f"`{gufunc.__name__}` without outputs: with {', '.join(map(str, dtypes))}, their dtype depends on whether a number is one of Python; "
+                       "pass an output, or a number of the array's dtype, as in np.float32(x)")
+    return [dtype.name if dtype != bool else "bool_" for dtype in found[gufunc.nin:]]
+
+
 def _arguments(gufunc: Any, given: list, keywords: dict) -> list:
     given = list(given)
     for name, type_ in keywords.items():
@@ -91,8 +115,9 @@ def _arguments(gufunc: Any, given: list, keywords: dict) -> list:
             raise _Refused(f"`{gufunc.__name__}` takes the keyword `{name}` outside of compiled functions only")
         given.append(type_)
     n, wanted = len(given), gufunc.nin + gufunc.nout
-    if n != wanted:
-        raise _Refused(f"`{gufunc.__name__}` takes {wanted} arguments in a compiled function, the inputs and the outputs, and {n} were given")
+    if n not in (gufunc.nin, wanted):
+        raise _Refused(f"`{gufunc.__name__}` takes {wanted} arguments in a compiled function, the inputs and the outputs, or the {gufunc.nin} inputs alone, and "
+                       f"{n} were given")
     return given
 
 
@@ -115,7 +140,18 @@ def _operands(gufunc: Any, given: list, keywords: dict) -> list:
         operands.append(operand)
     if keywords:
         operands[-1].name = "out"
+    if gufunc.nout and len(operands) == gufunc.nin:
+        operands += _made_operands(gufunc, arguments, outputs, max((operand.loops for operand in operands), default=0))
     return operands
+
+
+def _made_operands(gufunc: Any, given: list, cores: list, loops: int) -> list:
+    made = []
+    for at, (dtype, core) in enumerate(zip(_made_outputs(gufunc, given), cores)):
+        operand = _Operand(gufunc.nin + at, _NO_AXES, core, True, gufunc._fills)
+        operand.made, operand.loops = dtype, loops
+        made.append(operand)
+    return made
 
 
 # ---- the text ----
@@ -128,10 +164,12 @@ def _unless(condition: str, message: str) -> list:
     return [f"    if {condition}:", f"        raise ValueError({message!r})"]
 
 
-def _check_cores(operands: list) -> list:
+def _check_cores(operands: list, first: dict) -> list:
+    """first: gets the size of each dimension of the layout."""
     lines: list = []
-    first: dict = {}
     for operand in operands:
+        if operand.made:
+            continue
         for axis, name in enumerate(operand.core):
             size = f"{operand.name}.shape[{operand.loops + axis}]"
             known = name if name.isdigit() else first.setdefault(name, size)
@@ -143,6 +181,7 @@ def _check_cores(operands: list) -> list:
 def _extents(operands: list, n: int) -> list:
     """n0, n1, …: those of the outputs, or, where there are none, those to which the inputs broadcast."""
     lines = []
+    operands = [operand for operand in operands if not operand.made]
     outputs = [operand for operand in operands if operand.is_output]
     for d in range(n):
         if outputs:
@@ -198,12 +237,17 @@ def _item(operand: _Operand, n: int, at: int, wanted: str | None) -> tuple:
 
 def _text(gufunc: Any, operands: list, wanted: list | None) -> str:
     n = max(operand.loops for operand in operands)
-    names = ", ".join(operand.name for operand in operands)
+    names = ", ".join(operand.name for operand in operands if not operand.made)
+    sizes: dict = {}
     lines = [f"def loops({names}):"]
-    lines += _check_cores(operands)
+    lines += _check_cores(operands, sizes)
     if any(operand.is_output and operand.loops != n for operand in operands):
         return "\n".join([*lines, f"    raise ValueError({_LOOP!r})", ""])
     lines += _extents(operands, n)
+    for operand in operands:
+        if operand.made:
+            shape = [f"n{d}" for d in range(n)] + [sizes.get(name, name) for name in operand.core]
+            lines.append(f"    {operand.name} = empty(({''.join(f'{size}, ' for size in shape)}), {operand.made})")
     for d in range(n):
         lines.append("    " * (d + 1) + f"for i{d} in range(n{d}):")
     indent, passed, behind = "    " * (n + 1), [], []
@@ -219,12 +263,15 @@ def _text(gufunc: Any, operands: list, wanted: list | None) -> str:
         targets = [f"{operand.name}[{', '.join(_indices(operand, n, at)[1]) or '()'}]" for at, operand in enumerate(operands) if operand.is_output]
         call = f"{', '.join(targets)} = {call}"
     lines += [indent + line for line in [call, *behind]]
+    results = [operand.name if operand.loops or operand.core else f"{operand.name}[()]" for operand in operands if operand.made]
+    if results:
+        lines.append(f"    return {', '.join(results)}")
     return "\n".join([*lines, ""])
 
 
 def _function(gufunc: Any, text: str) -> Any:
     path = f"<lanewise loops of {gufunc.__name__} {abs(hash(text)):x}>"
-    scope = {"core": gufunc.py_func, "local": intrinsics.local, "__name__": __name__, **{name: getattr(types, name) for name in _DTYPES}}
+    scope = {"core": gufunc.py_func, "local": intrinsics.local, "empty": np.empty, "__name__": __name__, **{name: getattr(types, name) for name in _DTYPES}}
     return _texts.run(text, path, scope)["loops"]
 
 

@@ -8,14 +8,15 @@ import opcode
 import sys
 
 _CONTAINERS = "compiled functions have no lists, dicts and sets that grow; use arrays, `np.empty(n)` and a count of what is in it, and do the rest in Python"
+_CLASSES = "a class needs no decorator: a function of `njit` takes its objects as arguments, and fields that it assigns are those of the caller's object afterwards"
 _OBJECTS = "there is no object mode: keep code that cannot be compiled in a Python function that calls the compiled one"
 
 HINTS = {
     "typed": _CONTAINERS,
     "stencil": "write the loop as `@lw.forall(ndim=2)`; your function says what happens at the border",
     "objmode": _OBJECTS,
-    "experimental": "a class needs no decorator: compiled functions take its objects (docs/classes.md)",
-    "jitclass": "a class needs no decorator: compiled functions take its objects (docs/classes.md)",
+    "experimental": "`numba.experimental.jitclass`: " + _CLASSES,
+    "jitclass": _CLASSES,
     "generated_jit": "use `lanewise.extending.overload`, or `isinstance` in the function, which is decided when it is compiled",
     "core": "`numba.core.types` is `lanewise.types`, `numba.core.errors` is `lanewise.errors`, `numba.core.runtime` is `lanewise.runtime`",
     "np": "`numba.np.numpy_support.from_dtype` is `lanewise.from_dtype`; the ufuncs are `lanewise.vectorize` and `lanewise.guvectorize`",

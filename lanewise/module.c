@@ -8,6 +8,7 @@
 #include "core/host/print_host.h"
 #include "core/host/raise_note.h"
 #include "core/host/parallel_loop.h"
+#include "core/host/thread_pool.h"
 #include "core/host/random_state.h"
 #include "core/host/recursion.h"
 #include "core/host/simulator.h"
@@ -69,6 +70,7 @@ module_exec(PyObject *module)
     lw_raise_note_register();
     lw_pieces_register();
     lw_recursion_register();
+    lw_thread_pool_register();
     lw_parallel_loop_register();
     lw_random_state_register();
     lw_counted_register();

@@ -237,6 +237,9 @@ typedef struct lw_instance {
         *changed_types;    /* … and their types afterwards: results behind the result. The
                               entries of their values are the args of each RETURN, … */
     uint32_t end_changes;  /* … and in typed->lists, from here, for the end of the body */
+    lw_type gives;         /* of the user's function: the result, or where it changes objects a
+                              tuple of the result and of these */
+    uint32_t result_param; /* … from 1: the changed object that is the result; 0: none is */
     lw_typed_node *nodes;  /* indexed by tree node */
     LW_ARRAY(lw_web) webs; /* [0] unused */
     LW_ARRAY(lw_link_call) links;

@@ -7,6 +7,8 @@
 #include "core/base/memory.h"
 #include "core/host/flags.h"
 #include "core/host/pieces.h"
+#include "core/ir/thread_names.h"
+#include "core/link/elf_loader.h"
 
 #include <fenv.h>
 #include <linux/futex.h>
@@ -72,6 +74,7 @@ _Alignas(128) static atomic_uint caller_asleep;
 static atomic_bool crowded; /* a worker of the loop under way is on the caller's core */
 static _Thread_local bool inside;
 static _Thread_local bool is_worker; /* a thread of the pool */
+static _Thread_local uint32_t own_index;
 
 static void
 futex_wait(atomic_uint *word, unsigned expected, const struct timespec *most)
@@ -270,6 +273,7 @@ work(void *argument)
     bool stop = false, shares = false;
 
     inside = is_worker = true; /* an inner loop runs in its worker alone */
+    own_index = self->index;
     while (!stop) {
         await_call(self, !shares);
         rouse_below(self->index);
@@ -338,6 +342,12 @@ bool
 lw_pool_is_worker(void)
 {
     return is_worker;
+}
+
+uint32_t
+lw_pool_thread(void)
+{
+    return own_index;
 }
 
 /* ---- starting and ending; need the pool's lock ----------------------------------------------
@@ -564,4 +574,28 @@ lw_status
 lw_parallel_for(int64_t n, int64_t grain, lw_loop_body body, void *context)
 {
     return lw_parallel_until(n, grain, body, context, NULL);
+}
+
+/* ---- as compiled code asks -------------------------------------------------------------- */
+
+static int64_t
+num_threads(void)
+{
+    return lw_host_threads();
+}
+
+static int64_t
+thread_id(void)
+{
+    return lw_pool_thread();
+}
+
+void
+lw_thread_pool_register(void)
+{
+    static lw_extern_row rows[] = {{LW_NUM_THREADS, NULL}, {LW_THREAD_ID, NULL}};
+
+    rows[0].address = (void *)(uintptr_t)num_threads;
+    rows[1].address = (void *)(uintptr_t)thread_id;
+    lw_extern_provide(rows, 2);
 }

@@ -41,6 +41,11 @@ bool lw_pool_is_worker(void);
 #define LW_MAX_THREADS 256
 uint32_t lw_host_threads(void);
 
+/* The number of this thread among those of the pool; 0 for a thread that calls it. */
+uint32_t lw_pool_thread(void);
+/* Makes lw_host_threads and lw_pool_thread known to the loader of compiled code. */
+void lw_thread_pool_register(void);
+
 /* Ends the threads; the next loop starts them again. Waits for a loop under way. */
 void lw_thread_pool_stop(void);
 

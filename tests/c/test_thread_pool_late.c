@@ -20,12 +20,14 @@ late_syscall(long number, void *word, int what, unsigned value, const void *most
         usleep(500);
     return result;
 }
-#define syscall             late_syscall
-#define lw_parallel_for     late_parallel_for
-#define lw_parallel_until   late_parallel_until
-#define lw_pool_is_worker   late_pool_is_worker
-#define lw_host_threads     late_host_threads
-#define lw_thread_pool_stop late_thread_pool_stop
+#define syscall                 late_syscall
+#define lw_parallel_for         late_parallel_for
+#define lw_parallel_until       late_parallel_until
+#define lw_pool_is_worker       late_pool_is_worker
+#define lw_pool_thread          late_pool_thread
+#define lw_thread_pool_register late_thread_pool_register
+#define lw_host_threads         late_host_threads
+#define lw_thread_pool_stop     late_thread_pool_stop
 #include "core/host/thread_pool.c"
 
 enum { N_THREADS = 8, N_STEPS = 16 * N_THREADS };

@@ -15,12 +15,14 @@ add_and_pause(atomic_uint *word, unsigned n)
     return before;
 }
 #undef atomic_fetch_add
-#define atomic_fetch_add    add_and_pause
-#define lw_parallel_for     paused_parallel_for
-#define lw_parallel_until   paused_parallel_until
-#define lw_pool_is_worker   paused_pool_is_worker
-#define lw_host_threads     paused_host_threads
-#define lw_thread_pool_stop paused_thread_pool_stop
+#define atomic_fetch_add        add_and_pause
+#define lw_parallel_for         paused_parallel_for
+#define lw_parallel_until       paused_parallel_until
+#define lw_pool_is_worker       paused_pool_is_worker
+#define lw_pool_thread          paused_pool_thread
+#define lw_thread_pool_register paused_thread_pool_register
+#define lw_host_threads         paused_host_threads
+#define lw_thread_pool_stop     paused_thread_pool_stop
 #include "core/host/thread_pool.c"
 
 /* Worker 1 works until the others sleep, so that it still spins when it is called again. */

@@ -125,11 +125,80 @@ def test_dimensions_that_are_missing():
         compiled(matmul, 3)(np.zeros((2, 3)), np.zeros(3), np.zeros((2, 3)))
     with pytest.raises(errors.TypingError, match="Output operand 0 does not have enough dimensions"):
         compiled(add, 3)(np.zeros(3), 1.0, np.array(0.0))
-    with pytest.raises(errors.TypingError, match="the inputs and the outputs, and 2 were given"):
-        compiled(add, 2)(np.zeros((2, 3)), 1.0)
+    with pytest.raises(errors.TypingError, match="or the 2 inputs alone, and 1 were given"):
+        lw.jit(lambda x: add(x))(np.zeros((2, 3)))
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_90"])
 def test_for_gpus(target):
     kernel = lw.jit(lambda x, y, out: add(x, y, out))
     assert len(lw.compile(kernel, "void(float32[:, :], float32[:], float32[:, :])", target=target, output="cubin")) > 1000
+
+
+# ---- without outputs ----
+
+
+@lw.guvectorize("(n)->(3)")
+def first_three(x, out):
+    for k in range(3):
+        out[k] = x[k]
+
+
+@lw.guvectorize(["f4[:],f4[:]", "f8[:],f8[:]"], "(n)->(n)")
+def declared(x, out):
+    for k in range(x.shape[0]):
+        out[k] = x[k] + 1
+
+
+@lw.guvectorize("(m),(n)->(m,n)")
+def outer(x, y, out):
+    for i in range(x.shape[0]):
+        for j in range(y.shape[0]):
+            out[i, j] = x[i] * y[j]
+
+
+A, B = np.arange(24.0).reshape(2, 3, 4), np.arange(5.0)
+
+
+@pytest.mark.parametrize("gufunc, args", [
+    (add, (A, 1.5)), (add, (A[0, 0], 1.5)), (add, (A.astype("f4"), np.float32(2))), (add, (A.astype("i4"), np.int32(1))), (add, (A.astype("i8"), 1)), (add, (A, A[:, :, 0])), (add, (B, B)),
+    (add_indexed, (A, 2.0)), (total, (A,)), (total, (B,)), (total, (A[:, ::-1, ::2],)), (extremes, (A,)), (extremes, (B,)), (first_three, (A,)), (declared, (A,)),
+    (declared, (A.astype("f4"),)), (outer, (B, A[0, 0])), (outer, (A, B)), (matmul, (A, A[0].T.copy())), (matmul, (A[0], A[1].T.copy())),
+], ids=str)
+def test_results_without_outputs(gufunc, args):
+    wanted = gufunc(*args)
+    got = lw.jit(lambda *args: gufunc(*args))(*args)
+    for x, y in zip(got, wanted) if isinstance(wanted, tuple) else [(got, wanted)]:
+        assert np.shape(x) == np.shape(y)
+        if np.shape(y):
+            assert x.dtype == y.dtype
+        np.testing.assert_array_equal(x, y)
+
+
+def test_a_dtype_that_depends_on_weak_numbers():
+    with pytest.raises(errors.TypingError, match="whether a number is one of Python"):
+        lw.jit(lambda x, y: add(x, y))(A.astype("i4"), 1)
+
+
+def test_results_in_expressions():
+    @lw.jit
+    def f(x):
+        return total(x).sum() + (add(x, 1.0) * 2.0).sum() + total(x[0, 0])
+
+    assert f(A) == A.sum() + ((A + 1) * 2).sum() + A[0, 0].sum()
+
+
+def test_an_output_of_unknown_size():
+    @lw.guvectorize("(n)->(m)")
+    def g(x, out):
+        out[0] = x[0]
+
+    with pytest.raises(errors.TypingError, match="needs its outputs as arguments, because no input has the dimension m"):
+        lw.jit(lambda x: g(x))(B)
+
+
+def test_shapes_that_do_not_fit_without_outputs():
+    with pytest.raises(ValueError, match="core dimensions"):
+        lw.jit(lambda x, y: matmul(x, y))(np.ones((2, 3)), np.ones((4, 2)))
+    with pytest.raises(ValueError, match="incompatible"):
+        lw.jit(lambda x, y: add(x, y))(np.ones((2, 3)), np.ones(3))

@@ -79,6 +79,62 @@ join_changed(lw_infer_frame *f, uint32_t k, uint32_t n, lw_infer_value *out)
                        lw_help_for_join(problem), "an object that `%s` changes", f->fn->name);
 }
 
+/* The parameter, from 1, whose object the result is, of those that are changed; 0: the result
+ * has none of them. E165 where it may have. */
+static lw_status
+result_of_changed(lw_infer_frame *f, lw_type result, uint32_t *param)
+{
+    *param = 0;
+    if (!lw_holds_objects(f, result) || f->result_fresh == 2)
+        return LW_OK;
+    if (f->result_param == 0)
+        return lw_complain(f, f->fn->loc, "E165",
+                           "the result may hold an argument whose fields the function assigns",
+                           "return the argument itself, or numbers, or a new object",
+                           "`%s` returns an object that it also changes", f->fn->name);
+    if (f->changes[f->result_param - 1])
+        *param = f->result_param;
+    return LW_OK;
+}
+
+/* What the user's own function gives when it is called on the host: its result, and the objects
+ * that it has changed, whose fields are then assigned in Python. */
+static lw_status
+give_changed(lw_infer_frame *f, lw_instance *instance)
+{
+    uint32_t n = instance->n_changed;
+    lw_type *gives = lw_arena_take(f->run->arena, (n + 1) * sizeof *gives);
+    lw_status status = LW_OK;
+
+    if (gives == NULL)
+        return lw_out_of_memory(f);
+    gives[0] = instance->result;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t param = instance->changed[k];
+        const char *name = f->fn->vars.data[lw_param_var(f, param)].name, *field;
+        gives[1 + k] = instance->changed_types[k];
+        if (f->changes[param] & LW_CHANGES_PARTS)
+            return lw_complain(
+                f, f->fn->loc, "E165", "an object in a field of it gives way to another object",
+                "assign the fields of the object that is there",
+                "`%s` changes which objects the argument `%s` has", f->fn->name, name);
+        field = lw_unkept_field(f, gives[1 + k]);
+        if (field != NULL)
+            return lw_complain(
+                f, f->fn->loc, "E165",
+                lw_format_text(f,
+                               "its field `%s` is a text, a type or the like, or "
+                               "has a value on some paths only",
+                               field),
+                "assign a number, or a member of an enum class, on every path",
+                "`%s` changes the argument `%s`", f->fn->name, name);
+    }
+    LW_TRY(result_of_changed(f, instance->result, &instance->result_param));
+    instance->gives = lw_type_tuple(lw_types_of(f), gives, n + 1, NULL);
+fail:
+    return status;
+}
+
 /* After the last walk. */
 lw_status
 lw_infer_keep_changes(lw_infer_frame *f, lw_instance *instance, lw_memo *memo)
@@ -117,6 +173,8 @@ lw_infer_keep_changes(lw_infer_frame *f, lw_instance *instance, lw_memo *memo)
                                      .fresh = f->result_fresh,
                                      .stores = f->stores,
                                      .param = f->result_param};
+    if (f->caller == NULL && n > 0 && f->report)
+        LW_TRY(give_changed(f, instance));
 fail:
     return status;
 }
@@ -224,7 +282,7 @@ change_argument(lw_infer_frame *f, const lw_call_site *site, uint32_t i, uint32_
                            site->name);
     if (is_given_twice(f, site, i, root_of_entry(f, node)))
         return complain_twice(f, loc, site->name);
-    LW_TRY(lw_infer_change(f, node, lw_node_of(f, node)->loc, own->changes[i] > 1,
+    LW_TRY(lw_infer_change(f, node, lw_node_of(f, node)->loc, own->changes[i],
                            replaced ? NULL : &own->values[k], &root));
     if (root != 0 && is_shared_inside(f, site, i))
         lw_lose(f, root, LW_LOST_INNER, loc);

@@ -139,7 +139,7 @@ infer_frame(lw_infer_frame *f, uint32_t memo, lw_infer_value *result)
     if (f->report)
         LW_TRY(lw_webs_finish(f));
     instance = &f->run->typed->instances.data[f->instance];
-    instance->result = result->type;
+    instance->result = instance->gives = result->type;
     instance->can_raise = f->can_raise;
     instance->allocates = f->allocates;
     instance->prints = f->prints;

@@ -68,11 +68,14 @@ enum {
     LW_IS_STALE = 128,     /* … and arrays have been written to since */
 };
 
+/* What a function does to an object that it is given: it assigns fields of the object, or of
+ * objects in its fields; an assigned field held an object, or holds one afterwards. */
+enum { LW_CHANGES_FIELDS = 1, LW_CHANGES_INNER = 2, LW_CHANGES_PARTS = 4 };
+
 /* What a function does with the objects that it is given. */
 typedef struct lw_ownership {
     const bool *keeps;      /* by parameter: something else may hold it afterwards */
-    const uint8_t *changes; /* by parameter: 1 its fields are assigned, 2 those of objects in
-                               it, too */
+    const uint8_t *changes; /* by parameter: LW_CHANGES_ */
     const bool *inside;     /* by parameter: something else may hold objects in it */
     const bool *moves;      /* by parameter: it becomes part of one that is changed */
     const lw_infer_value *values; /* of those that are changed */
@@ -724,6 +727,9 @@ lw_status lw_infer_object_items(lw_infer_frame *f, uint32_t node, lw_infer_value
 /* The method is called with the value of the node, whatever else that is used for (`asks`). */
 lw_status lw_infer_asked(lw_infer_frame *f, uint32_t node, const lw_class_member *method,
                          lw_infer_value value, lw_infer_value *out);
+/* A field of the object that Python cannot be given: a text, a type or the like, or one that has
+ * a value on some paths only; NULL: there is none. */
+const char *lw_unkept_field(lw_infer_frame *f, lw_type type);
 /* E165: the user's own function returns an object. */
 lw_status lw_refuse_object_result(lw_infer_frame *f, lw_type type);
 /* ---- ownership.c ---- */
@@ -786,8 +792,8 @@ lw_status lw_check_record_target(lw_infer_frame *f, uint32_t target, lw_infer_va
 lw_status lw_infer_record_property(lw_infer_frame *f, uint32_t target,
                                    const lw_infer_value *value, bool *found);
 /* The object that the node leads to is changed, to this value (NULL: that does not matter);
- * *root: its variable, or 0. E165 where something else may hold it. */
-lw_status lw_infer_change(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep,
+ * *root: its variable, or 0. E165 where something else may hold it. how: LW_CHANGES_. */
+lw_status lw_infer_change(lw_infer_frame *f, uint32_t node, uint32_t loc, uint8_t how,
                           const lw_infer_value *value, uint32_t *root);
 /* ---- changes.c: functions that change objects ---- */
 typedef struct lw_call_site {

@@ -140,9 +140,9 @@ complain_shared(lw_infer_frame *f, uint32_t loc, const lw_class *class, uint32_t
         "a field of %s is assigned, but something else may hold the object", of);
 }
 
-/* The parameter whose object the variable holds is changed. */
+/* The parameter whose object the variable holds is changed. how: bits of LW_CHANGES_. */
 static void
-note_change(lw_infer_frame *f, uint32_t var, bool deep)
+note_change(lw_infer_frame *f, uint32_t var, uint8_t how)
 {
     uint32_t i = 0;
 
@@ -151,8 +151,8 @@ note_change(lw_infer_frame *f, uint32_t var, bool deep)
     while (i < f->n_params && lw_param_var(f, i) != var)
         i++;
     assert(i < f->n_params);
-    if (f->changes[i] < 1 + deep) {
-        f->changes[i] = (uint8_t)(1 + deep);
+    if ((f->changes[i] | how) != f->changes[i]) {
+        f->changes[i] |= how;
         f->changed = true;
     }
 }
@@ -160,15 +160,15 @@ note_change(lw_infer_frame *f, uint32_t var, bool deep)
 /* Whether the object that `node` gives may be changed: of a variable or of one of its fields,
  * or of a value that nothing else holds. *var: the variable, or 0. */
 static lw_status
-check_changed(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep, bool *allowed,
+check_changed(lw_infer_frame *f, uint32_t node, uint32_t loc, uint8_t how, bool *allowed,
               uint32_t *var)
 {
     const lw_class *class = lw_class_of(f, f->nodes[node].type);
-    bool is_whole;
+    bool is_whole, deep;
 
     assert(f->notes != NULL); /* there is a class */
     *var = lw_variable_of(f, node, &is_whole);
-    deep |= !is_whole;
+    deep = (how & LW_CHANGES_INNER) || !is_whole;
     *allowed = *var ? may_change(f, *var, deep) : f->notes[node].fresh > deep;
     if (!*allowed && *var == 0)
         return lw_complain(f, loc, "E165", "no single variable holds the object",
@@ -177,7 +177,7 @@ check_changed(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep, bool *a
     if (!*allowed)
         return complain_shared(f, loc, class, *var);
     if (*var)
-        note_change(f, *var, deep);
+        note_change(f, *var, how | LW_CHANGES_FIELDS | (deep ? LW_CHANGES_INNER : 0));
     return LW_OK;
 }
 
@@ -291,18 +291,32 @@ store_property(lw_infer_frame *f, uint32_t target, const lw_class_member *proper
     return lw_infer_call_member(f, target, &setter, args, 2, &nothing);
 }
 
+/* The type that the field has before the assignment; BOTTOM: there is none. */
+static lw_type
+type_of_field(lw_infer_frame *f, uint32_t node, const char *name)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), f->nodes[node].type);
+    bool is_there = false;
+    uint32_t at =
+        row && row->kind == LW_TK_TUPLE && row->names ? find_field(row, name, &is_there) : 0;
+
+    return is_there ? row->elements[at] : LW_T_BOTTOM;
+}
+
 static lw_status
 store_field(lw_infer_frame *f, uint32_t target, const lw_class *class, lw_infer_value value,
             const lw_note *note)
 {
     const lw_node *n = lw_node_of(f, target);
+    bool allowed,
+        parts = lw_holds_objects(f, value.type) ||
+                lw_holds_objects(f, type_of_field(f, n->a, lw_constant_text(f, n->b)));
     uint32_t var;
-    bool allowed;
     lw_status status;
 
     LW_TRY(convert_field(f, f->source ? f->source : target, class, lw_constant_text(f, n->b),
                          &value));
-    LW_TRY(check_changed(f, n->a, n->loc, false, &allowed, &var));
+    LW_TRY(check_changed(f, n->a, n->loc, parts ? LW_CHANGES_PARTS : 0, &allowed, &var));
     if (!allowed || value.type == LW_T_BOTTOM)
         return LW_OK;
     f->nodes[target].type = value.type;
@@ -450,13 +464,13 @@ fail:
 /* ---- by calls ---- */
 
 lw_status
-lw_infer_change(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep,
+lw_infer_change(lw_infer_frame *f, uint32_t node, uint32_t loc, uint8_t how,
                 const lw_infer_value *value, uint32_t *root)
 {
     bool allowed;
     lw_status status;
 
-    LW_TRY(check_changed(f, node, loc, deep, &allowed, root));
+    LW_TRY(check_changed(f, node, loc, how, &allowed, root));
     if (allowed && *root != 0 && value != NULL && value->type != LW_T_BOTTOM)
         LW_TRY(write_back(f, node, *value));
     if (!allowed)

@@ -397,6 +397,7 @@ has_meaning(const lw_infer_frame *f, lw_rule rule)
     case LW_RULE_NEW_ARRAY:
     case LW_RULE_AXIS:
     case LW_RULE_RANDOM_STATE:
+    case LW_RULE_HOST_THREADS:
     case LW_RULE_CONST_ARRAY:
     case LW_RULE_LIBDEVICE: return true;
     case LW_RULE_ATOMIC: return options->procedure || options->threads;
@@ -416,6 +417,21 @@ type_random_state(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
             "`philox_uniform_float64(seed, i)`",
             "`np.random` works in functions of `njit` that are called on the host");
     out->type = lw_type_array(lw_types_of(f), LW_DT_u64, 1, LW_LAYOUT_C, false, NULL);
+    return LW_OK;
+}
+
+/* The threads of the host's pool: its loops over prange are in functions called on the host. */
+static lw_status
+type_host_threads(lw_infer_frame *f, uint32_t node, lw_name_id name, lw_infer_value *out)
+{
+    if (!f->run->typed->options.returns_arrays)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E163",
+                           "the pool of threads is the host's",
+                           "pass the number as an argument; in kernels, `cuda.grid(1)` and "
+                           "`cuda.gridsize(1)` number the threads",
+                           "`%s` works in functions of `njit` that are called on the host",
+                           lw_name_shown(name));
+    out->type = (lw_type)LW_DT_i64;
     return LW_OK;
 }
 
@@ -540,6 +556,7 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
         return lw_names[name].impl == LW_IMPL_AXIS ? lw_infer_axis(f, node, args, out)
                                                    : lw_infer_is_dense(f, node, args, out);
     case LW_RULE_RANDOM_STATE: return type_random_state(f, node, out);
+    case LW_RULE_HOST_THREADS: return type_host_threads(f, node, name, out);
     case LW_RULE_SHARED: return type_shared(f, node, name, args, n, out);
     case LW_RULE_CONST_ARRAY: return type_const_array(f, name, args, out);
     case LW_RULE_ATOMIC: return type_atomic(f, node, name, args, n, out);

@@ -686,6 +686,14 @@ text_in(lw_infer_frame *f, lw_type type, bool *is_absent)
     return found;
 }
 
+const char *
+lw_unkept_field(lw_infer_frame *f, lw_type type)
+{
+    bool is_absent;
+
+    return text_in(f, type, &is_absent);
+}
+
 lw_status
 lw_refuse_object_result(lw_infer_frame *f, lw_type type)
 {

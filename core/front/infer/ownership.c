@@ -39,14 +39,22 @@ lw_lost(lw_infer_frame *f, uint32_t var)
     return &f->now.reach[f->fn->vars.n + var];
 }
 
+/* Whether the argument is an object from Python whose fields are assigned when the call ends:
+ * in functions called on the host, unless it is a constant, such as a default. */
+static bool
+is_written_back(const lw_infer_frame *f, uint32_t param)
+{
+    return f->run->typed->options.returns_arrays && f->params[param].constant == 0;
+}
+
 uint64_t
 lw_lost_at_entry(const lw_infer_frame *f, uint32_t param)
 {
+    if (param < f->fn->params.n && (f->caller != NULL || is_written_back(f, param)))
+        return LW_HOLDS_PARAM;
     if (f->caller == NULL)
         return LW_LOST_OUTER | LW_LOST_INNER | LW_HOLDS_ENTRY;
-    if (param >= f->fn->params.n)
-        return LW_LOST_OUTER | LW_LOST_INNER | LW_HOLDS_CAPTURE;
-    return LW_HOLDS_PARAM;
+    return LW_LOST_OUTER | LW_LOST_INNER | LW_HOLDS_CAPTURE;
 }
 
 /* The parameter or capture whose variable this is; UINT32_MAX: none. */

@@ -9,6 +9,7 @@
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
 #include "core/ir/random_words.h"
+#include "core/ir/thread_names.h"
 #include "core/tables/intrinsics.h"
 
 #include <assert.h>
@@ -311,6 +312,15 @@ lower_random_state(const kernel_call *c)
     return lw_value_of(c->f, c->type, parts, 3);
 }
 
+static lw_lower_value
+lower_host_threads(const kernel_call *c)
+{
+    const char *name = c->impl == LW_IMPL_THREAD_ID ? LW_THREAD_ID : LW_NUM_THREADS;
+    uint32_t number = lw_ir_extern_add(c->b->module, name, LW_DT_i64, NULL, 0);
+
+    return result(c, lw_ir_host_call(c->b, number, NULL, 0));
+}
+
 /* ---- entry points ---- */
 
 lw_lower_value
@@ -343,6 +353,7 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
                                           : lw_lower_view(f, node, row->impl == LW_IMPL_SHAPED);
     case LW_RULE_AXIS: return lw_lower_axis(f, node);
     case LW_RULE_RANDOM_STATE: return lower_random_state(&c);
+    case LW_RULE_HOST_THREADS: return lower_host_threads(&c);
     case LW_RULE_CONST_ARRAY: return lw_lower_argument(f, node, 0);
     case LW_RULE_ATOMIC: return lw_lower_atomic(f, node);
     case LW_RULE_LIBDEVICE: return lw_lower_libdevice(f, node);

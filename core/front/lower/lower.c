@@ -150,12 +150,12 @@ entry_parts(lw_lower_frame *f, lw_lower_value value, lw_ref *out)
 {
     assert(is_entry(f));
     const lw_types *types = f->l->types;
-    uint32_t n = leaves_of(types, f->inst->result, NULL), from = 0, to = 0;
+    uint32_t n = leaves_of(types, f->inst->gives, NULL), from = 0, to = 0;
     lw_type *leaves = lw_arena_take(f->l->arena, (n + 1) * sizeof *leaves);
 
     if (leaves == NULL)
         return 0;
-    leaves_of(types, f->inst->result, leaves);
+    leaves_of(types, f->inst->gives, leaves);
     for (uint32_t i = 0; i < n; i++) {
         if (lw_type_stored(types, leaves[i]) == LW_DT_void) { /* an array or a record */
             for (uint32_t k = 0; k < lw_parts_of(types, leaves[i]) && from < value.n; k++)
@@ -198,6 +198,22 @@ lw_lower_first_status(lw_lower_frame *f, lw_ref status)
                         deferred, status);
 }
 
+/* What the user's function gives: the result, and the objects that it has changed. */
+static lw_lower_value
+with_changed(lw_lower_frame *f, uint32_t node, lw_lower_value result)
+{
+    uint32_t n = lw_parts_of(f->l->types, f->inst->gives);
+    lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+    lw_lower_value all = {.type = f->inst->gives, .parts = parts};
+
+    if (parts == NULL)
+        return all;
+    for (uint32_t i = 0; i < result.n; i++)
+        parts[i] = result.parts[i];
+    all.n = result.n + lw_lower_changed_parts(f, node, parts + result.n);
+    return all;
+}
+
 void
 lw_lower_return(lw_lower_frame *f, uint32_t node, lw_lower_value value)
 {
@@ -213,11 +229,13 @@ lw_lower_return(lw_lower_frame *f, uint32_t node, lw_lower_value value)
         at = status_of(f, lw_lower_first_status(f, lw_ir_zero(&f->b, LW_DT_i32)), NULL, 0,
                        results);
     lw_lower_give(f, value);
+    if (is_entry(f) && f->inst->n_changed)
+        value = with_changed(f, node, value);
     if (is_entry(f))
         at += entry_parts(f, value, results + at);
     for (uint32_t i = 0; !is_entry(f) && i < value.n; i++)
         results[at++] = value.parts[i];
-    if (f->inst->n_changed)
+    if (!is_entry(f) && f->inst->n_changed)
         at += lw_lower_changed_parts(f, node, results + at);
     if (at != n) { /* where memory ran out before, a value may lack parts */
         if (f->l->status == LW_OK && !f->l->module->failed && !f->l->arena->failed)
@@ -407,7 +425,7 @@ lw_lower_bind_parameters(lw_lower_frame *f)
     }
 }
 
-/* The objects that the function changes; a user's function changes none. */
+/* The objects that the function changes; of a user's function, a part of what it gives. */
 static void
 add_changed(lw_lower_frame *f)
 {
@@ -428,7 +446,8 @@ static void
 add_results(lw_lower_frame *f)
 {
     const lw_types *types = f->l->types;
-    uint32_t n = lw_parts_of(types, f->inst->result);
+    lw_type type = is_entry(f) ? f->inst->gives : f->inst->result;
+    uint32_t n = lw_parts_of(types, type);
     lw_dtype *dtypes = lw_arena_take(f->l->arena, (n + 1) * sizeof *dtypes);
 
     if (f->can_raise) {
@@ -438,11 +457,12 @@ add_results(lw_lower_frame *f)
     }
     if (dtypes == NULL)
         return;
-    lw_part_types(types, f->inst->result, dtypes);
+    lw_part_types(types, type, dtypes);
     if (!is_entry(f) || f->l->out_types == NULL) {
         for (uint32_t i = 0; i < n; i++)
             lw_ir_result_add(&f->b, dtypes[i]);
-        add_changed(f);
+        if (!is_entry(f))
+            add_changed(f);
         return;
     }
     for (uint32_t i = 0; i < f->l->n_out; i++)
@@ -635,9 +655,25 @@ describe_memory(lw_lowering *l, lw_type type, lw_array_result *out)
 }
 
 static lw_status
+describe_changed(lw_lowering *l, const lw_instance *inst, lw_scalar *scalar)
+{
+    uint32_t *changed = lw_arena_take(l->arena, (inst->n_changed + 1) * sizeof *changed);
+
+    if (changed == NULL)
+        return LW_ERR_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < inst->n_changed; i++)
+        changed[i] = inst->changed[i];
+    scalar->changed = changed;
+    scalar->n_changed = inst->n_changed;
+    scalar->result_param = inst->result_param;
+    return LW_OK;
+}
+
+static lw_status
 describe_outputs(lw_lowering *l, lw_scalar *scalar)
 {
-    lw_type result = l->typed->instances.data[1].result;
+    const lw_instance *inst = &l->typed->instances.data[1];
+    lw_type result = inst->gives;
     uint32_t n = leaves_of(l->types, result, NULL);
     lw_type *leaves = lw_arena_take(l->arena, (n + 1) * sizeof *leaves);
     lw_dtype *out = lw_arena_take(l->arena, (n + 1) * sizeof *out);
@@ -663,7 +699,7 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
     scalar->arrays = any ? arrays : NULL;
     scalar->out = out;
     scalar->n_out = n;
-    return LW_OK;
+    return describe_changed(l, inst, scalar);
 }
 
 /* Whether it is E(x), whose exception names x. */
@@ -711,7 +747,7 @@ prepare(lw_lowering *l, lw_scalar *scalar)
                                                                   : 0;
     if (l->out_types == NULL)
         return LW_OK;
-    uint32_t n = leaves_of(l->types, l->typed->instances.data[1].result, NULL);
+    uint32_t n = leaves_of(l->types, l->typed->instances.data[1].gives, NULL);
     if (n != l->n_out)
         return lw_fail(l->err, LW_ERR_TYPE,
                        "the function returns %u values, the signature has %u", n, l->n_out);

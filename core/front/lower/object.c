@@ -134,6 +134,7 @@ lw_lower_changed(lw_lower_frame *f, const lw_instance *callee, uint32_t start,
         lw_lower_value value = {.type = type, .n = n, .parts = parts};
 
         parts += n;
+        lw_lower_take(f, value);
         if (node == LW_CHANGED_VALUE)
             *made = value;
         else if (node != LW_CHANGED_NONE)
@@ -157,6 +158,7 @@ lw_lower_changed_parts(lw_lower_frame *f, uint32_t node, lw_ref *out)
 
         if (number != 0)
             value = lw_value_convert(f, value, type);
+        lw_lower_give(f, value);
         for (uint32_t j = 0; j < value.n; j++)
             out[n++] = value.parts[j];
     }

@@ -7,8 +7,10 @@
 #include "core/front/numeric/integers.h"
 #include "core/front/numeric/numeric_internal.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static lw_dtype
 type_of(const lw_builder *b, lw_complex x)
@@ -368,9 +370,10 @@ power_unrolled(lw_builder *b, lw_complex x, unsigned n)
     return result;
 }
 
-/* Whether y is a constant integer in -99 … 99 without imaginary part. */
+/* Whether y is a constant integer or half-integer in -99 … 99 without imaginary part. Writes 2
+ * y. */
 static bool
-constant_exponent(const lw_builder *b, lw_complex y, int *n)
+constant_exponent(const lw_builder *b, lw_complex y, int *doubled)
 {
     uint64_t re, im, sign = UINT64_C(1) << (lw_dtypes[type_of(b, y)].bits - 1);
     union {
@@ -387,26 +390,33 @@ constant_exponent(const lw_builder *b, lw_complex y, int *n)
     wide.u = re;
     narrow.u = (uint32_t)re;
     double value = type_of(b, y) == LW_DT_f64 ? wide.d : (double)narrow.f;
-    if (!(fabs(value) < 100) || value != floor(value))
+    if (!(fabs(value) < 100) || 2 * value != floor(2 * value))
         return false;
-    *n = (int)value;
+    *doubled = (int)(2 * value);
     return true;
 }
 
+/* x**(doubled / 2). A half-integer power is that of the integer below, times the square root:
+ * this is exact to about an ulp, where exp(y log x) is wrong by |y log x| of them. */
 static lw_complex
-power_constant(lw_builder *b, lw_complex x, int n)
+power_constant(lw_builder *b, lw_complex x, int doubled)
 {
     lw_complex one = {real(b, x, 1), real(b, x, 0)}, nan = {real(b, x, NAN), real(b, x, NAN)};
+    unsigned size = (unsigned)abs(doubled);
 
-    if (n == 0)
+    if (doubled == 0)
         return one;
-    if (n > 0)
-        return power_unrolled(b, x, (unsigned)n);
-    lw_complex value = lw_complex_div(b, one, power_unrolled(b, x, (unsigned)-n));
-    return lw_complex_select(b, lw_complex_truth(b, x), value, nan);
+    lw_complex value = size > 1 ? power_unrolled(b, x, size / 2) : one;
+    if (size % 2) {
+        lw_complex root = lw_complex_call(b, LW_COMPLEX_SQRT, x);
+        value = size > 1 ? lw_complex_mul(b, value, root) : root;
+    }
+    if (doubled > 0)
+        return value;
+    return lw_complex_select(b, lw_complex_truth(b, x), lw_complex_div(b, one, value), nan);
 }
 
-/* x**n for an integer 1 <= n < 100 that is known only at run time, multiplied in the order of
+/* x**n for an integer 0 <= n < 100 that is known only at run time, multiplied in the order of
  * npy_cpow. */
 static lw_complex
 power_loop(lw_builder *b, lw_complex x, lw_ref n)
@@ -454,8 +464,48 @@ return_short_powers(lw_builder *b, lw_complex x, lw_ref whole, lw_ref exponent)
     }
 }
 
+/* Returns x**y where y is a half-integer between -100 and 100, as power_constant does. */
+static void
+return_half_power(lw_builder *b, lw_complex x, lw_complex y, lw_ref is_real)
+{
+    lw_complex one = {real(b, x, 1), real(b, x, 0)};
+    lw_ref size = absolute(b, y.re), below = lw_float_call(b, LW_IN_floor, size);
+    lw_ref is_half = lw_ir_compare(b, LW_OP_EQ, lw_ir_sub(b, size, below), real(b, x, 0.5));
+    lw_ref is_short = lw_ir_compare(b, LW_OP_LT, size, real(b, x, 100));
+
+    lw_ir_if(b, lw_ir_and(b, is_real, lw_ir_and(b, is_half, is_short)));
+    lw_complex root = lw_complex_call(b, LW_COMPLEX_SQRT, x);
+    lw_complex power = power_loop(b, x, lw_ir_cast(b, LW_DT_i64, below));
+    lw_ref is_root = lw_ir_compare(b, LW_OP_EQ, below, real(b, x, 0));
+    power = lw_complex_select(b, is_root, root, lw_complex_mul(b, power, root));
+    lw_ref negative = lw_ir_compare(b, LW_OP_LT, y.re, real(b, x, 0));
+    return_parts(b, lw_complex_select(b, negative, lw_complex_div(b, one, power), power));
+    lw_ir_end(b);
+}
+
+/* Returns x**y for a real y and an x, both in float64, whose absolute value is in the range of
+ * normal numbers: pow(|x|, y), turned by y times the angle. */
+static void
+return_turned_power(lw_builder *b, lw_complex x, lw_complex y, lw_dtype type)
+{
+    lw_ref size = lw_float_call2(b, LW_IN_hypot, x.re, x.im);
+    lw_ref fits =
+        lw_ir_and(b, lw_ir_compare(b, LW_OP_GE, size, lw_ir_float(b, LW_DT_f64, DBL_MIN)),
+                  lw_ir_compare(b, LW_OP_LE, size, lw_ir_float(b, LW_DT_f64, DBL_MAX)));
+    lw_ref is_real = lw_ir_compare(b, LW_OP_EQ, y.im, lw_ir_float(b, LW_DT_f64, 0));
+
+    lw_ir_if(b, lw_ir_and(b, is_real, fits));
+    lw_ref power = lw_float_call2(b, LW_IN_pow, size, y.re);
+    lw_ref angle = lw_ir_mul(b, y.re, lw_float_call2(b, LW_IN_atan2, x.im, x.re));
+    lw_complex value = {lw_ir_mul(b, power, lw_float_call(b, LW_IN_cos, angle)),
+                        lw_ir_mul(b, power, lw_float_call(b, LW_IN_sin, angle))};
+    return_parts(b, lw_complex_cast(b, type, value));
+    lw_ir_end(b);
+}
+
 /* The cases of npy_cpow, each in a region of its own: 0 to a power, integer exponents, exp(y
- * log x). */
+ * log x); and two cases that it leaves to the last of these, half-integer and real exponents.
+ */
 static void
 emit_power(lw_builder *b, lw_complex x, lw_complex y)
 {
@@ -470,18 +520,20 @@ emit_power(lw_builder *b, lw_complex x, lw_complex y)
     lw_ref vanishes = lw_ir_compare(b, LW_OP_GT, y.re, zero);
     return_parts(b, lw_complex_select(b, vanishes, none, nan));
     lw_ir_end(b);
-    lw_ref size = absolute(b, y.re);
+    lw_ref size = absolute(b, y.re), is_real = lw_ir_compare(b, LW_OP_EQ, y.im, zero);
     lw_ref whole = lw_ir_compare(b, LW_OP_EQ, y.re, lw_float_call(b, LW_IN_floor, y.re));
-    whole = lw_ir_and(b, whole, lw_ir_compare(b, LW_OP_EQ, y.im, zero));
+    whole = lw_ir_and(b, whole, is_real);
     return_short_powers(b, x, whole, y.re);
     lw_ir_if(b, lw_ir_and(b, whole, lw_ir_compare(b, LW_OP_LT, size, hundred)));
     lw_complex power = power_loop(b, x, lw_ir_cast(b, LW_DT_i64, size));
     lw_ref negative = lw_ir_compare(b, LW_OP_LT, y.re, zero);
     return_parts(b, lw_complex_select(b, negative, lw_complex_div(b, one, power), power));
     lw_ir_end(b);
+    return_half_power(b, x, y, is_real);
     lw_dtype type = type_of(b, x);
     x = lw_complex_cast(b, LW_DT_f64, x);
     y = lw_complex_cast(b, LW_DT_f64, y);
+    return_turned_power(b, x, y, type);
     lw_complex exponent = lw_complex_mul(b, y, lw_complex_call(b, LW_COMPLEX_LOG, x));
     return_parts(b, lw_complex_cast(b, type, lw_complex_call(b, LW_COMPLEX_EXP, exponent)));
 }

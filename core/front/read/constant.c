@@ -385,7 +385,7 @@ build_named(lw_reader *r)
     if (modules == NULL || r->named == NULL || r->named_kept == NULL)
         return -1;
 #define NAMED(id, path, min_args, max_args, rule, impl)                                        \
-    if ((strncmp(path, "lanewise.", 9) != 0 || LW_NAME_##id == LW_NAME_lanewise_prange) &&     \
+    if ((strncmp(path, "lanewise.", 9) != 0 || strchr(path + 9, '.') == NULL) &&               \
         add_named(r, modules, path, LW_NAME_##id) < 0)                                         \
         return -1;
 #include "core/tables/every_name.inc"

@@ -195,6 +195,8 @@ lw_parallel_is_shared_place(const lw_parallel_loop *p, const uint8_t *on, uint32
 {
     uint8_t address = on[lw_loop_inst(p, store)->a];
 
+    if (lw_place_is_of_thread(p, on, store))
+        return false;
     if (address & LW_ON_MEMORY)
         return true;
     if (!(address & LW_ON_COUNTER))

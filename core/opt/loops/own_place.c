@@ -2,7 +2,10 @@
  * or the indices of several axes, among them quotients and remainders, tell its number. */
 #include "core/opt/loops/dependence_internal.h"
 
+#include "core/ir/thread_names.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 bool
 lw_place_of_access(const lw_parallel_loop *p, const uint8_t *on, uint32_t at, lw_place *out)
@@ -268,4 +271,26 @@ lw_parallel_is_own_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t 
                 known.of[known.n++] = t->factors[k];
     }
     return follows(p, on, &known) || is_quotient_and_remainder(p, on, &to.offset);
+}
+
+bool
+lw_parallel_is_thread_id(const lw_parallel_loop *p, const lw_inst *inst)
+{
+    return inst->op == LW_OP_HOST_CALL &&
+           strcmp(p->module->externs.data[inst->a].name, LW_THREAD_ID) == 0;
+}
+
+bool
+lw_place_is_of_thread(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+{
+    lw_place to;
+
+    if (!lw_place_of_access(p, on, store, &to))
+        return false;
+    for (uint32_t i = 0; i < to.offset.n; i++)
+        for (uint32_t k = 0; k < to.offset.terms[i].n; k++)
+            if (lw_parallel_is_thread_id(p, lw_loop_inst(p, to.offset.terms[i].factors[k])) &&
+                is_axis(p, on, &to.offset, i))
+                return true;
+    return false;
 }

@@ -294,9 +294,12 @@ depends(const lw_parallel_loop *p, const uint8_t *on, const lw_inst *inst)
     switch (inst->op) {
     case LW_OP_DISTANCE:
     case LW_OP_MEET: return LW_ON_PLACES;
+    case LW_OP_HOST_CALL:
+        if (lw_parallel_is_thread_id(p, inst))
+            return result | LW_ON_COUNTER;
+        return result | LW_ON_COUNTER | LW_ON_MEMORY;
     case LW_OP_LOAD:
     case LW_OP_CALL:
-    case LW_OP_HOST_CALL:
     case LW_OP_ATOMIC: return result | LW_ON_COUNTER | LW_ON_MEMORY;
     case LW_OP_LOCAL:
     case LW_OP_OWNER:

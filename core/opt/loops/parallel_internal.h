@@ -61,6 +61,9 @@ void lw_parallel_call(lw_parallel_loop *p, lw_builder *b, uint32_t part, lw_ref 
 lw_ref lw_parallel_uncast(const lw_parallel_loop *p, lw_ref value);
 lw_part_memory lw_parallel_memory(const lw_parallel_loop *p, lw_ref address);
 
+/* Whether this calls get_thread_id(), whose result differs in iterations that run at the same
+ * time. */
+bool lw_parallel_is_thread_id(const lw_parallel_loop *p, const lw_inst *inst);
 /* Whether two values are computed in the same way from the same ones, loads included. */
 bool lw_parallel_same(const lw_parallel_loop *p, lw_ref x, lw_ref y);
 
