@@ -74,10 +74,10 @@ enum { LW_CHANGES_FIELDS = 1, LW_CHANGES_INNER = 2, LW_CHANGES_PARTS = 4 };
 
 /* What a function does with the objects that it is given. */
 typedef struct lw_ownership {
-    const bool *keeps;      /* by parameter: something else may hold it afterwards */
-    const uint8_t *changes; /* by parameter: LW_CHANGES_ */
-    const bool *inside;     /* by parameter: something else may hold objects in it */
-    const bool *moves;      /* by parameter: it becomes part of one that is changed */
+    const bool *keeps;            /* by parameter: something else may hold it afterwards */
+    const uint8_t *changes;       /* by parameter: LW_CHANGES_ */
+    const bool *inside;           /* by parameter: something else may hold objects in it */
+    const bool *moves;            /* by parameter: it becomes part of one that is changed */
     const lw_infer_value *values; /* of those that are changed */
     uint8_t fresh;                /* of the result */
     uint32_t param;               /* from 1: the parameter that it always returns; 0: none */
@@ -727,8 +727,8 @@ lw_status lw_infer_object_items(lw_infer_frame *f, uint32_t node, lw_infer_value
 /* The method is called with the value of the node, whatever else that is used for (`asks`). */
 lw_status lw_infer_asked(lw_infer_frame *f, uint32_t node, const lw_class_member *method,
                          lw_infer_value value, lw_infer_value *out);
-/* A field of the object that Python cannot be given: a text, a type or the like, or one that has
- * a value on some paths only; NULL: there is none. */
+/* A field of the object that Python cannot be given: a text, a type or the like, or one that
+ * has a value on some paths only; NULL: there is none. */
 const char *lw_unkept_field(lw_infer_frame *f, lw_type type);
 /* E165: the user's own function returns an object. */
 lw_status lw_refuse_object_result(lw_infer_frame *f, lw_type type);
