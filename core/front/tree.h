@@ -198,7 +198,7 @@ typedef struct lw_enum {
     const void *id; /* of the class; its captures hold it */
     const char *name;
     uint32_t n; /* members that a value at run time may be: it is the number of one of these; 0:
-                   none may (core/front/read/members.c) */
+                   none may (core/front/read/classes/members.c) */
     const uint32_t *members; /* n constants, in the order of the class, without aliases */
     int truth;               /* what all of these have, or -1 */
     bool refuses;            /* a call of it with another value than theirs is a ValueError */

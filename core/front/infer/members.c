@@ -1,7 +1,8 @@
 /* Members of enum classes. This file types the attributes of members that are chosen at run
  * time, results that are members, and the operators of members of one Flag class that are known
  * when the code is compiled. A constant member has the type of its class, so that it joins with
- * other members of it (core/front/join.c). core/front/read/members.c reads the classes. */
+ * other members of it (core/front/join.c). The classes are read by
+ * core/front/read/classes/members.c. */
 #include "core/front/infer/infer_internal.h"
 
 #include <string.h>

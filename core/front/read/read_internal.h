@@ -11,8 +11,8 @@
  *   ufunc_method.c    reduce, accumulate, at and the like of ufuncs
  *   external.c  functions in other languages    declared.c  with signatures
  *   linked.c    code that callables bring along
- *   classes/    classes of the user's and their objects     struct.c  types with a model
- *   overload.c  which callables and names are overloaded; trees with implementations
+ *   classes/    classes of the user's and their objects     classes/struct.c  types with a
+ * model overload.c  which callables and names are overloaded; trees with implementations
  *   captures.c  what was frozen, and whether it has changed
  *
  * A reader function returns 0 (node) or -1 (int) when reading must stop: r->status says why
@@ -94,7 +94,7 @@ bool lw_read_each(lw_reader *r, PyObject *ast_node, PyObject *field,
                   uint32_t *error);
 bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: stop */
 
-/* ---- members.c ---- */
+/* ---- classes/members.c ---- */
 /* The class and its members; NULL: stop. */
 const lw_enum *lw_read_enum_class(lw_reader *r, PyObject *class);
 /* Reads the class of a member with it; constant: that of the member. false: stop. */
@@ -343,7 +343,7 @@ bool lw_read_class_makes_itself(PyObject *object);
 bool lw_read_members(lw_reader *r, PyObject *object, lw_class *out);
 int lw_read_guard(lw_reader *r, PyObject *object, const char *name, PyObject *value);
 
-/* ---- types with a model (struct.c) ---- */
+/* ---- types with a model (classes/struct.c) ---- */
 /* The constant of such a type; 0 and status OK: it is none. */
 uint32_t lw_read_struct(lw_reader *r, PyObject *object);
 /* The fn of a call of a class whose objects have such a type; made: a tuple of both. */
