@@ -438,6 +438,13 @@ def test_median_of_a_row_that_defeats_the_pivots(monkeypatch):
     assert lw.njit(lambda x: np.median(x))(x) == np.median(x)
 
 
+@pytest.mark.parametrize("values", [[1, np.inf], [np.inf, np.inf, np.inf], [-np.inf, 1, np.inf], [5]])
+def test_quantiles_at_the_ends_are_elements(values):
+    """Between infinities there is no number, for NumPy either."""
+    for q in (0.0, 0.25, 0.5, 1.0):
+        check(lambda x, p: np.quantile(x, p), np.array(values, float), q)
+
+
 REFUSED = [
     ("histogram_nan", lambda x: np.histogram(x, 5), [1, np.nan, 3], "autodetected range of \\[nan, nan\\] is not finite"),
     ("histogram_first_nan", lambda x: np.histogram(x, 5), [np.nan, 3], "autodetected range of \\[nan, nan\\] is not finite"),
