@@ -84,11 +84,11 @@ def _sizes(labels: list[str], arrays: list[Any]) -> dict[str, int]:
 def _prepared(x: Any, labels: str, keep: str, sizes: dict[str, int]) -> tuple[Any, str]:
     """Diagonals of repeated labels, and sums over those that nothing else has; axes of size 1 that are broadcast are dropped."""
     for letter in sorted(set(labels)):
-        at = [d for d, one in enumerate(labels) if one == letter]
-        if len(at) > 1:
-            n = max(x.shape[d] for d in at)
-            strides = sum(x.strides[d] for d in at if x.shape[d] != 1 or n == 1)
-            rest = [d for d in range(x.ndim) if d not in at]
+        same = [d for d, one in enumerate(labels) if one == letter]
+        if len(same) > 1:
+            n = max(x.shape[d] for d in same)
+            strides = sum(x.strides[d] for d in same if x.shape[d] != 1 or n == 1)
+            rest = [d for d in range(x.ndim) if d not in same]
             x = _strided(x, (n, *(x.shape[d] for d in rest)), (strides, *(x.strides[d] for d in rest)))
             labels = letter + "".join(labels[d] for d in rest)
     for letter in labels:
@@ -119,7 +119,7 @@ def _product(a: Any, of_a: str, b: Any, of_b: str, keep: str) -> tuple[Any, str]
 
 
 @_of(np.einsum)
-def einsum(subscripts: Any, *operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = False) -> Any:
+def einsum(subscripts: Any, *operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: Any = "safe", optimize: Any = False) -> Any:
     labels, result, arrays = _parse(subscripts, operands)
     sizes = _sizes(labels, arrays)
     kind = np.dtype(dtype) if dtype is not None else np.result_type(*(x.dtype for x in arrays))
@@ -127,7 +127,8 @@ def einsum(subscripts: Any, *operands: Any, out: Any = None, dtype: Any = None, 
         if not np.can_cast(x.dtype, kind, casting):
             raise TypeError(f"Iterator operand 0 dtype could not be cast from {x.dtype!r} to {kind!r} according to the rule {casting!r}")
     arrays = [x if x.dtype == kind else x.astype(kind) for x in arrays]
-    made, of_made = None, ""
+    made: Any = None
+    of_made = ""
     for at, (x, own) in enumerate(zip(arrays, labels)):
         later = "".join(labels[at + 1:]) + result
         x, own = _prepared(x, own, later + of_made, sizes)
