@@ -507,6 +507,8 @@ def _quantile_of(row, q, t):
         return t(math.nan)
     at = (n - 1) * q
     i = int(math.floor(at))
+    if i <= 0 and at <= 0.0 or i >= n - 1:  # the ends are elements, also beside infinities
+        return t(row[i])
     return _lerp(t(row[i]), t(row[i + 1 if i + 1 < n else n - 1]), t(at - i), t)
 
 

@@ -1072,3 +1072,6 @@ def dask_token(array: Any) -> Any:
     from lanewise import _dask_blocks
 
     return _dask_blocks.token(array)
+
+
+from lanewise import _array_algebra, _array_statistics  # noqa: E402, F401: they use what stands above, and register more

@@ -64,17 +64,17 @@ typedef struct lw_reduction {
     /* How many of the last numbers of an accumulator, and of the results, carry an exception
      * (reduce/function/raised.h); 0: no function can raise. The forms do not include them. */
     uint32_t n_raised;
+    lw_flags_kind flags; /* the floating-point flags of the three functions */
     /* Owned: the user's functions, which the three call. */
     lw_scalar *raising[LW_REDUCE_FUNCTIONS];
     bool commutative;  /* elements may be combined in any order */
     bool has_identity; /* combine has an identity, which its code shows */
     bool stops;        /* combine is `and` or `or` of bools: … */
     bool stop;         /* … nothing changes this value any more */
-    lw_extreme best; /* what combine is, where it gives the better of its operands and that can
-                        be found by a search among the elements; of equal ones the one that
-                        comes first */
-    bool exact;      /* combine does not round: any order gives the same bits */
-    lw_flags_kind flags; /* floating-point flags of the three functions */
+    lw_extreme best;  /* what combine is, where it gives the better of its operands and that can
+                         be found by a search among the elements; of equal ones the one that
+                         comes first */
+    bool exact;       /* combine does not round: any order gives the same bits */
     bool has_neutral; /* there is a neutral value: combined with it, any other is unchanged, bit
                          by bit */
     lw_reduce_item identity[LW_REDUCE_MOST]; /* in the accumulator's dtypes */

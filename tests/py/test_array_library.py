@@ -519,6 +519,13 @@ def test_items():
         assert got == want and [type(v) for v in got] == [type(v) for v in want]
 
 
+@pytest.mark.parametrize("values", [[1, np.inf], [np.inf, np.inf, np.inf], [-np.inf, 1, np.inf], [5]])
+def test_quantiles_at_the_ends_are_elements(values):
+    """Between infinities there is no number, for NumPy either."""
+    for q in (0.0, 0.25, 0.5, 1.0):
+        check(lambda x, p: np.quantile(x, p), np.array(values, float), q)
+
+
 REFUSED = [
     ("histogram_nan", lambda x: np.histogram(x, 5), [1, np.nan, 3], "autodetected range of \\[nan, nan\\] is not finite"),
     ("histogram_first_nan", lambda x: np.histogram(x, 5), [np.nan, 3], "autodetected range of \\[nan, nan\\] is not finite"),

@@ -22,7 +22,7 @@ def fake_driver(tmp_path_factory):
 LONG = {"test_reductions_device", "test_guvectorize_scan", "test_guvectorize_pairs", "test_guvectorize_rows", "test_guvectorize_recurrence", "test_products"}
 ON_ONE = LONG | {"test_dlpack_malformed", "test_guvectorize_tiles", "test_reduce_records", "test_ufunc_methods", "test_scan_device",
                  "test_gufunc_examples", "test_in_place_cores", "test_given_outputs", "test_excluded_device", "test_excluded_cores_device", "test_misaligned_device", "test_captures_change_device",
-                 "test_vectorize_device", "test_transposed_device", "test_guvectorize_matrices", "test_device_elements", "test_random_launches", "test_array_function_calls", "test_remembered_foreign", "test_threads_device", "test_profile", "test_explain", "test_progress"}
+                 "test_vectorize_device", "test_transposed_device", "test_guvectorize_matrices", "test_device_elements", "test_random_launches", "test_array_function_calls", "test_remembered_foreign", "test_threads_device", "test_profile", "test_explain", "test_progress", "test_array_library_device"}
 ON_TWO = {"test_device_array", "test_clusters", "test_device_indexing", "test_launch_attributes", "test_pointer_arguments", "test_device_array_life", "test_operands", "test_cuda", "test_forall_device", "test_jit_device",
           "test_guvectorize_device", "test_reduce_device", "test_memory_manager", "test_numba_names",
           "test_link_callbacks"}

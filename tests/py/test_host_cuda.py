@@ -419,11 +419,11 @@ def test_what_a_device_array_refuses(host):
         assert not hasattr(d, name)
         with pytest.raises(AttributeError, match=f"a DeviceArray has no '{name}': call copy_to_host"):
             getattr(d, name)
-    for call in (np.histogram, np.median, lambda a: np.block([a, a])):
+    for call in (np.lexsort, lambda a: np.cross(a, a), lambda a: np.block([a, a])):
         with pytest.raises(TypeError, match="does not take a DeviceArray: call copy_to_host"):
             call(d)
-    with pytest.raises(TypeError, match="numpy.linalg.norm does not take"):
-        np.linalg.norm(d)
+    with pytest.raises(TypeError, match="numpy.linalg.pinv does not take"):
+        np.linalg.pinv(d)
     for index in (True, np.True_, 1.5, object()):
         for use in (lambda: d[index], lambda: d.__setitem__(index, 0)):
             with pytest.raises(IndexError, match="are valid indices of a device array, got (bool|float|object)"):

@@ -65,7 +65,7 @@ lw_ufunc_names_refuse(const lw_ufunc_head *self, PyObject *name)
     memcpy(known, words, sizeof words);
     for (int i = 0; i < n; i++)
         known[n_words + i] = function_of(self)->params.data[i].name;
-    return lw_keyword_refuse(self->table->name, name, known, (size_t)(n_words + n));
+    return lw_keyword_refuse(self->table->name, name, known, (size_t)n_words + (size_t)n);
 }
 
 static int
