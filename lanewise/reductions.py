@@ -578,6 +578,8 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     >>> lw.reductions.var([1.0, 2.0, 3.0], ddof=1)
     np.float64(1.0)
     """
+    if dtype is None and out is None and where is True and mean is ... and correction is ... and stream is None and progress is None and _is_usual(a, axis, ddof):
+        return _moments(False, False, ddof)(a, axis=axis, keepdims=keepdims)
     return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
@@ -587,7 +589,19 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     >>> lw.reductions.std([[1.0, 3.0], [2.0, 8.0]], axis=1)
     array([1., 3.])
     """
+    if dtype is None and out is None and where is True and mean is ... and correction is ... and stream is None and progress is None and _is_usual(a, axis, ddof):
+        return _moments(False, True, ddof)(a, axis=axis, keepdims=keepdims)
     return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
+
+
+def _is_usual(a: Any, axis: Any, ddof: Any) -> bool:
+    """Whether there is nothing to look at but float32 or float64 elements on the host, enough of them: most calls, whose other
+    arguments would take as long to check as a hundred elements to reduce."""
+    if type(a) is not np.ndarray or type(ddof) is not int or a.dtype.char not in "fd":
+        return False
+    if axis is None:
+        return a.size > ddof and a.size > 0
+    return type(axis) is int and -a.ndim <= axis < a.ndim and a.shape[axis] > ddof and a.size > 0
 
 
 def _degrees(name: str, value: Any) -> Any:
