@@ -502,6 +502,7 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, prog
     return _all(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
+@_at_once(_count, "biufc")
 def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     """How many elements are not zero, as numpy.count_nonzero.
 
@@ -554,6 +555,7 @@ def _check_takes_indices(out: Any) -> None:
         raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
 
 
+@_at_once(_mean, "fc")
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """The mean, as numpy.mean; NaN of nothing.
 
@@ -564,7 +566,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
         return answer
     a, axis = _array(a, "mean"), _whole(axis)
     _check_within(a, axis)
-    _warn_of_nothing(a, axis, where, 0, "Mean of empty slice")
+    _warn_of_nothing(a, axis, where, 0, "Mean of empty slice", above=1)
     kind = _asked_for(dtype)
     reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _mean
     return reduction(a, axis=axis, where=where, **_options(dtype=_computed_in(a, dtype, out), out=out, keepdims=keepdims, stream=stream, progress=progress))

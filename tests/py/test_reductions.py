@@ -445,3 +445,25 @@ def test_usual_calls_of_deviations(name, dtype):
                         got = function(x, axis=axis, keepdims=ddof == 1, **given)
                     told.append((got.dtype, got.shape, got.tobytes(), [str(one.message) for one in caught]))
                 assert told[0] == told[1], (shape, axis, ddof)
+
+
+@pytest.mark.parametrize("name", ["mean", "count_nonzero"])
+def test_usual_calls(name):
+    """The same of functions whose usual calls go to the reduction at once."""
+    rng, function = np.random.default_rng(1), getattr(reductions, name)
+
+    def told(call, x, given):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                got = call(x, **given)
+                return np.asarray(got).tobytes(), np.asarray(got).dtype, type(got), [str(one.message) for one in caught]
+            except Exception as error:
+                return type(error), str(error)
+
+    for dtype in ("f2", "f4", "f8", ">f8", "c8", "c16", "i4", "?", "u1"):
+        for shape in ((1,), (7,), (3, 4), (4, 0), ()):
+            x = (rng.standard_normal(shape) * 10).astype(dtype)
+            for given in ({}, {"axis": 0}, {"axis": -1}, {"axis": None}, {"axis": 5}, {"keepdims": True}):
+                if shape or not given:
+                    assert told(function, x, given) == told(function.__wrapped__, x, given), (dtype, shape, given)
