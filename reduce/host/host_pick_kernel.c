@@ -83,7 +83,7 @@ best_in_vectors(picker *p, unsigned vectors, lw_ref best)
     maker *m = p->m;
     lw_builder *b = &m->b;
     int64_t step = (int64_t)vectors * p->lanes;
-    lw_ref acc[VECTORS], x[VECTORS], number[LW_MOST_PICKED], last;
+    lw_ref acc[VECTORS] = {0}, x[VECTORS] = {0}, number[LW_MOST_PICKED] = {0}, last;
     lw_for loop;
 
     last = lw_ir_sub(b, m->n, i64(m, step));
