@@ -512,6 +512,7 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, prog
     return _all(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
+@_at_once(_count, "biufc")
 def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     """How many elements are not zero, as numpy.count_nonzero.
 
@@ -569,6 +570,7 @@ def _check_takes_indices(out: Any) -> None:
         raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
 
 
+@_at_once(_mean, "fc")
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """The mean, as numpy.mean; NaN of nothing.
 
@@ -579,7 +581,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
         return answer
     a, axis = _array(a, "mean"), _whole(axis)
     _check_within(a, axis)
-    _warn_of_nothing(a, axis, where, 0, "Mean of empty slice")
+    _warn_of_nothing(a, axis, where, 0, "Mean of empty slice", above=1)
     dtype = _not_of_times(a, dtype)
     kind = _asked_for(dtype)
     reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _mean
@@ -594,6 +596,8 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     >>> lw.reductions.var([1.0, 2.0, 3.0], ddof=1)
     np.float64(1.0)
     """
+    if dtype is None and out is None and where is True and mean is ... and correction is ... and stream is None and progress is None and _is_usual(a, axis, ddof):
+        return _moments(False, False, ddof)(a, axis=axis, keepdims=keepdims)
     return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
@@ -603,7 +607,19 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     >>> lw.reductions.std([[1.0, 3.0], [2.0, 8.0]], axis=1)
     array([1., 3.])
     """
+    if dtype is None and out is None and where is True and mean is ... and correction is ... and stream is None and progress is None and _is_usual(a, axis, ddof):
+        return _moments(False, True, ddof)(a, axis=axis, keepdims=keepdims)
     return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
+
+
+def _is_usual(a: Any, axis: Any, ddof: Any) -> bool:
+    """Whether there is nothing to look at but float32 or float64 elements on the host, enough of them: most calls, whose other
+    arguments would take as long to check as a hundred elements to reduce."""
+    if type(a) is not np.ndarray or type(ddof) is not int or a.dtype.char not in "fd":
+        return False
+    if axis is None:
+        return a.size > ddof and a.size > 0
+    return type(axis) is int and -a.ndim <= axis < a.ndim and a.shape[axis] > ddof and a.size > 0
 
 
 def _degrees(name: str, value: Any) -> Any:

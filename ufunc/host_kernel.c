@@ -261,7 +261,7 @@ fold_element(maker *m, const lw_ref *acc, lw_ref i)
 {
     const lw_loop *loop = m->loop;
     unsigned n = lw_dtype_n_parts(loop->types[0]), which = 0;
-    lw_ref values[4], words[LW_RAISE_WORDS] = {0}, call;
+    lw_ref values[4] = {0}, words[LW_RAISE_WORDS] = {0}, call;
 
     for (unsigned part = 0; part < n; part++)
         values[part] = lw_ir_get(&m->b, acc[part]);
@@ -286,7 +286,7 @@ static lw_status
 fold_loop(maker *m, lw_module *module, lw_error *err)
 {
     lw_dtype type = m->loop->types[0];
-    lw_ref acc[2], first[2];
+    lw_ref acc[2] = {0}, first[2] = {0};
     lw_for loop;
 
     memset(m->strides, 0, sizeof m->strides);
@@ -325,7 +325,7 @@ wide_loop(maker *m, lw_module *module, lw_error *err)
     unsigned lanes = lw_host_fold_lanes(type), step = LW_FOLD_VECTORS * lanes;
     const lw_lanes_choice choice = {
         .host = {lw_host_vector_bits(), is_own}, .lanes = lanes, .mask = LW_DT_b1};
-    lw_ref acc[LW_FOLD_VECTORS], pair[2], one[16], number[16], made;
+    lw_ref acc[LW_FOLD_VECTORS] = {0}, pair[2], one[1], number[16] = {0}, made = 0;
     lw_status status;
     lw_for loop;
 

@@ -364,7 +364,7 @@ write_lanes(maker *m, const strip *s, const lw_ref *memory, const lw_ref *result
     lw_builder *b = &m->j.b;
     const lw_inst *call = inst_at(m, s->call);
     const lw_func *callee = m->j.module->funcs.data[call->a];
-    lw_ref args[MOST_ARGS], made[MOST_ARGS];
+    lw_ref args[MOST_ARGS] = {0}, made[MOST_ARGS] = {0};
 
     for (uint32_t k = 0; k < call->c; k++) {
         lw_ref value = m->j.old.lists.data[call->b + k];
@@ -389,7 +389,7 @@ write_rests(maker *m, const strip *s, lw_ref first, lw_ref count, const lw_ref *
 {
     lw_builder *b = &m->j.b;
     const lw_func *callee = m->j.module->funcs.data[inst_at(m, s->call)->a];
-    lw_ref loaded[MOST_ARGS], i;
+    lw_ref loaded[MOST_ARGS] = {0}, i;
     lw_for loop = for_lanes(m, lw_ir_int(b, LW_DT_i64, 0), count);
 
     i = counter_of_lane(m, first, &loop);
@@ -428,7 +428,7 @@ static void
 write_strip(maker *m, const strip *s)
 {
     lw_builder *b = &m->j.b;
-    lw_ref memory[MOST_ARGS], results[MOST_ARGS], first, left, count, lanes;
+    lw_ref memory[MOST_ARGS] = {0}, results[MOST_ARGS] = {0}, first, left, count, lanes;
 
     make_memory(m, s, memory, results);
     lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);

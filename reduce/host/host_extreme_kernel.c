@@ -237,6 +237,7 @@ lw_reduce_extreme_loops(maker *m, lw_error *err)
     LW_TRY(best_of_block(m, err));
     LW_TRY(judge(m, err));
     LW_TRY(find(m, err));
+    LW_TRY(lw_reduce_pick_loop(m, err));
 fail:
     return status;
 }

@@ -472,7 +472,8 @@ find_other_loops(lw_reduce_code *out, bool one_result, lw_error *err)
                                 {"lw_chunks", &out->chunks, true},
                                 {"lw_best", &out->best, true},
                                 {"lw_judge", &out->judge, true},
-                                {"lw_find", &out->find, true}};
+                                {"lw_find", &out->find, true},
+                                {"lw_pick", &out->pick, true}};
 
     return find_loops(out->code, found, sizeof found / sizeof *found, err);
 }

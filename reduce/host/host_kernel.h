@@ -58,6 +58,9 @@ typedef void (*lw_reduce_best_code)(char **args, int64_t n, void *lane, int64_t 
 typedef void (*lw_reduce_judge_code)(char **args, int64_t n);
 typedef void (*lw_reduce_find_code)(char **args, int64_t n, int64_t *out, const void *best,
                                     int64_t first);
+/* *out becomes the number of the best of n contiguous elements, n > 0; -1: one is NaN, and the
+ * operator does not prefer NaN. */
+typedef void (*lw_reduce_pick_code)(char **args, int64_t n, int64_t *out);
 
 /* The loops of scans and slices. They are a module of their own, made when one is first called,
  * as they take as long to compile as all the others. */
@@ -97,10 +100,11 @@ typedef struct lw_reduce_code {
     lw_reduce_best_code best; /* NULL, like the next two: combine is no such operator */
     lw_reduce_judge_code judge;
     lw_reduce_find_code find;
-    bool costly;         /* an element may take long: functions have loops, or much code */
-    uint32_t value_size; /* bytes of the deciding value */
-    uint32_t n_operands; /* including the index */
-    uint32_t width;      /* number of lanes, a power of two */
+    lw_reduce_pick_code pick; /* NULL: or the deciding value is no element */
+    bool costly;              /* an element may take long: functions have loops, or much code */
+    uint32_t value_size;      /* bytes of the deciding value */
+    uint32_t n_operands;      /* including the index */
+    uint32_t width;           /* number of lanes, a power of two */
     _Atomic uint32_t cost_ps[LW_REDUCE_WAYS]; /* of an element, learnt; 0: not known */
 } lw_reduce_code;
 

@@ -230,5 +230,8 @@ lw_status lw_reduce_chunk_loops(maker *m, lw_error *err);
 /* The loops of scans, and those that look for the best element (lw_reduction.best). */
 lw_status lw_reduce_scan_loops(maker *m, lw_error *err);
 lw_status lw_reduce_extreme_loops(maker *m, lw_error *err);
+/* The loop for short rows, if the deciding value is an element as it is loaded. */
+enum { LW_MOST_PICKED = 16 }; /* lanes */
+lw_status lw_reduce_pick_loop(maker *m, lw_error *err);
 
 #endif

@@ -45,6 +45,7 @@ typedef struct run {
     int64_t several; /* elements that are taken together: those of one or more blocks */
     bool best;       /* look for the best by the loops of lw_reduction.best */
     bool at_once;    /* one call of compiled code reduces a whole chunk, or several */
+    bool picks;      /* contiguous elements of a result are taken by one call of `pick` */
     bank partial;    /* accumulators of the group of results that is worked on */
     uint8_t
         *has; /* by accumulator of `partial`: whether it has an element; NULL without a mask */

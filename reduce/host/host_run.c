@@ -432,8 +432,49 @@ single_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, c
     return true;
 }
 
+/* The same of contiguous elements by one call, and another one for the accumulator. False: it
+ * has to be done step by step. */
+static bool
+picked(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from, const bank *to)
+{
+    char *args[2 * LW_REDUCE_MOST + 1];
+    int64_t found, index, unused = 0;
+
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        if (!lies_straight(s, i))
+            return false;
+        args[i] = s->job->operand[i] + offset_of(&s->job->kept, i, which) +
+                  begin * s->operand_size[i];
+    }
+    s->code->pick(args, end - begin, &found);
+    if (found < 0)
+        return false;
+    assert(found < end - begin);
+    for (uint32_t i = 0; i < s->n_in; i++)
+        args[i] += found * s->operand_size[i];
+    index = begin + found - from;
+    args[s->n_in] = (char *)&index;
+    memcpy(args + s->n_operands, to->at, to->n * sizeof *args);
+    s->code->seed(args, 1, &unused);
+    return true;
+}
+
+static bool chunk_by_blocks(const run *s, int64_t which, int64_t begin, int64_t end,
+                            int64_t from, const bank *to);
+
 bool
 lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
+                const bank *to)
+{
+    if (end - begin <= s->several && s->best && s->has == NULL && s->code->pick != NULL &&
+        picked(s, which, begin, end, from, to))
+        return true;
+    return chunk_by_blocks(s, which, begin, end, from, to);
+}
+
+/* Not inlined: its frame would be made for every short row. */
+__attribute__((noinline)) static bool
+chunk_by_blocks(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
                 const bank *to)
 {
     _Alignas(64) char memory[(BEST_LEVELS + 1) * LW_REDUCE_MOST * LANE_BYTES];
@@ -507,10 +548,45 @@ one_chunk_or_none(const run *s, int64_t item)
         s->has[item] = true;
 }
 
+/* Results number begin … end - 1 of the group, whose elements lie side by side, each by `pick`;
+ * one that cannot be made so is reduced as any other. */
+static void
+pick_rows(const run *s, int64_t begin, int64_t end)
+{
+    char *args[2 * LW_REDUCE_MOST + 1], *row[LW_REDUCE_MOST];
+    uint32_t n_in = s->n_in, n_acc = s->partial.n, n_operands = s->n_operands;
+    int64_t apart[LW_REDUCE_MOST], found, unused = 0;
+
+    for (uint32_t i = 0; i < n_in; i++) {
+        row[i] = s->job->operand[i] + offset_of(&s->job->kept, i, s->first + begin);
+        apart[i] = s->job->kept.n ? s->job->kept.stride[i][0] : 0;
+    }
+    for (int64_t item = begin; item < end; item++) {
+        s->code->pick(row, s->n_reduced, &found);
+        for (uint32_t i = 0; i < n_in; i++) {
+            args[i] = row[i] + (found < 0 ? 0 : found) * s->operand_size[i];
+            row[i] += apart[i];
+        }
+        if (found < 0) {
+            one_chunk(s, item);
+            continue;
+        }
+        args[n_in] = (char *)&found;
+        for (uint32_t k = 0; k < n_acc; k++)
+            args[n_operands + k] = s->partial.at[k] + item * s->partial.size[k];
+        s->code->seed(args, 1, &unused);
+    }
+}
+
 static bool
 some_chunks(void *context, int64_t begin, int64_t end)
 {
     const run *s = context;
+
+    if (s->picks && s->n_chunks == 1 && s->job->kept.n <= 1) {
+        pick_rows(s, begin, end);
+        return true;
+    }
 
     if (s->at_once && s->n_chunks == 1 &&
         s->job->kept.n <= 1) { /* results have one chunk each */
@@ -721,7 +797,20 @@ size_of(const lw_reduce_space *space)
     return n;
 }
 
-/* Whether neighbouring results are nearer to each other than neighbouring elements. */
+/* Whether rows are long enough for `pick`, and contiguous. */
+static bool
+picks_rows(const run *s)
+{
+    enum { ENOUGH = 32 };
+    bool straight = s->best && s->code->pick != NULL && s->n_reduced >= ENOUGH;
+
+    for (uint32_t i = 0; straight && i < s->n_in; i++)
+        straight = lies_straight(s, i);
+    return straight;
+}
+
+/* Whether neighbouring results are nearer to each other than neighbouring elements, or there
+ * are so few elements that results are better made side by side. */
 static bool
 prefers_columns(const run *s)
 {
@@ -730,7 +819,7 @@ prefers_columns(const run *s)
 
     if (s->job->operand[s->n_in] != NULL || columns < 4)
         return false;
-    if (s->n_reduced < SMALL_REDUCED && columns >= s->n_reduced)
+    if (s->n_reduced < SMALL_REDUCED && columns >= s->n_reduced && !picks_rows(s))
         return true;
     return reduced->n > 0 && distance(kept->stride[0][kept->n - 1]) <
                                  distance(reduced->stride[0][reduced->n - 1]);
@@ -831,6 +920,10 @@ lw_reduce_run(lw_reduce_job *job, lw_error *err)
     if (s.best && s.several > s.block)
         s.chunk *= BEST_CHUNK;
     s.at_once = may_go_at_once(&s);
+    s.picks = s.best && s.code->pick != NULL && job->operand[s.n_in] == NULL &&
+              s.n_reduced <= s.several;
+    for (uint32_t i = 0; i < s.n_in; i++)
+        s.picks &= lies_straight(&s, i);
     s.n_chunks = (s.n_reduced + s.chunk - 1) / s.chunk;
     return by_result(&s, err);
 }

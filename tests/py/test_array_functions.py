@@ -136,6 +136,31 @@ def test_dtype_initial_and_start():
     np.testing.assert_array_equal(out, [300.25, 15000, 300.75, 302.25, np.mean(x, dtype=np.float64)])
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_dot_in_eight_sums(dtype):
+    """Fixed for each length, whatever the layout is."""
+
+    @lw.njit(warn=False, fma=False)
+    def dot(x, y):
+        return np.dot(x, y)
+
+    @lw.njit(warn=False, fma=False)
+    def rows(m, y):
+        return m @ y
+
+    rng = np.random.default_rng(1)
+    for n in (0, 1, 7, 8, 9, 16, 23, 100):
+        x, y = rng.standard_normal(n).astype(dtype), rng.standard_normal(n).astype(dtype)
+        sums = [x.dtype.type(0)] * 8
+        for i in range(n - n % 8):
+            sums[i % 8] += x[i] * y[i]
+        wanted = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))
+        for i in range(n - n % 8, n):
+            wanted += x[i] * y[i]
+        assert dot(x, y) == wanted and dot(np.repeat(x, 2)[::2], y) == wanted
+        assert rows(np.stack([x, x[::-1]]), y)[0] == wanted
+
+
 @pytest.mark.parametrize("dtypes", [(np.float32, np.float32), (np.int8, np.int8), (np.float32, np.int64), (bool, bool)])
 def test_dot(dtypes):
     def kernel(x, y, out):

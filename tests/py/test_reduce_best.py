@@ -82,3 +82,28 @@ def test_arrays_that_begin_anywhere(dtype):
             assert reductions._max._simulate(x, size=2) == x.max() and reductions._argmax._simulate(x, size=2) == x.argmax()
         table = np.lib.stride_tricks.as_strided(whole[begin:], (3, 5000), (5120 * x.itemsize, x.itemsize))
         assert np.array_equal(total._simulate(table, axis=1), table.astype(wide).sum(1))
+
+
+ROW_LENGTHS = [1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 3000, 9000]
+
+
+@pytest.mark.parametrize("dtype", "bBhHiIlLfde")
+def test_rows_of_every_length(dtype):
+    """Vectors, their remainders, ties, NaN, zeros of both signs, and every layout, as NumPy's."""
+    rng = np.random.default_rng(1)
+    for n in ROW_LENGTHS:
+        ties = rng.integers(0, 3, (5, n)).astype(dtype)
+        if dtype in "fde":
+            wide = (rng.standard_normal((5, n)) * 100).astype(dtype)
+            holes = wide.copy()
+            holes[rng.random((5, n)) < 0.02] = np.nan
+            zeros = np.array([0.0, -0.0])[rng.integers(0, 2, (5, n))].astype(dtype)
+            zeros[0, -1], zeros[1, 0] = np.inf, -np.inf
+            cases = ties, wide, holes, zeros
+        else:
+            cases = ties, rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, (5, n), dtype=dtype, endpoint=True)
+        for x in cases:
+            for view, axis in ((x, 1), (np.asfortranarray(x), 1), (x[:, ::-1], 1), (x.T.copy(), 0)):
+                np.testing.assert_array_equal(reductions.argmax(view, axis=axis), np.argmax(view, axis=axis))
+                np.testing.assert_array_equal(reductions.argmin(view, axis=axis), np.argmin(view, axis=axis))
+            assert reductions.argmax(x[0]) == np.argmax(x[0])

@@ -487,3 +487,44 @@ def test_the_usual_scan_is_that_with_keywords(name, numpys):
         scan()
     if name != "running_maximum":
         assert scan(np.ones((2, 3))).shape == (6,) and scan([1, 2]).tolist() == [1, 3 if name == "cumsum" else 2]
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", ">f8", "f2", "i4", "c8"])
+def test_usual_calls_of_deviations(name, dtype):
+    """Those that are passed on without a look at the other arguments give what the others give, and warn of the same."""
+    rng = np.random.default_rng(1)
+    function = getattr(reductions, name)
+    for shape in ((1,), (2,), (7,), (3, 4), (4, 0), (5, 1), ()):
+        x = (rng.standard_normal(shape) * 10).astype(dtype)
+        for axis in (None, 0, -1) if shape else (None,):
+            for ddof in (0, 1, -1, 2):
+                told = []
+                for given in ({"ddof": ddof}, {"correction": ddof}):  # the latter looks at everything
+                    with warnings.catch_warnings(record=True) as caught:
+                        warnings.simplefilter("always")
+                        got = function(x, axis=axis, keepdims=ddof == 1, **given)
+                    told.append((got.dtype, got.shape, got.tobytes(), [str(one.message) for one in caught]))
+                assert told[0] == told[1], (shape, axis, ddof)
+
+
+@pytest.mark.parametrize("name", ["mean", "count_nonzero"])
+def test_usual_calls(name):
+    """The same of functions whose usual calls go to the reduction at once."""
+    rng, function = np.random.default_rng(1), getattr(reductions, name)
+
+    def told(call, x, given):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                got = call(x, **given)
+                return np.asarray(got).tobytes(), np.asarray(got).dtype, type(got), [str(one.message) for one in caught]
+            except Exception as error:
+                return type(error), str(error)
+
+    for dtype in ("f2", "f4", "f8", ">f8", "c8", "c16", "i4", "?", "u1"):
+        for shape in ((1,), (7,), (3, 4), (4, 0), ()):
+            x = (rng.standard_normal(shape) * 10).astype(dtype)
+            for given in ({}, {"axis": 0}, {"axis": -1}, {"axis": None}, {"axis": 5}, {"keepdims": True}):
+                if shape or not given:
+                    assert told(function, x, given) == told(function.__wrapped__, x, given), (dtype, shape, given)
