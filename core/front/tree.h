@@ -214,9 +214,9 @@ typedef struct lw_enum {
         uint32_t name, constant;
     } * numbers;
     int64_t lo, hi;          /* of these values */
-    int64_t all_bits; /* of a class of numbers that is derived from enum.Flag, with its
-                         operators: ~member is the member with the other ones of these bits; 0:
-                         of others */
+    int64_t all_bits;        /* of a class of numbers that is derived from enum.Flag, with its
+                                operators: ~member is the member with the other ones of these bits; 0:
+                                of others */
     const lw_class *methods; /* methods and properties of members; NULL: they have none */
 } lw_enum;
 
