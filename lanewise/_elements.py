@@ -67,6 +67,8 @@ def _body(cls, names):
              "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
     if cls.__repr__ is object.__repr__ or issubclass(cls, tuple):
         body["__repr__"] = _show
+    if issubclass(cls, tuple) and cls.__iter__ is tuple.__iter__ and cls.__getitem__ is not tuple.__getitem__:
+        body["__iter__"] = lambda element: iter(_items(element))  # np.void would go by __getitem__, without an end
     if cls.__str__ is object.__str__ or issubclass(cls, tuple):
         body["__str__"] = lambda element: repr(element)
     return body | _without_numpy(cls)
@@ -82,9 +84,14 @@ def _not_equal(element, other):
     return equal if equal is NotImplemented else not equal
 
 
+def _items(x):
+    """Those of a tuple or of an element that is one, whose class may have a `__getitem__` of its own."""
+    return tuple(np.void.__getitem__(x, i) for i in range(len(x.dtype.names))) if isinstance(x, np.void) else tuple(tuple.__iter__(x))
+
+
 def _as_tuples(compare):
     def compared(element, other):
-        return compare(tuple(element), tuple(other)) if isinstance(other, tuple | np.void) else NotImplemented
+        return compare(_items(element), _items(other)) if isinstance(other, tuple | np.void) else NotImplemented
 
     return compared
 

@@ -80,10 +80,12 @@ def by_key(reduction, keys, *values, stream=0):
     keys = np.asarray(keys)
     if keys.ndim != 1:
         raise ValueError(f"keys must have one dimension, not {keys.ndim}")
-    values = [np.asarray(value) for value in values]
-    for value in values:
-        if value.shape[:1] != keys.shape:
-            raise ValueError(f"values of shape {value.shape} do not go with {keys.size} keys")
+    arrays = [np.asarray(value) for value in values]
+    numbers = len(arrays) > 1 and any(array.ndim for array in arrays)  # beside arrays, they are the same for every key
+    for array in arrays:
+        if array.shape[:1] != keys.shape and not (numbers and array.ndim == 0):
+            raise ValueError(f"values of shape {array.shape} do not go with {keys.size} keys")
+    values = [value if array.ndim == 0 else array for value, array in zip(values, arrays)]
     starts = np.flatnonzero(keys[1:] != keys[:-1])
     starts += 1
     if keys.size:

@@ -24,6 +24,7 @@ typedef struct loop {
 
 typedef struct search {
     const lw_func *func;
+    lw_ref after; /* sums up to here are passed over */
     lw_arena arena;
     uint8_t *follows; /* by instruction and slot: it depends on what was marked */
     uint8_t *holds;   /* by the root of pointers: whether what is stored there depends on it */
@@ -498,15 +499,16 @@ look(search *s, lw_narrow_sum *out)
             s->n_loops--;
         if (inst->op == LW_OP_LOOP && s->n_loops < MOST_LOOPS && s->regions.ends[i])
             enter_loop(s, i);
-        if (s->n_loops > 0 && (inst->op == LW_OP_SET || inst->op == LW_OP_STORE))
+        if (s->n_loops > 0 && i > s->after &&
+            (inst->op == LW_OP_SET || inst->op == LW_OP_STORE))
             is_narrow_sum(s, i, out);
     }
 }
 
 lw_status
-lw_find_narrow_sum(const lw_func *func, lw_narrow_sum *out, lw_error *err)
+lw_find_narrow_sum(const lw_func *func, lw_ref after, lw_narrow_sum *out, lw_error *err)
 {
-    search s = {.func = func};
+    search s = {.func = func, .after = after};
     lw_status status = LW_OK;
 
     *out = (lw_narrow_sum){0};

@@ -16,9 +16,11 @@ typedef struct lw_narrow_sum {
     bool in_memory; /* it is a STORE: `out[0] += x` */
 } lw_narrow_sum;
 
-/* Finds the first such loop of the function. What is added must not depend on the sum:
+/* Finds the first such loop of the function whose sum is stored behind `after` (0: of all).
+ * What is added must not depend on the sum:
  * iterations such as Newton's, and compensated sums, correct their own errors. Nor may a
  * comparison of floats that the loop computes end it: such loops run until they converge. */
-lw_status lw_find_narrow_sum(const lw_func *func, lw_narrow_sum *out, lw_error *err);
+lw_status lw_find_narrow_sum(const lw_func *func, lw_ref after, lw_narrow_sum *out,
+                             lw_error *err);
 
 #endif

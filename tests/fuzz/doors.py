@@ -312,7 +312,7 @@ def draw_records(rng):
     dtype = np.dtype(fields, align=d.chance(0.5))
     names = [one[0] for one in fields]
     reals = [f"r[i]['{n}']" for n in names if n in "a"] + ([f"r[i]['h']['q']"] if "h" in names else [])
-    wholes = [f"int(r[i]['{n}'])" for n in names if n in "beg"] + (["r[i]['c'][1]", "r['c'][i, 0]", "r[i]['c'].sum()"] if "c" in names else []) + (["r[i]['h']['p']", "q[-1 - i]['h']['p']"] if "h" in names else [])
+    wholes = [f"int(r[i]['{n}'])" for n in names if n in "beg"] + (["r[i]['c'][1]", "r['c'][i, 0]", "r[i]['c'].sum()"] if "c" in names else []) + (["r[i]['h']['p']", "q[i]['h']['p']", "r[-1 - i]['h']['p']"] if "h" in names else [])
     lines = []
     for _ in range(rng.randrange(1, 5)):
         name = rng.choice(names)

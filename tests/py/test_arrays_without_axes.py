@@ -35,6 +35,8 @@ NUMBERS = [
     lambda z, i, c, b, v: complex(z, i) + complex(c),
     lambda z, i, c, b, v: bool(z) and bool(b) and not bool(c - c),
     lambda z, i, c, b, v: np.float32(z) + np.int8(i),
+    lambda z, i, c, b, v: (1 if z else 2) + (3 if not b else 4) + (5 if c else 6),
+    lambda z, i, c, b, v: 1 if z[()] > 3 or b else 2,
     lambda z, i, c, b, v: z.item() + i.item(),
     lambda z, i, c, b, v: np.array([z, z]).sum() + np.array((i, i))[1],
     lambda z, i, c, b, v: v[i - 6],

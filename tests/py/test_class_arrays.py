@@ -522,3 +522,20 @@ def test_bad_dtypes(call, error, said):
 def test_array_of_what_is_none(objects, error, text):
     with pytest.raises(error, match=text):
         array_of(objects)
+
+
+class Crooked(NamedTuple):
+    x: float
+    y: float
+
+    def __getitem__(self, i):
+        return 7.0
+
+
+def test_elements_of_namedtuples_with_an_index_of_their_own():
+    """A tuple iterates and compares its items, whatever its class makes of an index."""
+    a = np.zeros(3, dtype_of(Crooked, x=float, y=float))
+    a["x"], a["y"] = (1, 1, 3), (2, 2, 4)
+    assert a[0] == a[1] and a[0] != a[2] and a[0] < a[2] and a[0] == Crooked(1.0, 2.0)
+    assert list(a[2]) == list(Crooked(3.0, 4.0)) == [3.0, 4.0] and a[0][5] == 7.0
+

@@ -37,7 +37,7 @@ def augmented(x, out):
 
 
 def subtracted(x, out):
-    m = float32(0)
+    m = 0.0
     for i in range(1, x.size):
         m = m - x[i] * x[i]
     out[0] = m
@@ -52,7 +52,7 @@ def while_and_tuple(x, out):
 
 
 def conditional(x, out):
-    s = t = float32(0)
+    s = t = 0.0
     for v in x:
         s = s + v if v > 0 else s
         if v < 0:
@@ -73,7 +73,7 @@ def in_memory_spelled_out(x, out):
 
 
 def nested(x, out):
-    s = float32(0)
+    s = 0.0
     for v in x:
         for k in range(4):
             s += v * k
@@ -93,7 +93,7 @@ def dot(x, out):
 
 
 def _callee(x):
-    s = float32(0)
+    s = 0.0
     for v in x:
         s += v
     return s
@@ -104,7 +104,7 @@ def called(x, out):
 
 
 def long_known(x, out):
-    s = float32(0)
+    s = 0.0
     for i in range(100):
         for k in range(100):
             s += x[(i + k) % x.size]
@@ -147,6 +147,24 @@ def test_the_line():
 
 def wide_total(x, out):
     m: float64 = 0.0
+    for v in x:
+        m += v
+    out[0] = m
+
+
+def named_type(x, out):
+    m = float32(0)
+    for v in x:
+        m += v
+    n = t = np.float32(0.0)
+    for i in range(x.size):
+        n = n - x[i]
+        t += x[i]
+    out[0] = m + n + t
+
+
+def annotated_type(x, out):
+    m: float32 = 0.0
     for v in x:
         m += v
     out[0] = m
@@ -245,12 +263,25 @@ def numpy_sums(x, out):
     out[0] = np.sum(x) + x.mean() + x.var() + np.std(x) + np.prod(x)
 
 
-KEEP = [wide_total, wide_terms, short, of_each_row, weighted, compensated, welford, newton, series, products, elementwise, integers, numpy_sums]
+KEEP = [wide_total, named_type, annotated_type, wide_terms, short, of_each_row, weighted, compensated, welford, newton, series, products, elementwise, integers, numpy_sums]
 
 
 @pytest.mark.parametrize("f", KEEP, ids=lambda f: f.__name__)
 def test_what_keeps_them(f):
     assert core(f) == []
+
+
+def test_a_sum_behind_one_of_a_named_type_is_told():
+    def both(x, out):
+        m = float32(0)
+        for v in x:
+            m += v
+        n = 0.0
+        for v in x:
+            n += v
+        out[0] = m + n
+
+    assert f"line {both.__code__.co_firstlineno + 6} of" in core(both)[0]
 
 
 def test_lanewises_own_functions_are_not_told():
@@ -328,13 +359,13 @@ def test_vectorize():
 
 def test_forall_and_jit():
     def rows(i, x, out):
-        s = float32(0)
+        s = 0.0
         for k in range(x.shape[1]):
             s += x[i, k]
         out[i] = s
 
     def kernel(x, out):
-        s = float32(0)
+        s = 0.0
         for k in range(cuda.grid(1), x.shape[1], cuda.gridsize(1)):
             s += x[0, k]
         out[0] = s
@@ -391,11 +422,11 @@ def complex_mean(x, out):
     out[0] = x.mean()
 
 
-@pytest.mark.parametrize("loop, found", [("range(5)", False), ("range(n)", True)])
-def test_many_sums_are_looked_at_in_little_time(loop, found):
+@pytest.mark.parametrize("loop, zero, found", [("range(5)", "0.0", False), ("range(n)", "0.0", True), ("range(n)", "np.float32(0)", False)])
+def test_many_sums_are_looked_at_in_little_time(loop, zero, found):
     """The search was quadratic in the statements of a loop: 5,000 took minutes."""
     totals, lines = range(50), range(5000)
-    source = "def f(x, n):\n" + "".join(f"    t{i} = np.float32(0)\n" for i in totals) + f"    for i in {loop}:\n"
+    source = "def f(x, n):\n" + "".join(f"    t{i} = {zero}\n" for i in totals) + f"    for i in {loop}:\n"
     source += "".join(f"        t{k % 50} += x * np.float32({k})\n" for k in lines) + "    return " + " + ".join(f"t{i}" for i in totals) + "\n"
     space = {"np": np}
     exec(compile(source, __file__, "exec"), space)

@@ -386,3 +386,62 @@ def test_another_update_by_a_stride_is_an_error():
 
     with pytest.raises(errors.CompileError, match="E168"):
         njit(f)(np.ones(100), 1)
+
+
+# ---- stores in turn: the last iteration would have to be the last one in time ----
+
+
+def every_third(s):
+    for i in prange(N):
+        if i % 3 == 0:
+            s[2] = i
+
+
+def two_in_turn(s):
+    for i in prange(N):
+        s[i % 2] = i
+
+
+def odd_bits(s):
+    for i in prange(N):
+        if i & 1 and i % 5 == 2:
+            s[i & 3] = 2 * i
+
+
+@pytest.mark.parametrize("f", [every_third, two_in_turn, odd_bits])
+def test_stores_in_turn_are_refused(f):
+    with pytest.raises(errors.CompileError, match="E168: iterations of prange store different values"):
+        njit(parallel=True)(f)(np.zeros(8, np.int64))
+
+
+def few(s):
+    for i in prange(4):
+        s[i % 8] = i
+
+
+def one_value(s):
+    for i in prange(N):
+        s[i % 2] = 7
+
+
+def first_ones(s):
+    for i in prange(N):
+        if i < 4:
+            s[i % 4] = i
+
+
+def of_its_own(s):
+    for i in prange(8):
+        t = np.zeros(4)
+        t[i % 4] = i
+        s[i] = t.sum()
+
+
+@pytest.mark.parametrize("f", [few, one_value, first_ones, of_its_own])
+def test_stores_at_remainders_that_no_two_iterations_share(f):
+    got, want = np.zeros(8, np.int64), np.zeros(8, np.int64)
+    if f is of_its_own:
+        got, want = got.astype(float), want.astype(float)
+    njit(parallel=True)(f)(got)
+    f(want)
+    assert got.tolist() == want.tolist()

@@ -61,3 +61,12 @@ def test_a_number_that_does_not_fit_is_an_error():
 def test_threads_and_large_arrays():
     x = np.ones(100_000, np.float32)
     assert product_sum(x, 0.5).dtype == np.float32 and product_sum(x, 0.5) == 50_000
+
+
+def test_runs_of_keys():
+    keys, x = np.array([1, 1, 2, 2, 2]), np.arange(10, dtype=np.float32).reshape(5, 2)
+    firsts, sums = product_sum.by_key(keys, x, 0.5)
+    assert firsts.tolist() == [1, 2] and sums.dtype == np.float32 and sums.tolist() == [[1, 2], [9, 10.5]]
+    assert product_sum.by_key(keys, 2, x)[1].tolist() == [[4, 8], [36, 42]]
+    with pytest.raises(ValueError, match="do not go with 5 keys"):
+        product_sum.by_key(keys, 2.0, 3.0)

@@ -199,7 +199,7 @@ def test_properties():
 
 def test_sums_of_float32_are_still_told():
     def row_total(x, n):
-        total = np.float32(0)
+        total = 0.0
         for k in range(n):
             total += np.float32(x)
         assert total >= 0

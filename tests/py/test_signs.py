@@ -161,7 +161,11 @@ def test_on_a_device():
         f(u, cuda.to_device(BAD)).copy_to_host()
     with pytest.raises(OverflowError, match=TEXT):
         lw.vectorize(lambda u, k: np.maximum(u, int(k)))(u, cuda.to_device(BAD)).copy_to_host()
-    kernel = cuda.jit(lambda u, k: cuda.atomic.max(u, 0, int(k)))
+
+    @cuda.jit
+    def kernel(u, k):
+        cuda.atomic.max(u, 0, int(k))
+
     kernel[1, 1](u, 3.0)
     cuda.synchronize()
     with pytest.raises(OverflowError, match=TEXT):

@@ -310,6 +310,17 @@ def with_continue(x):
     return r
 
 
+def with_both(x):
+    r = x
+    for m in Mode:
+        if x > 2:
+            continue
+        if x > 1:
+            break
+        r = one_of(r, m)
+    return r
+
+
 def with_return(x):
     for m in (Mode.FAST, Mode.SLOW):
         if x == m.value:
@@ -326,23 +337,13 @@ def with_functions(x):
     return r
 
 
-@pytest.mark.parametrize("f", [in_loops, with_break, with_continue, with_return, with_functions])
+@pytest.mark.parametrize("f", [in_loops, with_break, with_continue, with_both, with_return, with_functions])
 def test_loops_are_written_out(f):
     x = np.arange(5.0)
     np.testing.assert_allclose(lw.vectorize(f)(x), [f(float(v)) for v in x], rtol=1e-15)
 
 
 def test_loops_that_are_not_written_out():
-    def both(x):
-        r = x
-        for m in Mode:
-            if x > 2:
-                continue
-            if x > 1:
-                break
-            r = one_of(r, m)
-        return r
-
     def many(x):
         r = x
         for c in "a" * 65:
@@ -355,7 +356,7 @@ def test_loops_that_are_not_written_out():
             r = f(r)
         return r
 
-    for f, code in ((both, "E120"), (many, "E120"), (anonymous, "E140")):
+    for f, code in ((many, "E120"), (anonymous, "E140")):
         with pytest.raises(lw.errors.TypingError) as caught:
             lw.vectorize(f)(np.arange(3.0))
         assert caught.value.code == code

@@ -65,13 +65,16 @@ static lw_status
 check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int *known)
 {
     lw_status status = lw_infer_object_truth(f, node, x, known);
+    const lw_type_row *array = lw_array_row(f, x.type);
     int truth = *known;
 
     if (f->nodes[node].asks || status != LW_OK)
         return status;
     if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_scalar(f, x.type))
         return LW_OK;
-    if (lw_array_row(f, x.type))
+    if (array != NULL && array->ndim == 0 && lw_type_is_number(f, array->elements[0]))
+        return LW_OK; /* as of its element, which lowering loads */
+    if (array != NULL)
         return lw_complain(f, lw_node_of(f, node)->loc, "E123",
                            lw_format_text(f, "truth value of an array: this is %s",
                                           lw_describe_type(f, x.type)),

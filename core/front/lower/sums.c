@@ -63,29 +63,7 @@ call_of(const lw_lowering *l, uint32_t func, int depth)
     return NULL;
 }
 
-/* The first narrow sum of any function, and the instruction that has its location. */
-static lw_status
-find(const lw_lowering *l, lw_narrow_sum *sum, const lw_inst **inst)
-{
-    enum { NESTED_CALLS = 8 };
-    lw_status status = LW_OK;
-
-    *inst = NULL;
-    for (uint32_t f = 0; f < l->module->funcs.n && *inst == NULL; f++) {
-        const lw_func *func = l->module->funcs.data[f];
-        owner who = owner_of(l, func);
-
-        if (who == LANEWISES)
-            continue;
-        LW_TRY(lw_find_narrow_sum(func, sum, l->err));
-        if (sum->at)
-            *inst = who == USERS ? &func->insts.data[sum->at] : call_of(l, f, NESTED_CALLS);
-    }
-fail:
-    return status;
-}
-
-/* ---- the warning ---- */
+/* ---- totals that are narrow on purpose ---- */
 
 static bool
 is_in_line(const lw_lowering *l, const lw_node *node, const lw_ir_loc *loc)
@@ -95,6 +73,124 @@ is_in_line(const lw_lowering *l, const lw_node *node, const lw_ir_loc *loc)
     return at->line == loc->line &&
            strcmp(l->tree->files.data[at->file].path, l->module->files.data[loc->file]) == 0;
 }
+
+/* The node whose type says whether the statement is of the instance's function: a value that it
+ * assigns; 0: it assigns none to variables. */
+static uint32_t
+typed_part(const lw_node *statement, uint32_t number)
+{
+    switch (statement->kind) {
+    case LW_NODE_ASSIGN: return statement->a;
+    case LW_NODE_ANNASSIGN: return statement->c;
+    case LW_NODE_AUGASSIGN: return number;
+    default: return 0;
+    }
+}
+
+/* Whether it assigns to this variable. */
+static bool
+assigns(const lw_tree *tree, const lw_node *statement, uint32_t var)
+{
+    uint32_t n = statement->kind == LW_NODE_ASSIGN ? statement->c : 1;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t target = statement->kind == LW_NODE_ASSIGN ? tree->lists.data[statement->b + i]
+                                                            : statement->a;
+        const lw_node *name = &tree->nodes.data[target];
+        if (name->kind == LW_NODE_NAME && name->a == var)
+            return true;
+    }
+    return false;
+}
+
+/* `s: float32 = 0.0` or `s = np.float32(0.0)`. */
+static bool
+says_type(const lw_lowering *l, const lw_instance *inst, const lw_node *statement,
+          lw_dtype dtype)
+{
+    const lw_typed_node *value = &inst->nodes[statement->a];
+
+    if (statement->kind != LW_NODE_ASSIGN)
+        return statement->kind == LW_NODE_ANNASSIGN;
+    if (!value->constant)
+        return value->call == LW_CALL_CAST && value->target == (uint32_t)dtype;
+    const lw_constant *k = lw_typed_constant(l->typed, value->constant);
+    return k->kind == LW_K_SCALAR && k->dtype == dtype;
+}
+
+/* Whether the program gives the type of this variable by name, and so knows it. */
+static bool
+is_declared(const lw_lowering *l, const lw_instance *inst, uint32_t var, lw_dtype dtype)
+{
+    for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
+        const lw_node *n = &l->tree->nodes.data[i];
+        uint32_t part = typed_part(n, i);
+        if (part && inst->nodes[part].type != LW_T_BOTTOM && assigns(l->tree, n, var) &&
+            says_type(l, inst, n, dtype))
+            return true;
+    }
+    return false;
+}
+
+/* Whether what the line adds to is such a variable. */
+static bool
+is_intended(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc)
+{
+    for (uint32_t k = 1; !sum->in_memory && k < l->typed->instances.n; k++) {
+        const lw_instance *inst = &l->typed->instances.data[k];
+        const lw_fn *fn = &l->tree->fns.data[inst->fn];
+
+        for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
+            const lw_node *n = &l->tree->nodes.data[i];
+            uint32_t part = typed_part(n, i);
+            if (part == 0 || inst->nodes[part].type == LW_T_BOTTOM || !is_in_line(l, n, loc))
+                continue;
+            for (uint32_t var = 1; var < fn->vars.n; var++)
+                if (assigns(l->tree, n, var) && is_declared(l, inst, var, sum->dtype))
+                    return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_intended_at(const lw_lowering *l, const lw_narrow_sum *sum, const lw_inst *inst)
+{
+    return inst->loc != 0 && is_intended(l, sum, &l->module->locs.data[inst->loc]);
+}
+
+/* ---- the search ---- */
+
+/* The first narrow sum of any function, and the instruction that has its location. */
+static lw_status
+find(const lw_lowering *l, lw_narrow_sum *sum, const lw_inst **inst)
+{
+    enum { NESTED_CALLS = 8, MOST_INTENDED = 64 }; /* looking at one takes time */
+    lw_status status = LW_OK;
+    int n_intended = 0;
+
+    *inst = NULL;
+    for (uint32_t f = 0; f < l->module->funcs.n && *inst == NULL; f++) {
+        const lw_func *func = l->module->funcs.data[f];
+        owner who = owner_of(l, func);
+
+        if (who == LANEWISES)
+            continue;
+        *sum = (lw_narrow_sum){0};
+        do {
+            LW_TRY(lw_find_narrow_sum(func, sum->at, sum, l->err));
+        } while (sum->at && who == USERS && n_intended++ < MOST_INTENDED &&
+                 is_intended_at(l, sum, &func->insts.data[sum->at]));
+        if (n_intended > MOST_INTENDED)
+            break;
+        if (sum->at)
+            *inst = who == USERS ? &func->insts.data[sum->at] : call_of(l, f, NESTED_CALLS);
+    }
+fail:
+    return status;
+}
+
+/* ---- the warning ---- */
 
 /* The statement of the file that adds in this line; 0: the sum is hidden in a call. */
 static uint32_t

@@ -335,15 +335,71 @@ spread_once(const lw_parallel_loop *p, uint8_t *on)
     return changed;
 }
 
-/* Whether some IF around the store lets it be made by one iteration alone, perhaps. */
+enum { PERIODIC_DEPTH = 16 };
+
+/* Whether the operation has few results: a remainder by a constant, or bits under a mask, and
+ * not by one that the iterations cannot exceed. */
 static bool
-is_guarded(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+is_remainder(const lw_parallel_loop *p, const lw_inst *inst)
+{
+    const lw_inst *by = lw_inst_at(&p->s, inst->b), *limit = lw_inst_at(&p->s, p->l.limit);
+    const lw_func *func = p->s.func;
+
+    if ((inst->op != LW_OP_REM && inst->op != LW_OP_AND) || by->op != LW_OP_CONST ||
+        !lw_is_integer((lw_dtype)inst->type))
+        return false;
+    return limit->op != LW_OP_CONST ||
+           func->constants.data[limit->a].bits > func->constants.data[by->a].bits;
+}
+
+/* Whether the value repeats after a few iterations: it depends on their number through
+ * remainders alone, as `i % 3 == 0` does. */
+static bool
+is_periodic(const lw_parallel_loop *p, const uint8_t *on, lw_ref value, uint32_t depth)
+{
+    const lw_inst *inst = lw_inst_at(&p->s, value);
+    uint32_t at = 0;
+    lw_ref operand;
+
+    if (!(on[value] & LW_ON_COUNTER))
+        return !(on[value] & (LW_ON_MEMORY | LW_ON_INNER));
+    if (depth == 0 || (on[value] & (LW_ON_MEMORY | LW_ON_INNER)))
+        return false;
+    if (is_remainder(p, inst))
+        return true;
+    if (inst->op == LW_OP_GET || lw_ops[inst->op].class != LW_CLASS_PURE)
+        return false;
+    while (lw_ir_next_operand(p->s.func, inst, &at, &operand))
+        if (!is_periodic(p, on, operand, depth - 1))
+            return false;
+    return true;
+}
+
+/* Whether some IF around the store lets it be made by one iteration alone, perhaps. periodic:
+ * one that chooses every n-th iteration counts, too. */
+static bool
+is_guarded(const lw_parallel_loop *p, const uint8_t *on, uint32_t store, bool periodic)
 {
     for (uint32_t i = p->l.first; i < store; i++)
         if (lw_inst_at(&p->s, i)->op == LW_OP_IF && p->s.regions.ends[i] > store &&
-            (on[lw_inst_at(&p->s, i)->a] & LW_ON_COUNTER))
+            (on[lw_inst_at(&p->s, i)->a] & LW_ON_COUNTER) &&
+            (periodic || !is_periodic(p, on, lw_inst_at(&p->s, i)->a, PERIODIC_DEPTH)))
             return true;
     return false;
+}
+
+/* Whether iterations store different values, which are no updates, to one place: to a fixed
+ * one, or to one of a few that they reach in turn. */
+static bool
+stores_in_turn(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+{
+    const lw_inst *inst = lw_inst_at(&p->s, store);
+    bool fixed = !(on[inst->a] & LW_ON_COUNTER);
+
+    return !p->atomics[store] && (on[inst->b] & LW_ON_COUNTER) &&
+           lw_parallel_memory(p, inst->a) == LW_SHARED_MEMORY &&
+           (fixed || is_periodic(p, on, inst->a, PERIODIC_DEPTH)) &&
+           !is_guarded(p, on, store, false);
 }
 
 /* ---- updates ---- */
@@ -532,7 +588,7 @@ check_stores(lw_parallel_loop *p, uint32_t *culprit)
             continue;
         *culprit = i;
         if (!(on[inst->a] & LW_ON_COUNTER) && (on[inst->b] & LW_ON_COUNTER) &&
-            !is_guarded(p, on, i))
+            !is_guarded(p, on, i, true))
             return LW_PARALLEL_MEMORY;
         if (!lw_parallel_is_shared_place(p, on, i))
             continue;
@@ -542,6 +598,8 @@ check_stores(lw_parallel_loop *p, uint32_t *culprit)
         if (!p->atomics[i] && lw_parallel_memory(p, inst->a) == LW_SHARED_MEMORY &&
             lw_parallel_collects(p, on, i))
             return LW_PARALLEL_UPDATE;
+        if (stores_in_turn(p, on, i))
+            return LW_PARALLEL_MEMORY;
     }
     return lw_parallel_depends(p, on, culprit) ? LW_PARALLEL_DISTANCE : LW_PARALLEL_GOOD;
 }
