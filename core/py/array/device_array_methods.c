@@ -226,7 +226,8 @@ method_array(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     if (copy == Py_False) {
         PyErr_SetString(PyExc_ValueError,
-                        "copy=False: device memory cannot become a NumPy array without a copy");
+                        "`copy=False` is not possible: device memory cannot become a NumPy array "
+                        "without a copy");
         return NULL;
     }
     if (copy != Py_True && array->ndim > 0) { /* one number is converted, as by float() */
