@@ -515,8 +515,8 @@ REASONS = {
     """,
     "float16 is rounded where it is written, add.rn.f16: add.f16 may become an FMA; neg and abs are operations on bits": """
         test_intrinsics.py::TestCudaIntrinsic:: test_habs_ptx test_hadd_ptx test_hmul_ptx test_hneg_ptx test_hsub_ptx
-        test_operator.py::TestOperatorModule:: test_fp16_abs_ptx test_fp16_binary_ptx@sd test_fp16_inplace_binary_ptx@sd
-            test_fp16_int8_comparison_ptx@sd test_fp16_neg_ptx
+        test_operator.py::TestOperatorModule:: test_fp16_abs_ptx test_fp16_binary_ptx test_fp16_inplace_binary_ptx
+            test_fp16_int8_comparison_ptx test_fp16_neg_ptx
     """,
     "conversions between float16 and integers saturate and are exact, through float32": """
         test_casting.py::TestCasting:: test_float16_to_int_ptx test_float16_to_uint_ptx test_int_to_float16_ptx
@@ -549,8 +549,8 @@ REASONS = {
         test_globals.py::TestGlobals:: test_ex_globals_constant_capture
     """,
     "device arrays become NumPy arrays by copy_to_host() alone; the words of what is refused": """
-        test_cuda_ndarray.py::TestCudaNDArray:: test_bug6697@g test_devicearray_view_bad_itemsize@g
-            test_devicearray_view_bad_not_c_contig@g
+        test_cuda_ndarray.py::TestCudaNDArray:: test_bug6697@g
+
         test_cuda_ndarray.py::TestArrayMethod:: test_np_array_copy_false@sd
         test_cuda_devicerecord.py::TestRecordDtypeWithStructArrays:: test_structured_array3@g
         test_bfloat16.py::TestBfloat16HighLevelBindings:: test_to_integer_conversions@gs
@@ -586,8 +586,8 @@ REASONS = {
             test_atomic_add_double_global_3@gd
         test_casting.py::TestCasting:: test_native_cast
         test_fastmath.py::TestFastMathOption:: test_divf
-        test_optimization.py::TestOptimization:: test_device_noopt test_eager_noopt@sd test_eager_opt@sd
-            test_lazy_noopt@sd
+        test_optimization.py::TestOptimization:: test_device_noopt test_eager_noopt test_eager_opt
+            test_lazy_noopt
         test_nrt.py::TestNrtBasic:: test_nrt_ptx_contains_refcount
     """,
     'nopython= of vectorize(target="cuda") is taken without a warning': """
@@ -652,7 +652,7 @@ REASONS = {
     """,
     "a low occupancy is warned of by the launch of a kernel, not by its configuration, and not by gufuncs": """
         test_gufunc.py::TestCUDAGufunc:: test_inefficient_launch_configuration
-        test_warning.py::TestWarnings:: test_inefficient_launch_configuration
+        test_warning.py::TestWarnings:: test_inefficient_launch_configuration@sd
     """,
     "operands of gufuncs are cast and broadcast as those of NumPy's": """
         test_gufunc_scalar.py::TestGUFuncScalar:: test_gufunc_old_style_scalar_as_array@g test_gufunc_scalar_cast
@@ -667,10 +667,10 @@ REASONS = {
             test_consume_no_sync@sd test_consuming_strides@sd test_kernel_arg@sd test_launch_no_sync@sd
             test_negative_strided_issue@sd test_produce_managed_stream@sd test_produce_stream@sd test_strides@sd
             test_zero_size_array@sd
-        test_device_array_capture.py::TestDeviceArrayCapture:: test_basic_capture@sd test_computation@sd
-            test_direct_kernel_access@sd test_dtypes@sd test_multidimensional@sd test_multiple_arrays@sd
-            test_mutability@sd test_zero_dimensional@sd
-        test_dispatcher.py::TestDispatcher:: test_dispatcher_cpointer_arguments
+        test_device_array_capture.py::TestDeviceArrayCapture:: test_basic_capture test_computation
+            test_direct_kernel_access test_dtypes test_multidimensional test_multiple_arrays
+            test_mutability test_zero_dimensional@sd
+        test_dispatcher.py::TestDispatcher:: test_dispatcher_cpointer_arguments@sd
     """,
     "where there is no GPU: functions of CUDA C++ and of libdevice run only if they have a host= of their own": """
         test_cffi.py::TestCFFI:: test_from_buffer@sd

@@ -86,6 +86,7 @@ EXPECTED = {
 if DEVICE:
     EXPECTED |= {
         "test_umath.py::TestSpecialMethods::test_wrap": "func is np.minimum: there it is the Ufunc behind this suite's stand-in",
+        "test_umath.py::TestReplaceLoopBySignature::test_replace_loop": "NumPy takes a numpy.ufunc, and not this suite's stand-in",
         "test_umath.py::TestSpecialMethods::test_priority": "a device array beside an object with __array_wrap__ gives a device array",
     }
 if DEVICE and DEVICE != "methods":
@@ -115,5 +116,8 @@ _FLAGS = {
 }
 if DEVICE == "methods" or DEVICE and DEVICE != "fake" and os.environ.get("LANEWISE_TARGET") != "cpu":
     EXPECTED |= {f"{place}::{test}": "a GPU has no floating-point flags" for place, tests in _FLAGS.items() for test in tests.split()}
+    EXPECTED |= {"test_umath.py::TestSpecialMethods::test_ufunc_override_with_super":
+                 "calls of subclasses are NumPy's, on the host, whose sin differs in the last digit",
+                 "test_ufunc.py::test_ufunc_types[sign]": "the sign of a duration is a duration, and a float64 in NumPy from 2.5 on"}
     EXPECTED |= {"test_umath.py::test_memoverlap_accumulate_symmetric[*]":
                  "scans of logaddexp and hypot add in a fixed order of their own, which rounds differently in the last digit"}
