@@ -198,7 +198,7 @@ lw_jit_warn_of_grid(lw_jit *self, const lw_launch_shape *config)
         lw_jit_target(self) != LW_CHOOSE_CUDA)
         return 0;
     snprintf(text, sizeof text,
-             "Grid size %llu: fewer than %d blocks leave most of a GPU idle (low occupancy)",
+             "Grid size %llu: fewer than %d blocks leave most of a GPU idle: low occupancy",
              (unsigned long long)n, FEW_BLOCKS);
     return lw_door_warn(&self->base.options, "PerformanceWarning", text);
 }

@@ -74,6 +74,8 @@ def install(root):
 
 
 EXPECTED = {
+    "test_umath.py::TestBitwiseUFuncs::test_bitwise_count[input_dtype_obj15-65]":
+        "a Python int beyond 64 bits is an OverflowError, where NumPy computes with objects",
     "test_ufunc.py::TestUfunc::test_pickle_withstring": "an old pickle of numpy.cos is numpy.cos",
     "test_umath.py::TestAdd_newdoc_ufunc::test_ufunc_arg": "sets the documentation of a numpy.ufunc, and takes nothing else",
     "test_umath.py::TestSpecialMethods::test_ufunc_docstring": "compares __dict__, which holds __module__ 'numpy' there",
@@ -84,13 +86,16 @@ EXPECTED = {
 if DEVICE:
     EXPECTED |= {
         "test_umath.py::TestSpecialMethods::test_wrap": "func is np.minimum: there it is the Ufunc behind this suite's stand-in",
+        "test_umath.py::TestReplaceLoopBySignature::test_replace_loop": "NumPy takes a numpy.ufunc, and not this suite's stand-in",
         "test_umath.py::TestSpecialMethods::test_priority": "a device array beside an object with __array_wrap__ gives a device array",
     }
-if DEVICE in ("fake", "methods"):
+if DEVICE and DEVICE != "methods":
     EXPECTED |= {
         "test_ufunc.py::TestUfunc::test_cast_safety_scalar_special":
             "casting='equiv' of a comparison with an int beyond 64 bits: NumPy compares objects, which no device can",
     }
+if DEVICE == "methods":
+    EXPECTED |= {"test_ufunc.py::TestUfuncGenericLoops::test_unary_PyUFunc_O_O_method_full[arccosh]": "calls raise no floating-point flag"}
 if DEVICE == "fake":
     EXPECTED |= {"test_ufunc.py::TestUfunc::test_ufunc_at_boolean": "a mask's elements are counted by a kernel, and none runs"}
 
@@ -98,7 +103,7 @@ if DEVICE == "fake":
 _FLAGS = {
     "test_half.py::TestHalf": "test_half_fpe",
     "test_umath_complex.py::TestClog": "test_special_values",
-    "test_ufunc.py": "TestUfuncGenericLoops::test_unary_PyUFunc_O_O_method_full[arccosh] test_ufunc_methods_floaterrors[*] "
+    "test_ufunc.py": "test_ufunc_methods_floaterrors[*] "
                      "test_ufunc_input_floatingpoint_error[*]",
     "test_umath.py::TestDivision": "test_division_int_reduce[*] test_floor_division_errors[*]",
     "test_umath.py::TestDivisionIntegerOverflowsAndDivideByZero":
@@ -111,5 +116,8 @@ _FLAGS = {
 }
 if DEVICE == "methods" or DEVICE and DEVICE != "fake" and os.environ.get("LANEWISE_TARGET") != "cpu":
     EXPECTED |= {f"{place}::{test}": "a GPU has no floating-point flags" for place, tests in _FLAGS.items() for test in tests.split()}
+    EXPECTED |= {"test_umath.py::TestSpecialMethods::test_ufunc_override_with_super":
+                 "calls of subclasses are NumPy's, on the host, whose sin differs in the last digit",
+                 "test_ufunc.py::test_ufunc_types[sign]": "the sign of a duration is a duration, and a float64 in NumPy from 2.5 on"}
     EXPECTED |= {"test_umath.py::test_memoverlap_accumulate_symmetric[*]":
                  "scans of logaddexp and hypot add in a fixed order of their own, which rounds differently in the last digit"}

@@ -9,6 +9,7 @@ import gc
 import numpy as np
 import pytest
 
+import lanewise as lw
 from fake_driver import needs_device
 from lanewise import cuda
 
@@ -480,3 +481,19 @@ def test_bad_stream_arguments(stream, error):
                  lambda: memory().fill(1, stream=stream), lambda: cuda.to_device([1], stream=stream), lambda: cuda.event().record(stream)):
         with pytest.raises(error, match="stream"):
             call()
+
+
+def test_times_of_other_libraries():
+    """Dates that an interface describes are those of our own arrays, to functions and kernels."""
+    own = cuda.to_device(np.arange(5, dtype="i8").view("M8[D]"))
+    theirs = Holder({**own.__cuda_array_interface__, "typestr": "<M8[D]", "descr": [("", "<M8[D]")]})
+
+    @cuda.jit
+    def assign(out, x):
+        for i in range(x.shape[0]):
+            out[i] = x[i]
+
+    assign[1, 1](theirs, theirs)
+    assign[1, 1](own, theirs)
+    assert lw.typeof(theirs) == lw.typeof(own) and len(assign.signatures) == 1
+    np.testing.assert_array_equal(cuda.as_cuda_array(theirs).copy_to_host(), own.copy_to_host())

@@ -213,7 +213,7 @@ def test_local_arrays_on_a_gpu(target):
 
 
 @pytest.mark.parametrize(("shape", "dtype", "code"), [
-    ((-1,), lw.float32, "E120"), (2.0, lw.float32, "E120"), (2, None, "E120"), (2, np.dtype("U3"), "E120"),
+    ((-1,), lw.float32, "E120"), (2.0, lw.float32, "E120"), (2, None, "E120"), (2, np.dtype("O"), "E120"),
     ((1 << 10, 1 << 10), lw.float64, "E103"), (1 << 40, lw.int8, "E120"),
 ])
 def test_wrong_local_arrays(shape, dtype, code):

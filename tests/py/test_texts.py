@@ -219,3 +219,19 @@ def test_texts_of_a_foreign_byte_order():
 def test_ufuncs_say_that_texts_are_no_operands():
     with pytest.raises(TypeError, match="makes numbers of texts"):
         lw.vectorize(lambda x: 1)(texts("S3"))
+
+
+def test_local_and_new_arrays_of_texts():
+    short = np.dtype("U3")
+
+    @lw.jit
+    def f(a, out):
+        near, new = lw.local(2, short), np.zeros(2, short)
+        near[0] = a[1]
+        near[1] = "long text"
+        new[0] = near[1]
+        out[0], out[1], out[2] = near[0] == "a", near[1] == "lon", new[1] == ""
+        return new
+
+    out = np.zeros(3, bool)
+    assert f(texts("U3"), out).tolist() == ["lon", ""] and out.all()

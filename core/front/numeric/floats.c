@@ -402,8 +402,8 @@ lw_float_signbit(lw_builder *b, lw_ref x)
     return lw_ir_compare(b, LW_OP_LT, lw_ir_bitcast(b, type, x), lw_ir_zero(b, type));
 }
 
-/* For float16, NumPy's own code returns x when both are equal; C's nextafter returns y, which
- * differs in the sign of zero. */
+/* For two that are equal, which only zeros can be without being the same, it is y, as in C;
+ * NumPy does so for float16, too, from 2.5 on. */
 lw_ref
 lw_float_nextafter(lw_builder *b, lw_ref x, lw_ref y)
 {
@@ -411,8 +411,6 @@ lw_float_nextafter(lw_builder *b, lw_ref x, lw_ref y)
     uint32_t fast = lw_float_exact(b);
     lw_ref value = lw_float_call2(b, LW_IN_nextafter, x, y);
 
-    if (lw_ir_type(b, x) == LW_DT_f16)
-        value = lw_ir_select(b, lw_ir_compare(b, LW_OP_EQ, x, y), x, value);
     lw_float_relax(b, fast);
     return value;
 }

@@ -182,7 +182,7 @@ read_other_type(lw_operand *out, PyObject *dict, PyObject *typestr)
     }
     out->owned_descr = descr;
     out->descr = descr;
-    out->dtype = LW_DT_void;
+    out->dtype = (uint8_t)lw_dtype_of_descr(descr); /* times; void of all others */
     out->itemsize = PyDataType_ELSIZE(descr);
     return 0;
 }

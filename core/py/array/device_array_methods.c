@@ -225,8 +225,10 @@ method_array(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", names, &dtype, &copy))
         return NULL;
     if (copy == Py_False) {
-        PyErr_SetString(PyExc_ValueError,
-                        "copy=False: device memory cannot become a NumPy array without a copy");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "`copy=False` is not possible: device memory cannot become a NumPy array "
+            "without a copy");
         return NULL;
     }
     if (copy != Py_True && array->ndim > 0) { /* one number is converted, as by float() */

@@ -427,14 +427,17 @@ resize_last_axis(lw_device_array *array, int64_t itemsize, lw_layout *layout)
     int64_t n_bytes;
 
     if (last < 0 || (array->shape[last] != 1 && array->strides[last] != array->itemsize)) {
-        PyErr_SetString(PyExc_ValueError,
-                        "to view as a dtype of another size, the last axis must be contiguous");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "To change to a dtype of a different size, the last axis must be contiguous");
         return -1;
     }
     n_bytes = array->shape[last] * array->itemsize;
     if (itemsize == 0 || n_bytes % itemsize != 0) {
-        PyErr_SetString(PyExc_ValueError,
-                        "the last axis does not hold whole items of the new dtype");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "When changing to a larger dtype, its size must be a divisor of the total size in "
+            "bytes of the last axis of the array.");
         return -1;
     }
     layout->shape[last] = n_bytes / itemsize;
