@@ -483,7 +483,7 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
     const lw_reduction *r = call->specialisation->reduction;
 
     call->code = lw_reducer_soon(call->self, call->specialisation, n_elements(call),
-                                 LW_REDUCE_QUICK_SCANS, false);
+                                 LW_REDUCE_QUICK_SCANS_ALONE, false);
     if (call->code == NULL)
         return -1;
     results.n = 0;

@@ -329,7 +329,7 @@ static lw_reduce_code *
 build_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int64_t n,
            lw_reduce_loops which, bool masked)
 {
-    bool scans = which == LW_REDUCE_QUICK_SCANS;
+    bool scans = which >= LW_REDUCE_QUICK_SCANS;
     lw_reduce_code *code;
     host_code of;
 
@@ -339,6 +339,9 @@ build_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int64_t n
     if (which == LW_REDUCE_QUICK &&
         of.quick->code[LW_REDUCE_QUICK_ROWS - LW_REDUCE_QUICK].code != NULL)
         which = LW_REDUCE_QUICK_ROWS;
+    if (which == LW_REDUCE_QUICK_SCANS_ALONE &&
+        of.quick->code[LW_REDUCE_QUICK_SCANS - LW_REDUCE_QUICK].code != NULL)
+        which = LW_REDUCE_QUICK_SCANS;
     if (is_quick(self, &of, n, scans)) {
         code = &of.quick->code[which - LW_REDUCE_QUICK];
         return build_host(self, of.reduction, which, code) < 0 ? NULL : code;

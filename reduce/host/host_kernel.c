@@ -370,7 +370,6 @@ quick_loops(maker *m, lw_error *err)
     LW_TRY(fold(m, err));
     LW_TRY(merge(m, err));
     LW_TRY(finish(m, err));
-    LW_TRY(lw_reduce_extreme_loops(m, err));
 fail:
     return status;
 }
@@ -395,6 +394,7 @@ other_loops(maker *m, lw_error *err)
     lw_status status;
 
     LW_TRY(row_loops(m, err));
+    LW_TRY(lw_reduce_extreme_loops(m, err));
     LW_TRY(lw_reduce_chunk_loops(m, err));
 fail:
     return status;
@@ -561,7 +561,9 @@ lw_reduce_host_build(const lw_reduction *r, lw_reduce_loops which,
                      const lw_build_options *options, lw_reduce_code *out,
                      lw_build_report *report, lw_error *err)
 {
-    bool scans = which == LW_REDUCE_QUICK_SCANS, one_result = scans || which == LW_REDUCE_QUICK;
+    bool alone = which == LW_REDUCE_QUICK_SCANS_ALONE;
+    bool scans = alone || which == LW_REDUCE_QUICK_SCANS;
+    bool one_result = scans || which == LW_REDUCE_QUICK;
     lw_build_options build = *options;
     lw_module *module = NULL;
     lw_status status;
@@ -569,12 +571,13 @@ lw_reduce_host_build(const lw_reduction *r, lw_reduce_loops which,
     build.quick |= which != LW_REDUCE_LOOPS;
     begin_code(r, out);
     LW_TRY(make_module(r,
-                       one_result                      ? QUICK_OTHERS
+                       alone                           ? NO_OTHERS
+                       : one_result                    ? QUICK_OTHERS
                        : which == LW_REDUCE_QUICK_ROWS ? ROW_OTHERS
                                                        : ALL_OTHERS,
                        scans, &module, err));
     LW_TRY(lw_build_host(module, &build, &out->code, report, err));
-    status = find_other_loops(out, one_result, err);
+    status = alone ? LW_OK : find_other_loops(out, one_result, err);
     if (status == LW_OK && scans)
         status = find_scans(out->code, &out->scans, err);
     if (status != LW_OK)

@@ -114,12 +114,15 @@ lw_status lw_reduce_host_module(const lw_reduction *r, lw_module **out, lw_error
 typedef enum lw_reduce_loops {
     LW_REDUCE_LOOPS, /* all but those of scans */
     LW_REDUCE_QUICK, /* those that one result of contiguous elements needs, soon: in a fifth
-                        of the time, and some times slower. The others are NULL */
-    LW_REDUCE_QUICK_ROWS, /* the same, and those that several results need: all but `chunks` */
-    LW_REDUCE_QUICK_SCANS /* those of LW_REDUCE_QUICK, and those of scans */
+                        of the time, and some times slower. The others are NULL, and so are
+                        those that search for the best element: they take almost as long to
+                        compile as all that they can be replaced by */
+    LW_REDUCE_QUICK_ROWS,  /* the same, and those that several results need: all but `chunks` */
+    LW_REDUCE_QUICK_SCANS, /* those of LW_REDUCE_QUICK, and those of scans */
+    LW_REDUCE_QUICK_SCANS_ALONE
 } lw_reduce_loops;
 
-enum { LW_REDUCE_QUICK_KINDS = LW_REDUCE_QUICK_SCANS - LW_REDUCE_QUICK + 1 };
+enum { LW_REDUCE_QUICK_KINDS = LW_REDUCE_QUICK_SCANS_ALONE - LW_REDUCE_QUICK + 1 };
 
 /* Whether the loops that are compiled soon give the same bits. precise: as lw_build_options. */
 bool lw_reduce_host_may_be_quick(const lw_reduction *r, bool precise);

@@ -247,7 +247,7 @@ def test_on_a_gpu(door):
 @needs_kernels
 def test_launches_that_have_not_run_keep_their_value():
     global K
-    f = lw.vectorize(lambda x: x * K + 1)
+    f = lw.vectorize(lambda x: x * K + 1, fma=False)
     x = cuda.to_device(np.linspace(0, 1, 1 << 20))
     outs = [cuda.device_array(1 << 20, np.float64) for _ in range(40)]
     with warnings.catch_warnings():
@@ -447,3 +447,26 @@ def test_a_sum_that_leaves_int64_is_compiled_for_itself():
         for k in (1, 2, 3, 4, 5, 2**62, 2**40, 6):
             K = k
             assert f(1) == 1 + k
+
+
+def test_dask_arrays():
+    """The stages of reductions have captures of their own."""
+    global K
+    array = pytest.importorskip("dask.array")
+    f, r = lw.vectorize(lambda x: x * K), lw.reduce(map=lambda x: x * K, combine=lambda a, b: a + b)
+    x = array.from_array(np.arange(40.0), chunks=7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for step in range(9):
+            K = step + 0.5
+            np.testing.assert_array_equal(f(x).compute(), np.arange(40.0) * K)
+            assert float(r(x)) == 780 * K
+
+
+def test_a_number_as_numba_keeps_its_first_value():
+    global K
+    f = lw.vectorize(lambda x: x * K, typing="numba")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for K in (2.0, 3.0, 4.0, 5.0, 6.0):
+            assert f(1.0) == 2.0

@@ -13,7 +13,7 @@
  *   linked.c    code that callables bring along
  *   classes/    classes of the user's and their objects     classes/struct.c  types with a
  * model overload.c  which callables and names are overloaded; trees with implementations
- *   captures.c  what was frozen, and whether it has changed
+ *   captures/   what was frozen, and whether it has changed
  *
  * A reader function returns 0 (node) or -1 (int) when reading must stop: r->status says why
  * (LW_ERR_PYTHON: exception set). Unsupported code does not stop it: it becomes an ERROR
@@ -384,7 +384,7 @@ bool lw_read_is_overloaded_name(lw_reader *r, PyObject *name);
 /* Once all is read: what it takes to extend the tree. */
 bool lw_read_keep(lw_reader *r, bool of_tree);
 
-/* ---- captures (captures.c) ---- */
+/* ---- captures (captures/) ---- */
 lw_captures *lw_captures_new(void);
 /* Captures of a function that is read later, for the tree of these ones. */
 lw_captures *lw_captures_extending(lw_captures *captures);

@@ -6,7 +6,7 @@
  * compared in each call, as names are. Larger ones are treated as frozen: they are compared in
  * calls 1, 2, 4, 8 … and then every LOOK_EVERY calls. That costs nothing measurable and is
  * frequent enough to warn the user (W204). */
-#include "core/front/read/captures_internal.h"
+#include "core/front/read/captures/captures_internal.h"
 
 #include <assert.h>
 #include <string.h>
