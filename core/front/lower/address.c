@@ -572,7 +572,8 @@ lw_lower_element(lw_lower_frame *f, lw_lower_value array, const lw_index_items *
     lw_ref outside[LW_MAX_ARRAY_DIMS] = {0}, address;
     lw_lower_value value;
 
-    if (lw_type_kind_of(f->l->types, type) != LW_TK_RECORD && type < LW_T_FIRST_COMPOUND)
+    if (lw_type_kind_of(f->l->types, type) != LW_TK_RECORD && type < LW_T_FIRST_COMPOUND &&
+        !(f->l->typed->options.checks & LW_CHECK_BOUNDS)) /* which shows the index at once */
         f->outside = outside;
     address = lw_index_address(f, array, it);
     f->outside = NULL;
