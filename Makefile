@@ -8,11 +8,11 @@ EXTRAS  = $(shell command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L >/dev/n
 .PHONY: demo needs test docs clean
 
 demo: $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check ".[demo$(EXTRAS)]"
+	@bash tests/told.sh "Compiling and installing lanewise in $(VENV), with what the demo needs (some minutes)" $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check ".[demo$(EXTRAS)]"
 	cd / && $(abspath $(VENV))/bin/python -m lanewise demo --output "$(CURDIR)/demo-output"
 
 test: needs $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=cmake.define.LW_WINDOWS=ON ".[test,docs]"
+	@bash tests/told.sh "Compiling and installing lanewise in $(VENV), with what the tests need (some minutes)" $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=cmake.define.LW_WINDOWS=ON ".[test,docs]"
 	VENV="$(abspath $(VENV))" bash tests/run.sh
 
 needs:
@@ -20,7 +20,7 @@ needs:
 
 # The site, in build/docs/html: pages, API reference and the examples, which are run. Its own environment, since it needs much that the tests do not.
 docs: $(DOCS_VENV)/bin/python
-	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check ".[docs]"
+	@bash tests/told.sh "Compiling and installing lanewise in $(DOCS_VENV), with what the site needs (some minutes)" $(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check ".[docs]"
 	cd / && $(abspath $(DOCS_VENV))/bin/python "$(CURDIR)/docs/build.py" --fresh
 
 $(DOCS_VENV)/bin/python:

@@ -95,7 +95,9 @@ first_outside(const lw_space *space, const lw_reach *reach, __int128 size, __int
     if (start < size && start >= -size && last < size && last >= -size)
         return -1;
     if (start < size && start >= -size) /* the first is inside: where does it leave? */
-        at = step > 0 ? (size - start + step - 1) / step : (start + size) / -step + 1;
+        at = step > 0   ? (size - start + step - 1) / step
+             : step < 0 ? (start + size) / -step + 1
+                        : 0;
     *index = start + at * step;
     return (int64_t)at;
 }

@@ -222,11 +222,11 @@ typedef struct lw_specialisation {
     uint32_t n_out; /* declared results of a function that gives a value; 0: as inferred */
     const lw_dtype *out;
     const lw_sig_type *result; /* the declared result, where it is an array or has one */
-    uint32_t n_races; /* of forall: stores by which elements race if there are several */
+    /* of forall: stores by which elements race if there are several; indices that every element
+     * is certain to use; updates of places that are computed from loaded values */
+    uint32_t n_races, n_reaches, n_scattered;
     const lw_race_store *races;
-    uint32_t n_reaches; /* of forall: indices that every element is certain to use */
     const lw_reach *reaches;
-    uint32_t n_scattered; /* … updates of places that are computed from loaded values */
     const lw_scattered *scattered;
     uint64_t statics; /* bits, by argument after the index: its value is part of the key */
     bool declared, narrow, negative;

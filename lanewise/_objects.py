@@ -555,7 +555,7 @@ def _filled(gufunc):
 def _gufunc_of_fields(gufunc, args, out, placed):
     """The gufunc whose operands are the fields of the objects, where objects are parameters: they have no dimensions of the
     layout, and neither all operands nor an output are objects. Else None."""
-    operands, sides = [_array(value) for value in args[:gufunc.nin]], gufunc._layout.split("->")
+    operands, sides = [_array(value) if _is_object(value) else value for value in args[:gufunc.nin]], gufunc._layout.split("->")
     outs = [*args[gufunc.nin:], *(out if isinstance(out, tuple) else (out,))]
     cores = re.findall(r"\([^)]*\)", sides[0])
     of_class = [_class(x) is not None for x in operands]
@@ -588,16 +588,14 @@ def _make_gufunc(gufunc, operands, cores, right, placed):
 
 def guvectorize(gufunc, *args, out=_ABSENT, stream=None, **kwargs):
     placed = _Placed(gufunc, args, kwargs, _filled(gufunc))
-    if placed.operands:
-        args = (*placed.operands, *placed.outputs)
+    args = (*placed.operands, *placed.outputs) if placed.operands else _by_names(gufunc, args, kwargs, gufunc.nin)
     if (inner := _gufunc_of_fields(gufunc, args, out, placed)) is not None:
-        values = [_array(value) for value in _by_names(gufunc, args, kwargs, gufunc.nin)]
-        more = {} if stream is None else {"stream": stream}
-        return inner(*_fields(values[:gufunc.nin]), *values[gufunc.nin:], *placed.wholes, **({} if out is _ABSENT else {"out": out}), **more, **kwargs)
+        values = [_array(value) if _is_object(value) else value for value in args]
+        more = {**({} if stream is None else {"stream": stream}), **({} if out is _ABSENT else {"out": out})}
+        return inner(*_fields(values[:gufunc.nin]), *placed.wholes, *values[gufunc.nin:], **more, **kwargs)
     _refuse_options(gufunc, gufunc._state(), ("writable_args", "sizes"))
     dims = _layout(gufunc)
     nin, nout = len(dims[0]), len(dims[1])
-    args = args if placed.operands else _by_names(gufunc, args, kwargs, nin)
     if _are_lazy(gufunc, args):
         raise TypeError(f"`{gufunc.__name__}` is called with an object, or gives some, and with a Dask array, which would be computed as a whole: call it block by "
                         f"block, as in x.map_blocks(lambda block: {gufunc.__name__}(..., block, out=...), dtype=...)")

@@ -154,6 +154,23 @@ def _named_text(ufunc: Any, problem: Exception) -> str:
     return str(problem).replace(f"'lanewise.{ufunc.__name__}'", f"'{ufunc.__name__}'")
 
 
+def _of_outputs(ufunc: Any, problem: Any) -> str:
+    """What to write instead of dtype=, which NumPy asks for of all outputs, where one of them has another dtype."""
+    wanted = getattr(problem, "dtypes", ())[ufunc.nin:]
+    if ufunc.nout < 2 or len(wanted) != ufunc.nout or None in wanted or len(set(wanted)) != 1:
+        return ""
+    try:
+        asked = np.dtype(wanted[0]())
+        found = ufunc.resolve_dtypes((asked,) * ufunc.nin + (None,) * ufunc.nout)
+    except Exception:  # there is no such loop either
+        return ""
+    other = next((k for k, dtype in enumerate(found[ufunc.nin:]) if dtype != asked), None)
+    if other is None:
+        return ""
+    signature = "".join(dtype.char for dtype in found[:ufunc.nin]) + "->" + "".join(dtype.char for dtype in found[ufunc.nin:])
+    return f"; dtype= asks for {asked} in all outputs, and output {other + 1} is {found[ufunc.nin + other]}: signature={signature!r} names the dtype of each"
+
+
 def _named(ufunc: Any, problem: Exception) -> Exception:
-    text = _named_text(ufunc, problem)
+    text = _named_text(ufunc, problem) + _of_outputs(ufunc, problem)
     return problem if text == str(problem) else _saying(problem, text)

@@ -33,6 +33,7 @@ _HALF_PI = math.pi / 2
 _TWO_OVER_PI = 2 / math.pi
 _SQRT_2_PI = math.sqrt(2 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
+_SQRT_HALF_LOW = -4.833646656726457e-17  # sqrt(1 / 2) is the sum of both
 _SQRT_2 = math.sqrt(2.0)
 
 
@@ -945,22 +946,16 @@ def ndtri(y):
     return _t(y)(_ndtri(np.float64(y)))
 
 
-def _exp_of_half_square(x):
-    """exp(-x * x / 2)."""
-    s = x * x
-    if s > 1492.0:
-        return 0.0
-    return math.exp(-0.5 * s) * (1.0 - 0.5 * _fma(x, x, -s))
-
-
-def _ndtr(x):
-    if x < -1.0:
-        return 0.5 * _exp_of_half_square(x) * _erfcx_right(-x * _SQRT_HALF)
-    return 0.5 * _lib_erfc(-x * _SQRT_HALF)
-
-
 def ndtr(x):
-    return _t(x)(_ndtr(np.float64(x)))
+    """erfc(t) / 2 of t = -x / sqrt(2), without branches, so that loops are computed in vectors. What t loses by rounding changes erfc by a
+    factor of 1 - low * g, where g = -erfc'(t) / erfc(t) lies between t + sqrt(t * t + 4 / pi) and t + sqrt(t * t + 2) (DLMF 7.8.2).
+    """
+    v = np.float64(x)
+    v = -40.0 if v < -40.0 else 40.0 if v > 40.0 else v
+    t = -v * _SQRT_HALF
+    low = _fma(-v, _SQRT_HALF, -t) - v * _SQRT_HALF_LOW
+    lost = low * (t + math.sqrt(t * t + 1.9)) if t > 0.0 else 0.0  # of t below 0, where erfc is 1 to 2, it is less than a rounding
+    return _t(x)(0.5 * _lib_erfc(t) * (1.0 - lost))
 
 
 def _log_ndtr(x):

@@ -5,6 +5,7 @@
  *       3 |     y = x * 0.5
  *         |         x * 0.5   float32
  *         |     y             float32 */
+#include "core/front/diagnose.h"
 #include "core/front/typed.h"
 
 #include <assert.h>
@@ -258,13 +259,13 @@ path_of(const lw_tree *tree, uint32_t fn)
     return path ? path : "";
 }
 
-/* Whether it is one of the package's functions of whole arrays, or what these call: they share
- * its files. */
+/* Whether it is one of the package's functions, of whole arrays or of scipy.special, or what
+ * these call: users know them by what they give, and have not written their lines. */
 static bool
 is_packages(const lw_tree *tree, uint32_t fn)
 {
     const char *path = path_of(tree, fn);
-    bool is = false;
+    bool is = lw_is_of_lanewise(tree, path);
 
     for (uint32_t i = 1; i < tree->fns.n && !is; i++)
         is = tree->fns.data[i].implements != NULL && strcmp(path_of(tree, i), path) == 0;

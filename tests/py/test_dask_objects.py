@@ -37,6 +37,12 @@ def along(line, x, out):
         out[i] = line.at(x[i])
 
 
+@lw.guvectorize("(n),(n)->(n)")
+def along_all(lines, x, out):
+    for i in range(x.size):
+        out[i] = lines[i].at(x[i])
+
+
 @pytest.fixture
 def lazy():
     """A Dask array, and how many of its blocks were computed."""
@@ -72,10 +78,18 @@ def test_names_of_the_results_follow_from_the_fields(lazy):
     assert on(Line(2.0), d).name == on(Line(2.0), d).name != on(Line(3.0), d).name
 
 
+def test_a_gufunc_of_an_object_is_lazy(lazy):
+    d, seen = lazy
+    result = along(Line(2.0), d.rechunk(-1))
+    assert type(result).__module__.startswith("dask") and not seen
+    np.testing.assert_array_equal(result.compute(), along(Line(2.0), np.asarray(d)))
+
+
 def test_what_is_not_lazy_with_an_object_is_an_error(lazy):
     d, seen = lazy
-    with pytest.raises(TypeError, match=r"`along` is called with an object, or gives some, and with a Dask array, .* x.map_blocks\("):
-        along(Line(2.0), d.rechunk(-1))
+    some = lw.extending.array_of([Line(2.0)] * 6, lw.extending.dtype_of(Line, slope=lw.float64))
+    with pytest.raises(TypeError, match=r"`along_all` is called with an object, or gives some, and with a Dask array, .* x.map_blocks\("):
+        along_all(some, d.rechunk(-1))
     with pytest.raises(TypeError, match="out= cannot be given with Dask arrays"):
         on(Line(2.0), d, out=np.empty(6))
     r = lw.reduce(lambda a, b: a + b, map=lambda line, x: line.at(x))

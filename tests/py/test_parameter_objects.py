@@ -93,6 +93,7 @@ def test_an_object_is_an_argument_of_every_decorator(cls, target):
         assert lw.vectorize(f)(2.0, p) == 17.0
         np.testing.assert_allclose(lw.guvectorize("(n),()->(n)")(row)(X, p), want, rtol=1e-15)
         np.testing.assert_allclose(lw.guvectorize("(n),()->(n)")(row)(np.stack([X, X]), p, out=np.empty((2, 7))), [want, want], rtol=1e-15)
+        np.testing.assert_allclose(lw.guvectorize("(n),()->(n)")(row)(X, p=p), want, rtol=1e-15)
         out = np.empty(7)
         lw.forall(kernel)(7, X, p, out)
         np.testing.assert_allclose(out, want, rtol=1e-15)
@@ -139,6 +140,7 @@ def test_beside_excluded_and_static_parameters(cls):
     assert g(X, p, t, 3, out) is out and g(X, p, t, out=out) is out
     h = lw.guvectorize("(n),()->(n)", excluded="t", static="k")(row_of)
     np.testing.assert_array_equal(h(X, p, t), 2 * X + 4)
+    assert h(X, p, t, 1, out) is out
     np.testing.assert_array_equal(h(np.stack([X, -X]), p, t, k=2), [2 * X + 9, -2 * X + 9])
     with pytest.raises(TypeError, match="missing a required argument: 't'"):
         g(X, p)

@@ -117,6 +117,15 @@ fits(lw_infer_frame *f, lw_infer_value x, lw_dtype dtype)
 
 enum { MOST_DIGITS = 60 }; /* the text of an integer in a message */
 
+/* Whether uint64 holds a literal, which int64 does not. */
+static bool
+fits_uint64(lw_infer_frame *f, lw_type literal)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), literal);
+
+    return row->lo >= 0 && row->hi > INT64_MAX && row->hi <= (__int128)UINT64_MAX;
+}
+
 lw_status
 lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
                  uint32_t other_node)
@@ -149,6 +158,11 @@ lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
         !lw_type_is_strong_int(dtype) ? NULL
         : *other && dtype < LW_DT_i32
             ? lw_format_text(f, "`np.int32(%s)` instead computes in int32", other)
+        : fits_uint64(f, x.type)
+            ? lw_format_text(f,
+                             "`np.uint64(%s)` computes in uint64, which holds it and wraps, as "
+                             "hashes do; as a float it is rounded",
+                             *other ? other : "x")
             : "Python ints are 64-bit in compiled code: use a float, `float(...)`",
         "integer constant out of range");
 }

@@ -352,11 +352,14 @@ raise_outside(lw_lower_frame *f, lw_lower_value array, lw_ref outside, uint32_t 
     bool on_gpu_too = (f->l->typed->options.checks & LW_CHECK_BOUNDS) || lw_guards(f, array);
     bool dynamic = !on_gpu_too && b->func != NULL &&
                    b->func->insts.data[lw_part_at(&array, 0)].op == LW_OP_DYNAMIC;
-    char message[128];
+    const int64_t *shape = dynamic ? NULL : lw_array_row_of(f, array.type)->shape;
+    char message[128], size[40] = "";
 
+    if (shape != NULL)
+        snprintf(size, sizeof size, " with size %lld", (long long)shape[axis]);
     snprintf(message, sizeof message, "index out of bounds for axis %u%s", axis,
              dynamic ? " of the dynamic shared memory, whose bytes are the launch's sharedmem"
-                     : "");
+                     : size);
     raise(f, outside, "IndexError", message);
 }
 
@@ -588,7 +591,8 @@ lw_lower_element(lw_lower_frame *f, lw_lower_value array, const lw_index_items *
     lw_ref outside[LW_MAX_ARRAY_DIMS] = {0}, address;
     lw_lower_value value;
 
-    if (lw_type_kind_of(f->l->types, type) != LW_TK_RECORD && type < LW_T_FIRST_COMPOUND)
+    if (lw_type_kind_of(f->l->types, type) != LW_TK_RECORD && type < LW_T_FIRST_COMPOUND &&
+        !(f->l->typed->options.checks & LW_CHECK_BOUNDS)) /* which shows the index at once */
         f->outside = outside;
     address = lw_index_address(f, array, it);
     f->outside = NULL;

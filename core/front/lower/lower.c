@@ -845,7 +845,8 @@ lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scala
       lw_error *err)
 {
     bool guards = typed->options.guards && !typed->options.ignore_errors;
-    bool defer = guards && typed->all_guarded && !carries_numbers(typed->tree);
+    bool defer = guards && typed->all_guarded && !carries_numbers(typed->tree) &&
+                 !(typed->options.checks & LW_CHECK_BOUNDS); /* which shows index and size */
     bool signs = false;
     lw_lowering l = {.typed = typed,
                      .signs = &signs,

@@ -318,6 +318,16 @@ done:
     return result;
 }
 
+/* A name that only newer versions of Python have; NULL: none. */
+static const char *
+newer_name(const char *module, const char *word)
+{
+    if (strcmp(module, "math") == 0 && strcmp(word, "fma") == 0)
+        return "Python has `math.fma` from 3.13 on; `lanewise.cuda.fma(x, y, z)` is the same "
+               "function, on CPUs and GPUs";
+    return NULL;
+}
+
 static uint32_t
 missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name)
 {
@@ -329,6 +339,7 @@ missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name
     bool group = strcmp(Py_TYPE(object)->tp_name, "lanewise._core.IntrinsicGroup") == 0;
     PyObject *path = group ? PyObject_GetAttrString(object, "__qualname__") : NULL;
     uint32_t n_names = 0, result;
+    const char *near_help = NULL;
     char help[160], group_name[80];
 
     for (Py_ssize_t i = 0; names && i < n; i++) {
@@ -339,6 +350,8 @@ missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name
     lw_read_clear();
     if (names != NULL && word != NULL)
         near = lw_nearest(word, names, n_names);
+    if (near == NULL && owner != NULL && word != NULL)
+        near_help = newer_name(owner, word);
     snprintf(help, sizeof help, "did you mean `%.100s`?", near ? near : "");
     if (path != NULL) {
         snprintf(group_name, sizeof group_name, "cuda.%.60s", PyUnicode_AsUTF8(path));
@@ -346,13 +359,13 @@ missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name
     }
     if (owner == NULL || group)
         lw_read_clear();
-    result =
-        lw_read_error(r, node, (lw_fault){LW_ERR_TYPING, "E150", .help = near ? help : NULL},
-                      "%s`%.100s` has no attribute `%.100s`",
-                      group   ? ""
-                      : owner ? "module "
-                              : "type ",
-                      owner ? owner : Py_TYPE(object)->tp_name, word ? word : "?");
+    result = lw_read_error(r, node,
+                           (lw_fault){LW_ERR_TYPING, "E150", .help = near ? help : near_help},
+                           "%s`%.100s` has no attribute `%.100s`",
+                           group   ? ""
+                           : owner ? "module "
+                                   : "type ",
+                           owner ? owner : Py_TYPE(object)->tp_name, word ? word : "?");
     Py_XDECREF(path);
     lw_free(names);
     Py_XDECREF(keys);
