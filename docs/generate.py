@@ -86,7 +86,7 @@ def arrays() -> str:
     kinds = {"BOTH": ("numpy", "methods"), "NUMPY": ("numpy",), "METHOD": ("methods",), "ATTRIBUTE": ("attributes",), "LINALG": ("numpy.linalg",), "MATH": ("math",),
              "PYTHON": ("builtins",), "RANDOM": ("numpy.random",)}
     found: dict[str, set[str]] = {kind: set() for kind in ("numpy", "numpy.linalg", "numpy.random", "methods", "attributes", "builtins", "math")}
-    modules = {"ARRAY_FUNCTIONS": "_array_functions", "NEW_ARRAYS": "_new_arrays", "ARRAY_LIBRARY": "_array_library", "THREAD_RANDOM": "_thread_random"}
+    modules = {"ARRAY_FUNCTIONS": "_array_functions", "NEW_ARRAYS": "_new_arrays", "ARRAY_LIBRARY": "_array_library", "ARRAY_PARTS": "_array_parts", "THREAD_RANDOM": "_thread_random"}
     parameters = array_parameters()
     for owner, name, module, helper, _takes in rows("array_functions", "ARRAY_FUNCTION"):
         for kind in kinds.get(owner, ()):
