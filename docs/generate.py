@@ -72,7 +72,7 @@ def names() -> str:
 def array_parameters() -> dict[str, list[str]]:
     """The parameters of the functions that implement core/tables/array_functions.def, as they are written."""
     found = {}
-    for module in ("_array_functions", "_new_arrays", "_array_library", "_thread_random"):
+    for module in ("_array_functions", "_new_arrays", "_array_library", "_array_parts", "_thread_random"):
         for node in ast.parse((DOCS.parent / "lanewise" / f"{module}.py").read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef):
                 a = node.args
