@@ -734,7 +734,8 @@ hint_of(const binder *r, PyObject *object)
                    : "; make it a tuple, or an array by np.asarray";
     if (r->self->gives_value && r->depth > 0 &&
         (PyCallable_Check(object) || PyUnicode_Check(object)))
-        return "; a tuple may have functions and texts alone, or none: pass it as an argument of "
+        return "; a tuple may have functions and texts alone, or none: pass it as an argument "
+               "of "
                "its own";
     if (PyFunction_Check(object) || PyUnicode_Check(object))
         return "; let the function find it as a global or closure variable";
