@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 __all__ = [
     "ArgumentError", "CompileError", "CompilerNotFound", "DriverError", "KernelError", "KeywordError", "LanewiseError",
     "LaunchError", "LinkError", "PerformanceWarning", "PrecisionWarning", "SignatureError", "TypingError", "UnsupportedError",
@@ -101,9 +103,10 @@ _NUMBAS = {
 }
 
 
-def __getattr__(name: str) -> object:
-    import sys
+if not TYPE_CHECKING:  # where checkers see it, they take any name for one of the module
 
-    from lanewise import _numba_names
+    def __getattr__(name):
+        import sys
+        from importlib import import_module
 
-    return _numba_names.refuse(name, sys._getframe(1), __name__, _NUMBAS)
+        return import_module("lanewise._numba_names").refuse(name, sys._getframe(1), __name__, _NUMBAS)
