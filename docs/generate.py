@@ -72,7 +72,7 @@ def names() -> str:
 def array_parameters() -> dict[str, list[str]]:
     """The parameters of the functions that implement core/tables/array_functions.def, as they are written."""
     found = {}
-    for module in ("_array_functions", "_new_arrays", "_array_library", "_thread_random"):
+    for module in ("_array_functions", "_new_arrays", "_array_library", "_array_parts", "_linear_algebra", "_thread_random"):
         for node in ast.parse((DOCS.parent / "lanewise" / f"{module}.py").read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef):
                 a = node.args
@@ -86,7 +86,7 @@ def arrays() -> str:
     kinds = {"BOTH": ("numpy", "methods"), "NUMPY": ("numpy",), "METHOD": ("methods",), "ATTRIBUTE": ("attributes",), "LINALG": ("numpy.linalg",), "MATH": ("math",),
              "PYTHON": ("builtins",), "RANDOM": ("numpy.random",)}
     found: dict[str, set[str]] = {kind: set() for kind in ("numpy", "numpy.linalg", "numpy.random", "methods", "attributes", "builtins", "math")}
-    modules = {"ARRAY_FUNCTIONS": "_array_functions", "NEW_ARRAYS": "_new_arrays", "ARRAY_LIBRARY": "_array_library", "THREAD_RANDOM": "_thread_random"}
+    modules = {"ARRAY_FUNCTIONS": "_array_functions", "NEW_ARRAYS": "_new_arrays", "ARRAY_LIBRARY": "_array_library", "ARRAY_PARTS": "_array_parts", "LINEAR_ALGEBRA": "_linear_algebra", "THREAD_RANDOM": "_thread_random"}
     parameters = array_parameters()
     for owner, name, module, helper, _takes in rows("array_functions", "ARRAY_FUNCTION"):
         for kind in kinds.get(owner, ()):

@@ -759,6 +759,11 @@ hint_of(const binder *r, PyObject *object)
         return r->self->gives_value
                    ? ", or a list of up to 64 items; make it an array by np.asarray"
                    : "; make it a tuple, or an array by np.asarray";
+    if (r->self->gives_value && r->depth > 0 &&
+        (PyCallable_Check(object) || PyUnicode_Check(object)))
+        return "; a tuple may have functions and texts alone, or none: pass it as an argument "
+               "of "
+               "its own";
     if (PyFunction_Check(object) || PyUnicode_Check(object))
         return "; let the function find it as a global or closure variable";
     if (lw_is_sparse(object))
@@ -785,9 +790,9 @@ refuse(const binder *r, PyObject *object)
         return -1;
     }
     PyErr_Format(PyExc_TypeError,
-                 "%s: argument `%s` is %s %.100s; expected an array, a number, a record, None, "
+                 "%s: argument `%s` %s %s %.100s; expected an array, a number, a record, None, "
                  "or an object or tuple of these%s",
-                 lw_function_name(r->self), name_of(r),
+                 lw_function_name(r->self), name_of(r), r->depth ? "has an item that is" : "is",
                  strchr("aeiouAEIOU", *type) ? "an" : "a", type, hint_of(r, object));
     return -1;
 }
@@ -837,6 +842,28 @@ is_no_data(PyObject *object)
             strcmp(type->tp_name, "_ctypes.PyCFuncPtr") == 0)
             return true;
     return PyUnicode_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object);
+}
+
+/* A tuple of such values alone, which has code of its own, too. 1: it is one; -1 with an
+ * exception. */
+static int
+is_constant_tuple(const binder *r, PyObject *tuple)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+
+    if (!PyTuple_CheckExact(tuple) || n == 0)
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        if (!is_constant(r, item))
+            return 0;
+        /* an object that can be called is an object, by its fields */
+        if (!is_no_data(item) && !PyType_Check(item) && lw_object_shape_of(item) != NULL)
+            return 0;
+        if (PyErr_Occurred())
+            return -1;
+    }
+    return 1;
 }
 
 /* An array of the host that is not NumPy's: its view lives as long as the bound call. */
@@ -1004,8 +1031,10 @@ put(binder *r, PyObject *object)
         value.bytes[0] = object == Py_True;
         return put_number(r, LW_KEY_SCALAR, LW_DT_b1, &value);
     }
-    if (PyTuple_Check(object))
-        return put_tuple(r, object);
+    if (PyTuple_Check(object)) {
+        result = is_constant_tuple(r, object);
+        return result < 0 ? -1 : result ? put_static(r, object) : put_tuple(r, object);
+    }
     if (is_short_list(r, object))
         return put_list(r, object);
     if (object == Py_None) {

@@ -22,7 +22,16 @@ HINTS = {
     "np": "`numba.np.numpy_support.from_dtype` is `lanewise.from_dtype`; the ufuncs are `lanewise.vectorize` and `lanewise.guvectorize`",
     "misc": "`numba.misc.special.literal_unroll` is `lanewise.literal_unroll`, `prange` is `lanewise.prange`",
     "pycc": "`lanewise.compile` makes code ahead of time",
-    "gdb": "set breakpoints with the setting `target=\"python\"` (docs/debugging.md)",
+    "gdb": "set breakpoints with the setting `target=\"python\"`; the page \"Debugging\" of the documentation shows how",
+    "threading_layer": "there is a single pool of threads; `lanewise.get_num_threads()` is their number",
+    "literally": "texts, functions and types that are arguments of functions called on the host are constants as they are; numbers are with `static=` of `forall` and `jit`",
+    "optional": "None is a type of its own: call the function with None, and leave the signature out",
+    "deferred_type": "classes need no types of their fields: a function of `njit` takes their objects as arguments",
+    "pndindex": "write the outermost loop over `prange(x.shape[0])`, and `range` inside",
+    "jit_module": "decorate each function with `njit`",
+    "set_parallel_chunksize": "the parts of a loop over `prange` are made by the measured time of an iteration; leave it out",
+    "get_parallel_chunksize": "the parts of a loop over `prange` are made by the measured time of an iteration; leave it out",
+    "parallel_chunksize": "the parts of a loop over `prange` are made by the measured time of an iteration; leave it out",
 }
 
 
@@ -31,14 +40,14 @@ def _imports(frame):
     return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
 
 
-def refuse(name, frame):
-    """Raise the error of a name that the package does not have."""
-    said = f"module 'lanewise' has no attribute {name!r:.200}"
-    if name not in HINTS:
+def refuse(name, frame, module="lanewise", hints=HINTS):
+    """Raise the error of a name that the module does not have."""
+    said = f"module {module!r} has no attribute {name!r:.200}"
+    if name not in hints:
         raise AttributeError(said)
     if _imports(frame):
-        raise ImportError(f"lanewise has no {name!r}, which numba has: {HINTS[name]}", name="lanewise")
-    raise AttributeError(f"{said}, which numba has: {HINTS[name]}")
+        raise ImportError(f"{module} has no {name!r}, which numba has: {hints[name]}", name=module)
+    raise AttributeError(f"{said}, which numba has: {hints[name]}")
 
 
 class _Finder:

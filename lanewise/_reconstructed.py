@@ -23,6 +23,39 @@ class _Unknown(Exception):
     """The code holds something that is not reconstructed."""
 
 
+class _Items(str):
+    """The text of a tuple, and that of its items, which need no parentheses in a subscript, where slices may be among them."""
+
+    inner: str
+
+
+def _tuple(items: list[str]) -> _Items:
+    inner = ", ".join(items) + ("," if len(items) == 1 else "")
+    text = _Items(f"({inner})")
+    text.inner = inner
+    return text
+
+
+def _constant(value: Any) -> str:
+    """The text of a constant, which the compiler may have made from a tuple, a list of constants or a slice."""
+    if value is ...:
+        return "..."
+    if isinstance(value, tuple):
+        return _tuple([_constant(item) for item in value])
+    if isinstance(value, slice):
+        parts = [value.start, value.stop, *([] if value.step is None else [value.step])]
+        return ":".join("" if part is None else _constant(part) for part in parts)
+    return f"({value!r})"
+
+
+def _key(key: str) -> str:
+    return key.inner if isinstance(key, _Items) and key.inner else key
+
+
+def _slice(items: list[str]) -> str:
+    return ":".join("" if item == "(None)" else item for item in items)
+
+
 class _Reader:
     """One function: `lines` grows while its instructions are read in order."""
 
@@ -70,7 +103,10 @@ class _Reader:
             self.store(depth, i.argval, stack.pop())
         elif name == "STORE_SUBSCR":
             key, place, value = stack.pop(), stack.pop(), stack.pop()
-            self.store(depth, f"{place}[{key}]", value)
+            self.store(depth, f"{place}[{_key(key)}]", value)
+        elif name == "STORE_SLICE":
+            stop, start, place, value = stack.pop(), stack.pop(), stack.pop(), stack.pop()
+            self.store(depth, f"{place}[{_slice([start, stop])}]", value)
         elif name == "STORE_ATTR":
             place, value = stack.pop(), stack.pop()
             self.store(depth, f"{place}.{i.argval}", value)
@@ -169,7 +205,7 @@ class _Reader:
         elif name in ("LOAD_CONST", "LOAD_SMALL_INT"):
             if isinstance(value, CodeType):
                 raise _Unknown
-            stack.append(f"({value!r})")
+            stack.append(_constant(value))
         elif name.startswith("LOAD_FAST") or name in ("LOAD_DEREF", "LOAD_CLASSDEREF"):
             stack.extend(value if isinstance(value, tuple) else [value])
         elif name == "LOAD_METHOD" or (name == "LOAD_ATTR" and sys.version_info >= (3, 12) and (i.arg or 0) & 1):
@@ -186,7 +222,10 @@ class _Reader:
             stack.append(f"({_UNARY[name]}{stack.pop()})")
         elif name == "BINARY_SUBSCR" or (name == "BINARY_OP" and i.argrepr == "[]"):
             key = stack.pop()
-            stack.append(f"{stack.pop()}[{key}]")
+            stack.append(f"{stack.pop()}[{_key(key)}]")
+        elif name == "BINARY_SLICE":
+            stop, start = stack.pop(), stack.pop()
+            stack.append(f"{stack.pop()}[{_slice([start, stop])}]")
         elif name == "BINARY_OP":
             y, x = stack.pop(), stack.pop()
             stack.append((i.argrepr, y) if i.argrepr.endswith("=") else f"({x} {i.argrepr} {y})")
@@ -199,11 +238,15 @@ class _Reader:
             stack.append(f"({x} {word} {y})")
         elif name in ("BUILD_TUPLE", "BUILD_LIST"):
             items = [stack.pop() for _ in range(i.arg)][::-1]
-            inner = ", ".join(items)
-            stack.append(f"[{inner}]" if name == "BUILD_LIST" else f"({inner}{',' if len(items) == 1 else ''})")
+            stack.append(f"[{', '.join(items)}]" if name == "BUILD_LIST" else _tuple(items))
+        elif name == "LIST_EXTEND":  # [0, 1, 1] is an empty list that is given a constant tuple
+            items = stack.pop()
+            if i.arg != 1 or stack.pop() != "[]" or not isinstance(items, _Items):
+                raise _Unknown
+            stack.append(f"[{items.inner}]")
         elif name == "BUILD_SLICE":
             items = [stack.pop() for _ in range(i.arg)][::-1]
-            stack.append(":".join("" if item == "(None)" else item for item in items))
+            stack.append(_slice(items))
         elif name == "COPY":
             stack.append(stack[-i.arg])
         elif name == "SWAP":

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "ArgumentError", "CompileError", "CompilerNotFound", "DriverError", "KernelError", "KeywordError", "LanewiseError",
@@ -106,3 +106,32 @@ class PerformanceWarning(UserWarning):
 
 class PrecisionWarning(UserWarning):
     """Does what it says, and loses digits on the way."""
+
+
+_NUMBAS = {
+    "NumbaError": "`LanewiseError` is the base of all errors, `CompileError` of those of compilation",
+    "LoweringError": "`CompileError` is the base of the errors of compilation",
+    "UnsupportedBytecodeError": "`UnsupportedError` is raised for what compiled code cannot do",
+    "RequireLiteralValue": "`ArgumentError` is raised for a constant that a function does not take",
+    "NumbaValueError": "`ArgumentError` is a ValueError",
+    "NumbaTypeError": "`TypingError` is a TypeError",
+    "NumbaWarning": "the warnings are `PerformanceWarning` and `PrecisionWarning`, which are UserWarnings",
+    "NumbaPerformanceWarning": "`PerformanceWarning` warns of what is slower than it could be",
+    "NumbaTypeSafetyWarning": "`PrecisionWarning` warns of what loses digits; conversions that lose more are errors (E142)",
+    "NumbaParallelSafetyWarning": "iterations of prange that depend on each other are an error (E168)",
+    "NumbaExperimentalFeatureWarning": "there is no such warning: leave the filter out",
+    "NumbaDeprecationWarning": "there is no such warning: leave the filter out",
+    "NumbaPendingDeprecationWarning": "there is no such warning: leave the filter out",
+    "NumbaDebugInfoWarning": "there is no such warning: leave the filter out",
+    "NumbaIRAssumptionWarning": "there is no such warning: leave the filter out",
+    "NumbaInvalidConfigWarning": "there is no such warning: leave the filter out",
+}
+
+
+if not TYPE_CHECKING:  # where checkers see it, they take any name for one of the module
+
+    def __getattr__(name):
+        import sys
+        from importlib import import_module
+
+        return import_module("lanewise._numba_names").refuse(name, sys._getframe(1), __name__, _NUMBAS)

@@ -76,6 +76,40 @@ lw_signature_fail(const lw_signature_parser *s, const char *start, const char *e
     return LW_ERR_SIGNATURE;
 }
 
+/* What there is in place of a type that only numba's signatures have; NULL: nothing. */
+static const char *
+instead_of(const char *word)
+{
+    static const struct {
+        const char *name, *instead;
+    } rows[] = {
+        {"list",
+         "a signature cannot name lists: leave it out, and pass a list of up to 64 items, "
+         "or pass an array, `float64[:]`"},
+        {"reflected_list", "a signature cannot name lists: pass an array, `float64[:]`"},
+        {"ListType", "there are no lists that grow: pass an array, `float64[:]`"},
+        {"List", "there are no lists that grow: pass an array, `float64[:]`"},
+        {"DictType", "there are no dicts: pass its keys and its values as two arrays"},
+        {"Dict", "there are no dicts: pass its keys and its values as two arrays"},
+        {"Set", "there are no sets: pass an array, `float64[:]`"},
+        {"set", "there are no sets: pass an array, `float64[:]`"},
+        {"unicode_type",
+         "a signature cannot name texts: leave it out; a text that is an argument "
+         "is a constant of the code, and none is a result"},
+        {"string",
+         "a signature cannot name texts: leave it out; a text that is an argument is a "
+         "constant of the code, and none is a result"},
+        {"pyobject", "there is no object mode"},
+        {"optional", "a value is there or is not when the function is compiled: leave the "
+                     "signature out, and None may be passed"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(word, rows[i].name) == 0)
+            return rows[i].instead;
+    return NULL;
+}
+
 static lw_status
 unknown_type(const lw_signature_parser *s, const char *start, const char *end)
 {
@@ -94,6 +128,9 @@ unknown_type(const lw_signature_parser *s, const char *start, const char *end)
     names[n++] = "Tuple";
     names[n++] = "UniTuple";
     snprintf(word, sizeof word, "%.*s", length, start);
+    if (instead_of(word) != NULL)
+        return lw_signature_fail(s, start, end, "E180", instead_of(word), "unknown type `%s`",
+                                 word);
     near = lw_nearest(word, names, n);
     if (near != NULL)
         return lw_signature_fail(s, start, end, "E180", NULL,

@@ -13,7 +13,7 @@ import pytest
 
 from source_tree import rows
 
-MODULES = {"ARRAY_FUNCTIONS": "lanewise._array_functions", "NEW_ARRAYS": "lanewise._new_arrays", "ARRAY_LIBRARY": "lanewise._array_library", "SPECIAL": "lanewise._special",
+MODULES = {"ARRAY_FUNCTIONS": "lanewise._array_functions", "NEW_ARRAYS": "lanewise._new_arrays", "ARRAY_LIBRARY": "lanewise._array_library", "ARRAY_PARTS": "lanewise._array_parts", "LINEAR_ALGEBRA": "lanewise._linear_algebra", "SPECIAL": "lanewise._special",
            "THREAD_RANDOM": "lanewise._thread_random"}
 OWNERS = {"NUMPY": [np], "BOTH": [np, np.ndarray], "METHOD": [np.ndarray], "LINALG": [np.linalg], "MATH": [math], "PYTHON": [builtins], "RANDOM": [np.random]}
 BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -329,3 +329,21 @@ def test_signatures_without_a_result():
     assert fill(x) is None and x.tolist() == [1, 1, 1]
     with pytest.raises(errors.TypingError, match="E183"):
         cuda.jit("(float64,)")(lambda x: x)
+
+
+def test_tuples_of_functions():
+    @lw.njit
+    def double(x):
+        return 2 * x
+
+    @lw.njit
+    def apply(fs, x):
+        return fs[0](x) + fs[1](x)
+
+    assert apply((double, math.sqrt), 4.0) == 10.0 and apply((math.sqrt, double), 9.0) == 21.0
+    assert apply((lambda x: x + 1, double), 1) == 4
+    assert lw.njit(lambda texts: len(texts))(("a", "bc")) == 2
+    with pytest.raises(TypeError, match="argument `fs` has an item that is a lanewise.Kernel(.|\n)*functions and texts alone"):
+        apply((double, 2.0), 4.0)
+    with pytest.raises(TypeError, match="argument `fs` has an item that is a lanewise.Kernel"):
+        lw.forall(lambda i, fs: None)(3, (double,))

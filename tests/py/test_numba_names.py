@@ -19,6 +19,11 @@ from lanewise import _numba_names
     ("from lanewise.experimental import jitclass", ModuleNotFoundError, "a class needs no decorator"),
     ("from lanewise.core import types", ModuleNotFoundError, "`numba.core.types` is `lanewise.types`"),
     ("import lanewise; lanewise.objmode", AttributeError, "has no attribute 'objmode', which numba has: there is no object mode"),
+    ("from lanewise import threading_layer", ImportError, "a single pool of threads"), ("from lanewise import parallel_chunksize", ImportError, "leave it out"),
+    ("from lanewise.errors import NumbaPerformanceWarning", ImportError, "lanewise.errors has no 'NumbaPerformanceWarning', which numba has: `PerformanceWarning`"),
+    ("from lanewise.errors import NumbaDeprecationWarning", ImportError, "leave the filter out"),
+    ("import lanewise; lanewise.errors.NumbaError", AttributeError, "`LanewiseError` is the base"),
+    ("import lanewise; lanewise.errors.nothing", AttributeError, "module 'lanewise.errors' has no attribute 'nothing'$"),
     ("import lanewise; lanewise.nothing", AttributeError, "module 'lanewise' has no attribute 'nothing'$"),
     ("from lanewise import nothing", ImportError, "cannot import name 'nothing'"),
     ("import lanewise.nothing", ModuleNotFoundError, "No module named 'lanewise.nothing'$"),
@@ -54,3 +59,30 @@ def test_names_of_a_dispatcher():
 def test_arguments_that_only_numba_takes(value, says):
     with pytest.raises(TypeError, match=f"argument `x` is a .*; expected an array, .*or an object or tuple of these; .*{says}"):
         lw.njit(lambda x: 1)(value)
+
+
+@pytest.mark.parametrize("signature, says", [
+    ("f8(list(f8))", "cannot name lists"), ("unicode_type(f8)", "cannot name texts"), ("ListType(f8)(f8)", "no lists that grow"), ("f8(DictType(i8,f8))", "no dicts"),
+])
+def test_types_that_only_numba_has(signature, says):
+    with pytest.raises(lw.errors.SignatureError, match=f"E180: unknown type(.|\n)*{says}"):
+        lw.njit(signature)(lambda x: x)
+
+
+def test_a_function_that_returns_nothing_by_its_signature():
+    with pytest.raises(lw.errors.TypingError, match="E183(.|\n)*if its signature has no `void` or `none`"):
+        lw.njit("none(f8)")(lambda x: x)
+
+
+def test_keywords_that_only_numba_has():
+    with pytest.raises(TypeError, match="parallel= is a dict(.|\n)*expected True, False or None"):
+        lw.njit(parallel={"fusion": False})(lambda x: x)
+    with pytest.raises(lw.errors.KeywordError, match="target_backend(.|\n)*target="):
+        lw.njit(target_backend="cpu")(lambda x: x)
+
+
+def test_functions_that_make_lists():
+    with pytest.raises(lw.errors.TypingError, match=r"E152(.|\n)*np\.sort\(x\)"):
+        lw.njit(lambda x: sorted(x)[0])(np.ones(3))
+    with pytest.raises(lw.errors.TypingError, match=r"E152(.|\n)*np\.linalg\.cholesky"):
+        lw.njit(lambda m, c: np.random.multivariate_normal(m, c))(np.ones(2), np.eye(2))

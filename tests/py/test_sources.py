@@ -323,3 +323,19 @@ def test_template_strings():
     exec(compile(text, "<templates>", "exec"), space)
     with pytest.raises(errors.UnsupportedError, match="E101"):
         lw.vectorize(space["g"])(1.0)
+
+
+@pytest.mark.parametrize("text", ["x[:, None] + x[None, :].T", "x[[0, 1, 1]]", "x[..., 0]", "x[::2, 1:]", "np.array([0.5, 1, 2])", "x[0:n, -1]", "np.sum(x[:, 0])", "x[(0, 1)]", "x[1:][0]"])
+def test_subscripts_and_lists_of_functions_without_text(text):
+    """`exec` of a text that no variable holds: the bytecode is read."""
+    x, space = np.arange(9.0).reshape(3, 3), {"np": np}
+    exec("def g(x, n): return " + text, space)
+    np.testing.assert_array_equal(lw.njit(space["g"])(x, 2), space["g"](x, 2))
+
+
+def test_stores_of_functions_without_text():
+    x, y, space = np.arange(9.0).reshape(3, 3), np.arange(9.0).reshape(3, 3), {}
+    exec("def g(x):\n    x[1:] = 5.0\n    x[:, 0] = x[0, 1:2]\n    x[0:1] += 1.0\n", space)
+    lw.njit(space["g"])(x)
+    space["g"](y)
+    assert (x == y).all()

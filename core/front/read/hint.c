@@ -109,8 +109,7 @@ is_one_of(const char *name, const char *const *names)
 static const char *
 hint_for_container(PyObject *object)
 {
-    static const char *const makers[] = {"list",   "dict",      "set", "frozenset",
-                                         "sorted", "bytearray", NULL};
+    static const char *const makers[] = {"list", "dict", "set", "frozenset", "bytearray", NULL};
     PyObject *text =
         lw_comes_from(object, "builtins") ? lw_attribute_text(object, "__name__") : NULL;
     const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
@@ -118,9 +117,24 @@ hint_for_container(PyObject *object)
     if (name != NULL && is_one_of(name, makers))
         hint = "it needs memory allocation; compiled code has tuples, and "
                "`lw.local(shape, dtype)` for a small array of this call";
+    else if (name != NULL && strcmp(name, "sorted") == 0)
+        hint = "it makes a list; `np.sort(x)` of an array makes an array, as in `for v in "
+               "np.sort(x)`, and `np.sort(x)[::-1]` has the largest first";
     lw_read_clear();
     Py_XDECREF(text);
     return hint;
+}
+
+static bool
+is_called(PyObject *object, const char *wanted)
+{
+    PyObject *text = lw_attribute_text(object, "__name__");
+    const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
+    bool result = name != NULL && strcmp(name, wanted) == 0;
+
+    lw_read_clear();
+    Py_XDECREF(text);
+    return result;
 }
 
 /* random.random, np.random.normal: methods of a generator that lives on the host. */
@@ -131,7 +145,11 @@ hint_for_random(PyObject *object)
     const char *type = self ? Py_TYPE(self)->tp_name : "", *hint = NULL;
 
     lw_read_clear();
-    if (lw_is_random(self))
+    if (self != NULL && is_called(object, "multivariate_normal"))
+        hint =
+            "`mean + np.linalg.cholesky(cov) @ z` of independent normal numbers z, as in `z = "
+            "np.random.normal(0.0, 1.0, n)` in functions of `njit`";
+    else if (lw_is_random(self))
         hint = "`np.random.random()` draws in functions of `njit` that are called on the host; "
                "elsewhere functions of lanewise.random do, as in "
                "`philox_uniform_float64(seed, i)`";

@@ -534,6 +534,13 @@ read_accepted(reader *r, PyObject *value)
 {
     bool unused;
 
+    if (PyDict_Check(value)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "parallel= is a dict, whose words switch parts of numba's parallel "
+                        "target; expected True, False or None: loops over prange run on all "
+                        "cores with parallel=True, and nothing else does");
+        return -1;
+    }
     return value == Py_None ? 0 : read_bool(r, value, &unused);
 }
 

@@ -1,0 +1,277 @@
+"""NumPy's functions that take arrays apart, and some that are written with the others: `np.split(x, 3)`, `np.delete(x, 2)`.
+
+Compiled, never called; see lanewise/_array_functions.py. What is a list of arrays in NumPy is a tuple here, whose length has to be known
+when the function is compiled.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lanewise._array_functions import _array_of
+from lanewise._array_library import _select as _put_in_place
+from lanewise._array_library import isin, unique
+from lanewise._core import intrinsics
+from lanewise._new_arrays import _common_type, argsort, concatenate, copy, flatnonzero, flip, ravel, sorted_copy, swapaxes, zeros
+from lanewise._special import i0
+
+_arrays = intrinsics.arrays  # core/tables/array_names.def
+
+# ---- sections ----
+
+
+def _section(a, axis, low, high):
+    if axis == 0:
+        return a[low:high]
+    return swapaxes(swapaxes(a, 0, axis)[low:high], 0, axis)
+
+
+def _equal_sections(a, axis, n, i):
+    """From section i on, of n; the first ones have one row more where n does not divide the rows."""
+    if i == n:
+        return ()
+    rows = a.shape[axis]
+    less = rows // n
+    more = rows % n
+    low = i * less + (i if i < more else more)
+    return (_section(a, axis, low, low + less + (1 if i < more else 0)), *_equal_sections(a, axis, n, i + 1))
+
+
+def _sections_at(a, axis, places, low):
+    if len(places) == 0:
+        return (_section(a, axis, low, a.shape[axis]),)
+    return (_section(a, axis, low, places[0]), *_sections_at(a, axis, places[1:], places[0]))
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    k = _arrays.axis(axis, ary.ndim)
+    if isinstance(indices_or_sections, (tuple, list)):
+        return _sections_at(ary, k, tuple(indices_or_sections), 0)
+    if indices_or_sections <= 0:
+        raise ValueError("number sections must be larger than 0.")
+    return _equal_sections(ary, k, indices_or_sections, 0)
+
+
+def split(ary, indices_or_sections, axis=0):
+    k = _arrays.axis(axis, ary.ndim)
+    if not isinstance(indices_or_sections, (tuple, list)) and ary.shape[k] % indices_or_sections != 0:
+        raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+# ---- some of the elements ----
+
+
+def _mark(gone, obj, n):
+    """Mark the rows that are deleted."""
+    if isinstance(obj, np.ndarray):
+        if isinstance(obj.dtype.type(0), np.bool_):
+            if obj.shape[0] != n:
+                raise ValueError(f"boolean array argument obj to delete must be one dimensional and match the axis length of {n}")
+            for i in range(n):
+                if obj[i]:
+                    gone[i] = True
+        else:
+            for place in obj:
+                _mark(gone, int(place), n)
+        return
+    if obj < -n or obj >= n:
+        raise IndexError(f"index {obj} is out of bounds for axis 0 with size {n}")
+    gone[obj if obj >= 0 else obj + n] = True
+
+
+def _kept(a, obj):
+    n = a.shape[0]
+    gone = zeros(n, np.bool_)
+    _mark(gone, obj, n)
+    left = 0
+    for mark in gone:
+        left += 0 if mark else 1
+    out = np.empty((left, *a.shape[1:]), a.dtype.type)
+    k = 0
+    for i in range(n):
+        if not gone[i]:
+            out[k] = a[i]
+            k += 1
+    return out
+
+
+def delete(arr, obj, axis=None):
+    if isinstance(obj, (tuple, list)):
+        return delete(arr, _array_of(obj), axis)
+    if axis is None:
+        return _kept(ravel(arr), obj)
+    k = _arrays.axis(axis, arr.ndim)
+    return _kept(arr, obj) if k == 0 else swapaxes(_kept(swapaxes(arr, 0, k), obj), 0, k)
+
+
+def extract(condition, arr):
+    return ravel(arr)[flatnonzero(condition)]
+
+
+def _put_rows_in_place(a, kth):
+    if a.ndim > 1:
+        for i in range(a.shape[0]):
+            _put_rows_in_place(a[i], kth)
+    else:
+        n = a.shape[0]
+        if kth < -n or kth >= n:
+            raise ValueError(f"kth(={kth}) out of bounds ({n})")
+        _put_in_place(a, kth if kth >= 0 else kth + n)
+
+
+def partition(a, kth, axis=-1):
+    if isinstance(kth, (tuple, list)):
+        return sorted_copy(a, axis)
+    if axis is None:
+        row = copy(ravel(a))
+        _put_rows_in_place(row, kth)
+        return row
+    k = _arrays.axis(axis, a.ndim)
+    out = copy(a)
+    _put_rows_in_place(out if k == a.ndim - 1 else swapaxes(out, k, -1), kth)
+    return out
+
+
+def argpartition(a, kth, axis=-1):
+    return argsort(a, axis)
+
+
+# ---- sets ----
+
+
+def intersect1d(ar1, ar2):
+    x = unique(ravel(ar1))
+    y = unique(ravel(ar2))
+    out = np.empty(min(x.shape[0], y.shape[0]), _common_type((x, y)))
+    i = j = n = 0
+    while i < x.shape[0] and j < y.shape[0]:
+        if x[i] == y[j]:
+            out[n] = x[i]
+            n += 1
+            i += 1
+            j += 1
+        elif x[i] < y[j] or y[j] != y[j]:
+            i += 1
+        else:
+            j += 1
+    return out[:n].copy()
+
+
+def union1d(ar1, ar2):
+    return unique(concatenate((ravel(ar1), ravel(ar2))))
+
+
+def setdiff1d(ar1, ar2):
+    x = unique(ravel(ar1))
+    among = isin(x, ravel(ar2))
+    return x[flatnonzero(~among)]
+
+
+# ---- others ----
+
+
+def vander(x, N=None, increasing=False):
+    n = x.shape[0] if N is None else N
+    out = np.empty((x.shape[0], n), type(x.dtype.type(0) + np.int64(0)))
+    for i in range(x.shape[0]):
+        power = out.dtype.type(1)
+        for k in range(n):
+            out[i, k if increasing else n - 1 - k] = power
+            power = out.dtype.type(power * x[i])
+    return out
+
+
+def rot90(m, k=1, axes=(0, 1)):
+    first = _arrays.axis(axes[0], m.ndim)
+    second = _arrays.axis(axes[1], m.ndim)
+    if first == second:
+        raise ValueError("Axes must be different.")
+    turns = k % 4
+    if turns == 0:
+        return m[:]
+    if turns == 2:
+        return flip(flip(m, first), second)
+    if turns == 1:
+        return swapaxes(flip(m, second), first, second)
+    return flip(swapaxes(m, first, second), second)
+
+
+def _unwrap_rows(out, a, discont, period):
+    if a.ndim > 1:
+        for j in range(a.shape[1]):
+            _unwrap_rows(out[:, j], a[:, j], discont, period)
+        return
+    t = out.dtype.type
+    high = t(period / 2)
+    low = -high
+    correction = 0.0
+    for i in range(a.shape[0]):
+        if i > 0:
+            d = t(a[i]) - t(a[i - 1])
+            near = np.mod(d - low, t(period)) + low
+            if near == low and d > 0:
+                near = high
+            if not abs(d) < discont:
+                correction += float(near - d)
+        out[i] = t(t(a[i]) + correction)
+
+
+def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
+    t = type(p.dtype.type(0) * 1.0)
+    k = _arrays.axis(axis, p.ndim)
+    out = np.empty(p.shape, t)
+    limit = period / 2 if discont is None or discont < period / 2 else discont
+    _unwrap_rows(swapaxes(out, 0, k), swapaxes(p, 0, k), t(limit), float(period))
+    return out
+
+
+def select(condlist, choicelist, default=0):
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 1:
+        return np.where(condlist[0], choicelist[0], default)
+    return np.where(condlist[0], choicelist[0], select(condlist[1:], choicelist[1:], default))
+
+
+# ---- windows ----
+
+
+def _window(M, a, b, c):
+    """a + b cos x + c cos 2x, for x from -pi to pi."""
+    out = np.empty(M if M > 0 else 0)
+    for i in range(out.shape[0]):
+        x = math.pi * (1 - M + 2 * i) / (M - 1) if M > 1 else 0.0
+        out[i] = a + b * math.cos(x) + c * math.cos(2 * x)
+    return out
+
+
+def hanning(M):
+    return _window(M, 0.5, 0.5, 0.0)
+
+
+def hamming(M):
+    return _window(M, 0.54, 0.46, 0.0)
+
+
+def blackman(M):
+    return _window(M, 0.42, 0.5, 0.08)
+
+
+def bartlett(M):
+    out = np.empty(M if M > 0 else 0)
+    for i in range(out.shape[0]):
+        n = 1 - M + 2 * i
+        out[i] = 1.0 if M == 1 else 1 + n / (M - 1) if n <= 0 else 1 - n / (M - 1)
+    return out
+
+
+def kaiser(M, beta):
+    out = np.empty(M if M > 0 else 0)
+    middle = (M - 1) / 2
+    for i in range(out.shape[0]):
+        r = (i - middle) / middle if M > 1 else 0.0
+        out[i] = i0(float(beta) * math.sqrt(max(1 - r * r, 0.0))) / i0(float(beta))
+    return out

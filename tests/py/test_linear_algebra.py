@@ -1,0 +1,93 @@
+"""np.linalg.eigh, svd, qr, lstsq, pinv, matrix_rank in compiled functions: as accurate as LAPACK's."""
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
+EPS = {np.dtype(t): np.finfo(t).eps for t in DTYPES}
+
+
+def matrix(dtype, shape, seed=1):
+    g = np.random.default_rng(seed)
+    return (g.normal(size=shape) + 1j * g.normal(size=shape)).astype(dtype) if np.dtype(dtype).kind == "c" else g.normal(size=shape).astype(dtype)
+
+
+eigh, eigvalsh, pinv = lw.njit(lambda a: np.linalg.eigh(a)), lw.njit(lambda a: np.linalg.eigvalsh(a)), lw.njit(lambda a: np.linalg.pinv(a))
+svd, qr, lstsq = lw.njit(lambda a: np.linalg.svd(a, full_matrices=False)), lw.njit(lambda a: np.linalg.qr(a)), lw.njit(lambda a, b: np.linalg.lstsq(a, b))
+rank, values_of, upper_of = lw.njit(lambda a: np.linalg.matrix_rank(a)), lw.njit(lambda a: np.linalg.svd(a, compute_uv=False)), lw.njit(lambda a: np.linalg.qr(a, "r"))
+
+
+def is_near(x, y, dtype, scale=1.0, factor=60):
+    assert x.dtype == y.dtype and x.shape == y.shape, (x.dtype, y.dtype, x.shape, y.shape)
+    assert np.abs(x - y).max(initial=0) <= factor * EPS[np.dtype(dtype)] * max(scale, 1e-300)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 5, 12, 30])
+def test_eigh(dtype, n):
+    a = matrix(dtype, (n, n))
+    h = a + a.T.conj()
+    w, v = eigh(h)
+    wanted = np.linalg.eigh(h)
+    is_near(w, wanted[0], dtype, np.abs(wanted[0]).max())
+    is_near(eigvalsh(h), wanted[0], dtype, np.abs(wanted[0]).max())
+    is_near(v.conj().T @ v, np.eye(n, dtype=dtype), dtype)
+    is_near((v * w) @ v.conj().T, h, dtype, np.abs(w).max())
+    np.testing.assert_array_equal(eigh(np.tril(h))[0], w)  # the lower triangle alone is read
+    np.testing.assert_allclose(lw.njit(lambda a: np.linalg.eigvalsh(a, "U"))(np.triu(h)), w, atol=60 * EPS[np.dtype(dtype)] * np.abs(w).max())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (9, 4), (4, 9), (20, 20), (6, 1), (1, 6)])
+def test_svd_and_qr(dtype, shape):
+    a = matrix(dtype, shape)
+    u, s, vh = svd(a)
+    wanted = np.linalg.svd(a, full_matrices=False)
+    is_near(s, wanted[1], dtype, s[0])
+    is_near(values_of(a), wanted[1], dtype, s[0])
+    assert u.shape == wanted[0].shape and vh.shape == wanted[2].shape and u.dtype == vh.dtype == a.dtype
+    is_near((u * s) @ vh, a, dtype, s[0])
+    is_near(u.conj().T @ u, np.eye(u.shape[1], dtype=dtype), dtype)
+    is_near(vh @ vh.conj().T, np.eye(vh.shape[0], dtype=dtype), dtype)
+    q, r = qr(a)
+    wanted = np.linalg.qr(a)
+    is_near(q, wanted[0], dtype, 1, 400)
+    is_near(r, wanted[1], dtype, s[0])
+    is_near(upper_of(a), wanted[1], dtype, s[0])
+    is_near(q @ r, a, dtype, s[0])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(4, 4), (9, 4), (4, 9)])
+def test_pinv_lstsq_rank(dtype, shape):
+    a, b = matrix(dtype, shape), matrix(dtype, (shape[0], 3), 5)
+    condition = np.linalg.cond(a)
+    is_near(pinv(a), np.linalg.pinv(a), dtype, condition * np.abs(np.linalg.pinv(a)).max())
+    for right in (b, b[:, 0].copy()):
+        got, wanted = lstsq(a, right), np.linalg.lstsq(a, right)
+        is_near(got[0], wanted[0], dtype, condition**2 * np.abs(wanted[0]).max())
+        is_near(got[1], wanted[1], dtype, condition * np.abs(right).max() ** 2 * shape[0])
+        assert got[2] == wanted[2]
+        is_near(got[3], wanted[3], dtype, wanted[3][0])
+    assert rank(a) == np.linalg.matrix_rank(a) == 4
+
+
+def test_deficient_and_special():
+    a = np.outer(np.arange(1.0, 6.0), np.arange(4.0))
+    u, s, vh = svd(a)
+    assert rank(a) == 1 and rank(np.zeros((3, 3))) == 0 and rank(np.zeros(3)) == 0 and rank(np.ones(3)) == 1
+    np.testing.assert_allclose((u * s) @ vh, a, atol=1e-13)
+    np.testing.assert_allclose(u.T @ u, np.eye(4), atol=1e-13)
+    np.testing.assert_allclose(pinv(a), np.linalg.pinv(a), atol=1e-14)
+    for scale in (1e-150, 1e150):
+        np.testing.assert_allclose(values_of(a * scale)[0], np.linalg.svd(a * scale, compute_uv=False)[0], rtol=1e-13)
+    m = np.array([[2, 1], [1, 3]])
+    for got, wanted in zip(eigh(m), np.linalg.eigh(m)):
+        assert got.dtype == wanted.dtype
+        np.testing.assert_allclose(abs(got), abs(wanted), rtol=1e-14)
+    with pytest.raises(ValueError, match="full_matrices=False"):
+        lw.njit(lambda a: np.linalg.svd(a))(a)
+    hilbert = 1 / (np.arange(8)[:, None] + np.arange(8) + 1.0)
+    np.testing.assert_allclose(eigvalsh(hilbert), np.linalg.eigvalsh(hilbert), atol=1e-15)
