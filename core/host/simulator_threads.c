@@ -705,33 +705,6 @@ lw_sim_store_relaxed(lw_kernel_context *context, void *word, int64_t value)
 }
 
 void
-lw_sim_copy_4(lw_kernel_context *context, void *to, const void *from)
-{
-    (void)context;
-    memcpy(to, from, 4);
-}
-
-void
-lw_sim_copy_8(lw_kernel_context *context, void *to, const void *from)
-{
-    (void)context;
-    memcpy(to, from, 8);
-}
-
-void
-lw_sim_copy_16(lw_kernel_context *context, void *to, const void *from)
-{
-    (void)context;
-    memcpy(to, from, 16);
-}
-
-void
-lw_sim_copies_done(lw_kernel_context *context)
-{
-    (void)context;
-}
-
-void
 lw_sim_nanosleep(lw_kernel_context *context, int32_t nanoseconds)
 {
     sim_thread *thread = (sim_thread *)context;
