@@ -49,6 +49,10 @@
 #define BAND       32
 #define BANDS_FROM 64
 #define BAND_PARTS 52
+/* Bytes of a band, so that an SM has four such blocks; where there are at most so many blocks,
+ * each has an SM for itself anyway. */
+#define BAND_BYTES  57344
+#define BANDS_ALONE 132
 /* Of matrices of fewer bytes, tiles hold enough to keep a block's threads busy. */
 #define ROWS_ALONE_BYTES 1024
 /* The key has KiB in 8 bits. */
@@ -410,10 +414,10 @@ band_of(const lw_core_plan *plan, const lw_core_key *key)
             return 0;
         pitch += row_pitch(plan, i);
     }
-    if (pitch == 0)
-        return 0;
-    if (BAND * pitch + 16 * plan->walk.n_operands > most_rows_bytes(plan) ||
+    if (pitch == 0 || BAND * pitch + 16 * plan->walk.n_operands > most_rows_bytes(plan) ||
         plan->walk.n > INT32_MAX / n_bands(plan, first, BAND))
+        return 0;
+    if (BAND * pitch > BAND_BYTES && plan->walk.n * n_bands(plan, first, BAND) > BANDS_ALONE)
         return 0;
     return BAND;
 }

@@ -584,6 +584,18 @@ test_bands(void)
         CHECK(key.block == cases[t / 2].wants[t % 2].block || columns == 2000);
         CHECK(lw_core_plan_bands(&plan, &key) == cases[t / 2].wants[t % 2].blocks);
         CHECK(!have_compiler || try_kernel(&loop, &key).registers > 0);
+        plan.walk.n = 1 << 20;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.band == cases[t / 2].wants[t % 2].band);
+        make_plan(&plan, &loop, sizes, 100, t % 2 ? 500 : 1000, 33); /* long rows */
+        plan.can_spread = plan.in_order = true;
+        plan.reads_rows = plan.own_rows = 1;
+        plan.most_shared = 232448;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.band == 32 && lw_core_plan_bands(&plan, &key) == 4);
+        plan.walk.n = 34;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.band == 0);
         plan.walk.n = INT32_MAX; /* more blocks than a grid may have */
         lw_core_plan_key(&plan, &key);
         CHECK(key.band == 0 && lw_core_plan_bands(&plan, &key) == 1);
