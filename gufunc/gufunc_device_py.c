@@ -129,6 +129,7 @@ make_plan(lw_device_gufunc *w)
     plan->kept_bytes = spread->kept_bytes;
     plan->kept_weight = spread->kept_weight;
     plan->reads_rows = spread->reads_rows;
+    plan->own_rows = spread->own_rows;
     plan->most_shared = (uint32_t)call->device->shared_per_block_optin;
     plan->sizes = w->shape.sizes;
     if (lw_device_call_fill(call, &plan->walk) < 0)
@@ -232,7 +233,8 @@ fill_record(const lw_device_call *call, lw_launch_record *record)
     uint32_t block = block_of(call->device, &w->key, walk->n);
     uint32_t per_block = items_of(w, block);
 
-    record->grid = (uint32_t)((walk->n + per_block - 1) / per_block);
+    record->grid = (uint32_t)((walk->n + per_block - 1) / per_block *
+                              lw_core_plan_bands(&w->plan, &w->key));
     record->block = block;
     record->shared_bytes = lw_core_dynamic_bytes(&w->key);
     lw_record_add(record, (uint64_t)walk->n);

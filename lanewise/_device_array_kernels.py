@@ -45,6 +45,76 @@ def fill_rows(b, r, s, to, places, value):
     to[_position(places[b], to.shape[0]), r, s] = value[0]
 
 
+JOINED = 16  # arrays of a launch
+
+
+@lw.forall
+def join(i, to, x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15):
+    """One array behind the other."""
+    k = i
+    if k < x0.size:
+        to[i] = x0[k]
+        return
+    k -= x0.size
+    if k < x1.size:
+        to[i] = x1[k]
+        return
+    k -= x1.size
+    if k < x2.size:
+        to[i] = x2[k]
+        return
+    k -= x2.size
+    if k < x3.size:
+        to[i] = x3[k]
+        return
+    k -= x3.size
+    if k < x4.size:
+        to[i] = x4[k]
+        return
+    k -= x4.size
+    if k < x5.size:
+        to[i] = x5[k]
+        return
+    k -= x5.size
+    if k < x6.size:
+        to[i] = x6[k]
+        return
+    k -= x6.size
+    if k < x7.size:
+        to[i] = x7[k]
+        return
+    k -= x7.size
+    if k < x8.size:
+        to[i] = x8[k]
+        return
+    k -= x8.size
+    if k < x9.size:
+        to[i] = x9[k]
+        return
+    k -= x9.size
+    if k < x10.size:
+        to[i] = x10[k]
+        return
+    k -= x10.size
+    if k < x11.size:
+        to[i] = x11[k]
+        return
+    k -= x11.size
+    if k < x12.size:
+        to[i] = x12[k]
+        return
+    k -= x12.size
+    if k < x13.size:
+        to[i] = x13[k]
+        return
+    k -= x13.size
+    if k < x14.size:
+        to[i] = x14[k]
+        return
+    k -= x14.size
+    to[i] = x15[k]
+
+
 @lw.forall(errors="defer")
 def claim(b, places, size, last):
     """Of several elements for one place the last one stays, as in NumPy."""

@@ -20,8 +20,7 @@ typedef struct lw_reduce_entry {
         *counters; /* owned: those of launches on the default stream, NULL before the first */
     lw_code *code;
     lw_sim_single address;
-    uint32_t shared_bytes,
-        dynamic_bytes; /* of shared memory of a block; shared_bytes: simulated */
+    uint32_t shared_bytes;
 } lw_reduce_entry;
 
 typedef struct lw_reduce_device {

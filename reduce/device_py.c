@@ -43,15 +43,12 @@ load(lw_reduce_entry *entry, const lw_module *module, const lw_build_options *op
      lw_build_report *report, lw_error *err)
 {
     uint32_t threads = 1u << (entry->key.lanes_log2 + entry->key.results_log2);
-    uint32_t dynamic = entry->dynamic_bytes;
     lw_launch_config config;
     lw_status status;
 
     LW_TRY(lw_image_build(entry->device, module, options, &entry->image, &entry->kernel, report,
                           err));
-    if (dynamic > 0)
-        LW_TRY(lw_kernel_allow_shared(entry->kernel, dynamic, err));
-    LW_TRY(lw_launch_config_of(entry->kernel, threads, dynamic, &config, err));
+    LW_TRY(lw_launch_config_of(entry->kernel, threads, 0, &config, err));
     entry->full_grid = config.full_grid;
 fail:
     return status;
@@ -72,8 +69,6 @@ build(lw_reduce_entry *entry, const lw_reduction *r, const lw_build_options *opt
     lw_status status;
     void *address;
 
-    if (entry->key.stages)
-        entry->dynamic_bytes = lw_reduce_scan_dynamic(r, &entry->key);
     LW_TRY(new_module(r, &entry->key, &module, err));
     if (entry->device != NULL) {
         LW_TRY(load(entry, module, options, report, err));
@@ -154,7 +149,6 @@ lw_reduce_simulate(const lw_reduce_entry *entry, uint32_t tiles, uint32_t splits
     lw_sim_launch launch = {.grid = {tiles, splits, 1},
                             .block = {threads, 1, 1},
                             .static_bytes = entry->shared_bytes,
-                            .dynamic_bytes = entry->dynamic_bytes,
                             .single = entry->address,
                             .values = words,
                             .checks = true};

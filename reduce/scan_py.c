@@ -124,8 +124,8 @@ lw_reduce_scan_simulate(lw_reduce_call *call, const lw_reduce_scan *scan)
     return status == LW_OK ? 0 : -1;
 }
 
-/* size= makes tiles of 32 threads, or as many as max_blocksize says, with so many items each;
- * with res= it is the compute capability to give code for. */
+/* size= makes tiles of 32 threads with so many items each; with res= it is the compute
+ * capability to give code for. */
 static PyObject *
 simulate_call(lw_reduce_call *call, PyObject *args)
 {
@@ -143,11 +143,8 @@ simulate_call(lw_reduce_call *call, PyObject *args)
         lw_reduce_new_results(call, call->ndim, call->shape) < 0)
         return NULL;
     start_scan(&scan, call, axis, exclusive);
-    if (!is_code || size >= 80)
-        scan.max_dynamic = UINT32_MAX;
     if (size > 0 && !is_code) {
-        if (scan.max_threads == 0)
-            scan.max_threads = 32;
+        scan.max_threads = 32;
         scan.max_items = (uint32_t)size;
     }
     if (lw_reduce_scan_on_host(call, &scan, axis) < 0)
@@ -218,11 +215,9 @@ lw_reduce_launch_scan(const lw_reduce_entry *entry, const lw_reduce_scan_plan *p
 {
     uint64_t words[LW_SCAN_MOST_PARAMS];
     void *params[LW_SCAN_MOST_PARAMS];
-    uint32_t grid = (uint32_t)(plan->tiles * plan->strips), n;
     lw_status status = LW_OK;
+    uint32_t n;
 
-    if (plan->key.stages && grid > entry->full_grid)
-        grid = entry->full_grid;
     if (plan->bytes) {
         LW_TRY(lw_pool_take(entry->device, plan->bytes, stream, memory, err));
         LW_TRY(lw_fill(&(lw_copy_queue){entry->device, stream, false}, (*memory)->address, 0, 4,
@@ -232,9 +227,8 @@ lw_reduce_launch_scan(const lw_reduce_entry *entry, const lw_reduce_scan_plan *p
     for (uint32_t i = 0; i < n; i++)
         params[i] = &words[i];
     LW_TRY(lw_launch(entry->kernel,
-                     &(lw_launch_shape){.grid = {grid, 1, 1},
+                     &(lw_launch_shape){.grid = {(uint32_t)(plan->tiles * plan->strips), 1, 1},
                                         .block = {plan->threads, 1, 1},
-                                        .shared_bytes = plan->dynamic,
                                         .stream = stream},
                      params, err));
 fail:
@@ -278,14 +272,10 @@ fail:
 int
 lw_reduce_scan_launch(lw_reduce_device *d, const lw_reduce_scan *scan)
 {
-    lw_reduce_scan with_stages = *scan;
     lw_reduce_scan_plan plan;
     lw_reduce_entry *entry;
     lw_error err = {0};
 
-    if (d->device->cc_major >= 8)
-        with_stages.max_dynamic = (uint32_t)d->device->shared_per_block_optin;
-    scan = &with_stages;
     lw_reduce_scan_plan_of(scan, &plan);
     if (plan.tiles > INT32_MAX || plan.strips > INT32_MAX / plan.tiles)
         return lw_reduce_refuse("a scan of so many elements");

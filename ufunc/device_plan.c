@@ -6,6 +6,10 @@
 /* Bytes each thread should have in flight. CUB asks for 48 KB an SM on the H200; 2048 threads
  * of 32 bytes are 64 KB (its tuning tables, read 2026-11-21). */
 #define BYTES_IN_FLIGHT 32
+/* With a body of this many instructions a thread has two groups of elements at least: a block
+ * that computes for as long as its loads take has nothing to do while the next one's are under
+ * way. */
+#define HEAVY 100
 /* A body of this many instructions, times the elements a thread takes, still fits its registers
  * and compiles in some tens of milliseconds. */
 #define COST_PER_THREAD 1200
@@ -98,7 +102,7 @@ width_of(const lw_plan *plan, const lw_kernel_key *key)
 }
 
 static unsigned
-groups_of(const lw_plan *plan, const lw_kernel_key *key)
+groups_of(const lw_plan *plan, const lw_kernel_key *key, uint32_t cost)
 {
     unsigned bytes = 0, groups = 1;
 
@@ -108,6 +112,8 @@ groups_of(const lw_plan *plan, const lw_kernel_key *key)
             bytes += key->width * (unsigned)itemsize_of(plan, i);
     while (bytes && bytes * groups < BYTES_IN_FLIGHT && groups < 4)
         groups *= 2;
+    if (bytes && groups == 1 && cost >= HEAVY && !plan->masked)
+        groups = 2;
     return groups;
 }
 
@@ -216,7 +222,7 @@ lw_plan_key(lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key)
     }
     if (!plan->masked) /* elements are stored one by one, so neighbours by one warp */
         key->width = (uint8_t)width_of(plan, key);
-    key->groups = (uint8_t)groups_of(plan, key);
+    key->groups = (uint8_t)groups_of(plan, key, cost);
     while (key->groups > 1 && cost * key->width * key->groups > COST_PER_THREAD)
         key->groups /= 2;
     while (key->width > 1 && cost * key->width > COST_PER_THREAD)

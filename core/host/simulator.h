@@ -110,10 +110,6 @@ int32_t lw_sim_lanemask_lt(lw_kernel_context *context);
 void lw_sim_fence(lw_kernel_context *context);
 int64_t lw_sim_load_relaxed(lw_kernel_context *context, const void *word);
 void lw_sim_store_relaxed(lw_kernel_context *context, void *word, int64_t value);
-void lw_sim_copy_4(lw_kernel_context *context, void *to, const void *from);
-void lw_sim_copy_8(lw_kernel_context *context, void *to, const void *from);
-void lw_sim_copy_16(lw_kernel_context *context, void *to, const void *from);
-void lw_sim_copies_done(lw_kernel_context *context); /* copies are done at once */
 void lw_sim_nanosleep(lw_kernel_context *context, int32_t nanoseconds);
 int64_t lw_sim_clock(lw_kernel_context *context); /* nanoseconds: a clock of 1 GHz */
 

@@ -5,7 +5,6 @@
  * 9.7.13.12 (vote, match, activemask). */
 #include "core/host/simulator_internal.h"
 
-#include <string.h>
 #include <time.h>
 
 /* ---- operations of a warp ---- */
@@ -293,33 +292,6 @@ lw_sim_store_relaxed(lw_kernel_context *context, void *word, int64_t value)
 {
     (void)context;
     __atomic_store_n((int64_t *)word, value, __ATOMIC_RELAXED);
-}
-
-void
-lw_sim_copy_4(lw_kernel_context *context, void *to, const void *from)
-{
-    (void)context;
-    memcpy(to, from, 4);
-}
-
-void
-lw_sim_copy_8(lw_kernel_context *context, void *to, const void *from)
-{
-    (void)context;
-    memcpy(to, from, 8);
-}
-
-void
-lw_sim_copy_16(lw_kernel_context *context, void *to, const void *from)
-{
-    (void)context;
-    memcpy(to, from, 16);
-}
-
-void
-lw_sim_copies_done(lw_kernel_context *context)
-{
-    (void)context;
 }
 
 void

@@ -346,6 +346,11 @@ lw_maker_item(kernel *k, lw_ref item)
         if (k->loop->form[i] != LW_CORE_RESULT)
             operand_args(k, i, at[i]);
     }
+    if (k->key->band) {
+        uint32_t n = k->b.module->funcs.data[scalar->body]->params.n;
+        k->args[n] = k->band;
+        k->args[n + 1] = k->bands;
+    }
     call = lw_ir_call(b, k->body, k->args, k->b.module->funcs.data[k->body]->params.n);
     if (scalar->can_raise)
         report(k, call, item);
@@ -620,13 +625,28 @@ plain_item(kernel *k)
     lw_ir_end(b);
 }
 
-/* Each block, or each warp of it, works on one item. */
+/* The item of a block that has a band of its rows. */
+static lw_ref
+find_band(kernel *k, lw_ref block)
+{
+    lw_builder *b = &k->b;
+    lw_ref n = lw_maker_bands(k), item = lw_ir_div(b, block, n);
+    lw_ref rows = lw_maker_u32(k, k->key->band);
+
+    k->band = lw_ir_mul(b, lw_ir_sub(b, block, lw_ir_mul(b, item, n)), rows);
+    k->bands = lw_ir_mul(b, n, rows);
+    return item;
+}
+
+/* Each block, or each warp of it, works on one item, or on a band of its rows. */
 static void
 spread_item(kernel *k)
 {
     lw_builder *b = &k->b;
     lw_ref item = lw_ir_cast(b, LW_DT_u32, lw_ir_sreg(b, LW_SREG_CTAID_X));
 
+    if (k->key->band)
+        item = find_band(k, item);
     if (!k->key->warps) {
         if (k->key->rows_kb)
             lw_maker_rows(k, item);
@@ -648,7 +668,8 @@ threads_of(const lw_core_key *key)
     return (lw_spread_threads){.n = key->warps ? 32 : key->block,
                                .n_groups = key->warps,
                                .kept = key->kept,
-                               .whole = key->whole};
+                               .whole = key->whole,
+                               .band = key->band};
 }
 
 static lw_status
@@ -671,7 +692,7 @@ build(kernel *k, const char *symbol, int max_registers, lw_error *err)
             (k->key->block >= MANY_THREADS || k->key->kept >= MUCH_KEPT))
             k->b.func->max_registers = REGISTERS;
     }
-    k->args = lw_arena_take(&module->arena, (n_params + 1) * sizeof *k->args);
+    k->args = lw_arena_take(&module->arena, (n_params + 2) * sizeof *k->args);
     if (k->args == NULL) {
         status = lw_fail_memory(err);
         goto fail;

@@ -8,7 +8,8 @@
  * well: a block takes `tile` items, as many as its shared memory holds, its warps fetch core
  * after core, and a thread works on each. ROWS operands of a spread kernel are fetched whole by
  * the block, or the warp, that works on the item, with a gap between rows, because its threads
- * read down a column of them at one time.
+ * read down a column of them at one time; of large ones each block fetches a band of rows, and
+ * does what the item's loop does with these.
  *
  * Parameters of the kernel, in order:
  *   items                   u32
@@ -60,6 +61,7 @@ typedef struct lw_core_key {
     uint8_t warps;    /* SPREAD: items of a block of several, which have a warp each; or 0 */
     uint8_t whole;    /* kept: no thread has fewer */
     uint8_t tiled;    /* some operand is TILED */
+    uint8_t band;     /* ROWS: a block has so many rows of an item; 0: all of them */
     uint16_t block; /* threads of a block, which are as many items if some operand is STAGED; 0:
                        LW_CORE_THREADS */
     uint8_t sizes[LW_CORE_KEY_DIMS];

@@ -24,7 +24,9 @@ typedef struct lw_core_maker {
                                        one row to the next (i64) */
     lw_ref *args;                   /* arguments of the body */
     lw_ref tid;                     /* u32 */
-    uint32_t body;                  /* number of the function that is called */
+    lw_ref band,
+        bands;     /* key->band: the first row of the block's band; rows of all bands (u32) */
+    uint32_t body; /* number of the function that is called */
 } lw_core_maker;
 
 static inline lw_ref
@@ -53,6 +55,8 @@ lw_ref lw_maker_address(lw_core_maker *k, int operand, const lw_ref *coordinate)
 lw_ref lw_maker_extent(lw_core_maker *k, uint32_t dim);
 /* Emits the thread's work on an item. */
 void lw_maker_item(lw_core_maker *k, lw_ref item);
+/* key->band: the number of bands of an item (u32). */
+lw_ref lw_maker_bands(lw_core_maker *k);
 /* Fetches the operands that are ROWS of the item of the block. */
 void lw_maker_rows(lw_core_maker *k, lw_ref item);
 /* Emits the block's work on its tile. */

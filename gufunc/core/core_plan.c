@@ -42,6 +42,17 @@
  * each of 64 threads). */
 #define ROWS_EACH          264
 #define MOST_FETCH_THREADS 512
+/* Rows of a band, so that an SM has several blocks, of which some load while others compute,
+ * and of how many rows matrices are not divided. Parts (loads) of a thread: with more there are
+ * more threads. Measured on an H200: bands of 64 rows, and 25, 32 to 50, 64 and 100 parts, in
+ * matrices of 100 to 400 rows. */
+#define BAND       32
+#define BANDS_FROM 64
+#define BAND_PARTS 52
+/* Bytes of a band, so that an SM has four such blocks; where there are at most so many blocks,
+ * each has an SM for itself anyway. */
+#define BAND_BYTES  57344
+#define BANDS_ALONE 132
 /* Of matrices of fewer bytes, tiles hold enough to keep a block's threads busy. */
 #define ROWS_ALONE_BYTES 1024
 /* The key has KiB in 8 bits. */
@@ -335,6 +346,16 @@ rows_of(const lw_core_plan *plan, int operand)
     return plan->sizes[plan->loop->layout->operands[operand].dims[0]];
 }
 
+/* Bytes from one row of an operand to the next in shared memory. */
+static int64_t
+row_pitch(const lw_core_plan *plan, int operand)
+{
+    int64_t rows = rows_of(plan, operand);
+
+    return lw_core_pitch_of(lw_core_plan_bytes(plan, operand) / (rows ? rows : 1),
+                            itemsize_of(plan, operand));
+}
+
 /* Bytes of shared memory that an operand takes of what is left; 0: it is read where it is. */
 static int64_t
 rows_bytes(const lw_core_plan *plan, const lw_core_key *key, int operand, int64_t left)
@@ -343,9 +364,8 @@ rows_bytes(const lw_core_plan *plan, const lw_core_key *key, int operand, int64_
 
     if (!wants_rows(plan, key, operand))
         return 0;
-    rows = rows_of(plan, operand);
-    pitch = lw_core_pitch_of(lw_core_plan_bytes(plan, operand) / (rows ? rows : 1),
-                             itemsize_of(plan, operand));
+    rows = key->band ? key->band : rows_of(plan, operand);
+    pitch = row_pitch(plan, operand);
     if (rows < ROWS_FROM || pitch > left || (pitch * rows + 15) / 16 * 16 > left)
         return 0;
     return (pitch * rows + 15) / 16 * 16;
@@ -370,25 +390,73 @@ is_rows_alone(const lw_core_plan *plan, const lw_core_key *key)
     return most > LW_CORE_SMALL && used >= ROWS_ALONE_BYTES;
 }
 
+/* How many bands of so many rows the operand has. */
+static int64_t
+n_bands(const lw_core_plan *plan, int operand, int64_t band)
+{
+    return (rows_of(plan, operand) + band - 1) / band;
+}
+
+/* Rows of a band; 0: a block takes all rows of an item. Each operand that is ROWS must have a
+ * row for each iteration, and all of them as many. */
+static uint8_t
+band_of(const lw_core_plan *plan, const lw_core_key *key)
+{
+    int64_t pitch = 0;
+    int first = -1;
+
+    for (int i = 0; i < plan->walk.n_operands; i++) {
+        if (!wants_rows(plan, key, i))
+            continue;
+        first = first < 0 ? i : first;
+        if (!(plan->own_rows >> i & 1) || rows_of(plan, i) <= BANDS_FROM ||
+            rows_of(plan, i) != rows_of(plan, first))
+            return 0;
+        pitch += row_pitch(plan, i);
+    }
+    if (pitch == 0 || BAND * pitch + 16 * plan->walk.n_operands > most_rows_bytes(plan) ||
+        plan->walk.n > INT32_MAX / n_bands(plan, first, BAND))
+        return 0;
+    if (BAND * pitch > BAND_BYTES && plan->walk.n * n_bands(plan, first, BAND) > BANDS_ALONE)
+        return 0;
+    return BAND;
+}
+
+int64_t
+lw_core_plan_bands(const lw_core_plan *plan, const lw_core_key *key)
+{
+    for (int i = 0; i < plan->walk.n_operands && key->band; i++)
+        if (key->operands[i].access == LW_ACCESS_ROWS)
+            return n_bands(plan, i, key->band);
+    return 1;
+}
+
 /* Operands become ROWS in their order, as long as they fit. */
 static void
 take_rows(const lw_core_plan *plan, lw_core_key *key)
 {
-    int64_t left = most_rows_bytes(plan), used = 0, most = 0;
+    int64_t left = most_rows_bytes(plan), used = 0, most = 0, parts = 0;
 
+    key->band = band_of(plan, key);
+    if (key->band)
+        key->block = 32;
     for (int i = 0; i < plan->walk.n_operands; i++) {
         int64_t bytes = rows_bytes(plan, key, i, left - used);
         if (bytes == 0)
             continue;
         used += bytes;
+        parts += bytes / lw_dtypes[lw_dtype_memory_part(plan->loop->types[i])].size_bytes;
         most = rows_of(plan, i) > most ? rows_of(plan, i) : most;
+        most = key->band ? key->band : most;
         key->operands[i].access = LW_ACCESS_ROWS;
     }
     while (used && key->block < most && key->block < MOST_ROW_THREADS)
         key->block *= 2;
-    while (key->block > 32 && key->block < MOST_FETCH_THREADS && used > ROWS_EACH * key->block)
+    while ((key->band ? parts > BAND_PARTS * key->block
+                      : key->block > 32 && used > ROWS_EACH * key->block) &&
+           key->block < MOST_FETCH_THREADS)
         key->block *= 2;
-    if (used && key->block == 32 && plan->walk.n >= WARPS_FROM &&
+    if (used && !key->band && key->block == 32 && plan->walk.n >= WARPS_FROM &&
         WARPS * used <= LW_CORE_ROWS_KB * 1024)
         key->warps = WARPS;
     key->rows_kb = (uint8_t)((used * (key->warps ? key->warps : 1) + 1023) / 1024);

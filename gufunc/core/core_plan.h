@@ -24,7 +24,7 @@ typedef struct lw_core_plan {
     bool in_order;   /* and of this */
     /* as lw_spread has them */
     uint32_t kept_dim, kept_bytes, kept_weight;
-    uint64_t reads_rows;
+    uint64_t reads_rows, own_rows;
     uint32_t most_shared; /* bytes of shared memory that a block may have; 0: LW_CORE_SHARED */
     const int64_t *sizes; /* of the layout's core dimensions */
     lw_core_plan_operand operands[LW_MAX_OPERANDS];
@@ -43,6 +43,8 @@ void lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key);
 bool lw_core_plan_is_large(const lw_core_plan *plan);
 /* Where one is TILED: items of a block at most. */
 uint32_t lw_core_plan_tile(const lw_core_plan *plan, const lw_core_key *key);
+/* Blocks that share an item, each with a band of its rows. */
+int64_t lw_core_plan_bands(const lw_core_plan *plan, const lw_core_key *key);
 /* Bytes of an operand's core. */
 int64_t lw_core_plan_bytes(const lw_core_plan *plan, int operand);
 

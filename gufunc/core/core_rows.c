@@ -19,6 +19,26 @@ extent(lw_core_maker *k, int operand, int axis)
     return lw_maker_extent(k, k->loop->layout->operands[operand].dims[axis]);
 }
 
+static lw_ref
+least(lw_core_maker *k, lw_ref x, lw_ref y)
+{
+    return lw_ir_select(&k->b, lw_ir_compare(&k->b, LW_OP_LT, x, y), x, y);
+}
+
+lw_ref
+lw_maker_bands(lw_core_maker *k)
+{
+    lw_builder *b = &k->b;
+    int operand = 0;
+    lw_ref rows;
+
+    while (k->key->operands[operand].access != LW_ACCESS_ROWS)
+        operand++;
+    rows = lw_ir_cast(b, LW_DT_u32, extent(k, operand, 0));
+    rows = lw_ir_add(b, rows, lw_maker_u32(k, k->key->band - 1));
+    return lw_ir_div(b, rows, lw_maker_u32(k, k->key->band));
+}
+
 /* lw_core_pitch_of of a row, in the kernel. */
 static lw_ref
 pitch_of(lw_core_maker *k, lw_ref bytes, int64_t itemsize)
@@ -134,10 +154,17 @@ describe(lw_core_maker *k, int operand, const lw_ref *coordinate, lw_ref near, f
     k->shared[operand] = near;
     f->far = lw_maker_address(k, operand, coordinate);
     f->near = near;
+    rows = lw_ir_cast(b, LW_DT_u32, extent(k, operand, 0));
+    if (k->key->band) { /* row 0 would be in front of the band by as much as it is in front */
+        lw_ref before = lw_ir_cast(b, LW_DT_i64, k->band), none = lw_maker_i64(k, 0);
+        f->far = lw_ir_offset(b, f->far, lw_ir_mul(b, before, bytes));
+        before = lw_ir_mul(b, before, k->pitch[operand]);
+        k->shared[operand] = lw_ir_offset(b, near, lw_ir_sub(b, none, before));
+        rows = least(k, lw_ir_sub(b, rows, k->band), lw_maker_u32(k, k->key->band));
+    }
     f->part = lw_dtype_memory_part(k->loop->types[operand]);
     f->size = lw_dtypes[f->part].size_bytes;
     f->n_threads = k->key->warps ? LANES : k->key->block;
-    rows = lw_ir_cast(b, LW_DT_u32, extent(k, operand, 0));
     width = lw_ir_cast(b, LW_DT_u32, bytes);
     f->columns = lw_ir_div(b, width, lw_maker_u32(k, f->size));
     f->parts = lw_ir_mul(b, rows, f->columns);
@@ -204,8 +231,9 @@ lw_maker_rows(lw_core_maker *k, lw_ref item)
             continue;
         describe(k, i, coordinate, near, &f);
         fetch_core(k, &f);
-        all = lw_ir_add(b, lw_ir_mul(b, lw_ir_cast(b, LW_DT_u32, extent(k, i, 0)), f.pitch),
-                        lw_maker_u32(k, 15));
+        all = k->key->band ? lw_maker_u32(k, k->key->band)
+                           : lw_ir_cast(b, LW_DT_u32, extent(k, i, 0));
+        all = lw_ir_add(b, lw_ir_mul(b, all, f.pitch), lw_maker_u32(k, 15));
         near = lw_maker_at_byte(k, near, lw_ir_and(b, all, lw_maker_u32(k, ~15U)));
     }
     lw_block_wait(b, &threads);

@@ -37,15 +37,18 @@ lw_core_spread(const lw_gufunc_loop *loop)
 {
     described of;
     lw_spread spread;
-    uint64_t rows = 0;
+    uint64_t rows = 0, own = 0;
     int array = 0;
 
     describe(loop, &of);
     spread = lw_spread_of(&of.source);
     for (int i = 0; i < loop->nin + loop->nout; i++) /* by operand, not by array */
-        if (loop->form[i] == LW_CORE_ARRAY && spread.reads_rows >> array++ & 1)
-            rows |= UINT64_C(1) << i;
+        if (loop->form[i] == LW_CORE_ARRAY) {
+            rows |= (spread.reads_rows >> array & 1) << i;
+            own |= (spread.own_rows >> array++ & 1) << i;
+        }
     spread.reads_rows = rows;
+    spread.own_rows = own;
     return spread;
 }
 

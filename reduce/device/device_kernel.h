@@ -43,9 +43,6 @@ typedef struct lw_reduce_key {
     uint8_t head;  /* some elements come before the first access */
     uint8_t best;  /* looks for the best element by its deciding value */
     uint8_t prefetch; /* of a scan: blocks bring elements of later tiles into the cache */
-    uint8_t stages;   /* of a scan: blocks take tile after tile, and have so many in shared
-                         memory;   0: a block has one tile */
-    uint8_t wide_out; /* … and store results in accesses of 16 bytes */
     uint8_t rows; /* rows are short, and a thread works on so many at a time; 0: they are not */
 } lw_reduce_key;
 

@@ -62,21 +62,7 @@ void lw_scan_leave_sum(maker *m, const lw_ref *sum);
 /* Sets m->before to the sum of all that comes before the tile in the thread's row, if there is
  * something (is_led). m->sum is lost; sum_at holds the tile's own sums. */
 void lw_scan_look_back(maker *m);
-/* The number of the sum of the row's tile `which`, or of its group `which`, whose sums begin at
- * `base`; the address of a sum. */
-lw_ref lw_scan_sum_number(maker *m, lw_ref base, lw_ref count, lw_ref which);
-lw_ref lw_scan_sum_at(maker *m, lw_ref number, lw_ref row);
-/* Loads the n words of a sum; waits until they are complete, loading them again; makes the
- * accumulator of them. */
-void lw_scan_ask(maker *m, lw_ref at, uint32_t n, lw_ref *words);
-void lw_scan_wait(maker *m, lw_ref at, uint32_t n, lw_ref *words);
-void lw_scan_unpack(maker *m, const lw_ref *words, lw_ref *x);
 /* Words of device memory that an accumulator takes. */
 uint32_t lw_scan_state_words(const lw_dtype *part, uint32_t n_parts);
-
-/* ---- scan_stages.c, where key->stages ---- */
-
-/* The whole kernel, behind its parameters. */
-void lw_scan_stages(maker *m);
 
 #endif

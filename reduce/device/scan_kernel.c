@@ -10,8 +10,7 @@ enum {
     SMALL_BLOCK = 64, /* threads */
     MOST_SMALL_BLOCKS = 10,
     SHARED_OF_ALL = 227 * 1024, /* bytes that a multiprocessor of compute capability 9.0 has */
-    SHARED_OF_BLOCK = 1024,     /* bytes of these that the driver takes for each block */
-    SUMS_OF_BLOCK = 1024        /* bytes at most that key->stages needs besides the stages */
+    SHARED_OF_BLOCK = 1024      /* bytes of these that the driver takes for each block */
 };
 
 /* ---- parameters ---- */
@@ -740,29 +739,6 @@ lw_reduce_scan_places(const lw_reduction *r, const lw_reduce_key *key, uint32_t 
     return threads * (items + gap_of(r, key, !key->keyed) + 1) + 2 * (threads / WARP) + 2;
 }
 
-uint32_t
-lw_reduce_scan_dynamic(const lw_reduction *r, const lw_reduce_key *key)
-{
-    uint32_t line = (lw_dtypes[r->loaded[0]].size_bytes << key->items_log2) + 16;
-
-    return key->stages * (line << key->lanes_log2);
-}
-
-/* With key->stages: as many blocks on a multiprocessor as shared memory holds. */
-static void
-emit_stages(maker *m)
-{
-    uint32_t bytes = lw_reduce_scan_dynamic(m->r, m->key) + SHARED_OF_BLOCK;
-
-    m->thread_items = INT64_C(1) << m->key->items_log2;
-    m->lanes = m->threads = INT64_C(1) << m->key->lanes_log2;
-    m->strip_rows = 1;
-    if (!m->key->simulated && m->threads == LW_REDUCE_THREADS)
-        m->b.func->min_blocks = SHARED_OF_ALL / (bytes + SUMS_OF_BLOCK);
-    add_params(m);
-    lw_scan_stages(m);
-}
-
 static void
 emit_kernel(maker *m)
 {
@@ -771,10 +747,6 @@ emit_kernel(maker *m)
 
     if (values == NULL) /* lw_ir_finish tells of it */
         return;
-    if (m->key->stages) {
-        emit_stages(m);
-        return;
-    }
     set_sizes(m);
     add_params(m);
     add_memory(m);

@@ -47,8 +47,6 @@ lw_status lw_reduce_scan_module(const lw_reduction *r, const lw_reduce_key *key,
 int64_t lw_reduce_scan_group(const lw_reduce_key *key);
 /* Bytes of device memory for an accumulator that another block reads. */
 uint32_t lw_reduce_scan_state_bytes(const lw_reduction *r, const lw_reduce_key *key);
-/* Bytes of dynamic shared memory of a block. */
-uint32_t lw_reduce_scan_dynamic(const lw_reduction *r, const lw_reduce_key *key);
 /* The most accumulators that a block of so many threads keeps in shared memory. */
 uint32_t lw_reduce_scan_places(const lw_reduction *r, const lw_reduce_key *key,
                                uint32_t threads_log2);

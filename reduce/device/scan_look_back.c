@@ -44,8 +44,8 @@ n_words(const maker *m)
 
 /* The address of sum number `number` of a row. Its words lie so far apart that those of the
  * strip's rows are neighbours. */
-lw_ref
-lw_scan_sum_at(maker *m, lw_ref number, lw_ref row)
+static lw_ref
+state_of(maker *m, lw_ref number, lw_ref row)
 {
     lw_ref word = add(m, times(m, number, i64(m, n_words(m) * m->strip_rows)), row);
 
@@ -99,7 +99,7 @@ static void
 leave(maker *m, lw_ref number, lw_ref row, const lw_ref *x)
 {
     lw_builder *b = &m->b;
-    lw_ref at = lw_scan_sum_at(m, number, row), half = lw_ir_int(b, LW_DT_u64, 32), bits;
+    lw_ref at = state_of(m, number, row), half = lw_ir_int(b, LW_DT_u64, 32), bits;
     lw_ref below = lw_ir_int(b, LW_DT_u64, UINT32_MAX);
     uint32_t n = 0;
 
@@ -115,8 +115,8 @@ leave(maker *m, lw_ref number, lw_ref row, const lw_ref *x)
 
 /* The number of the sum of a row's tile `which`, or of its group `which`, whose sums begin at
  * `base`. Sums that a warp reads at once are neighbours. */
-lw_ref
-lw_scan_sum_number(maker *m, lw_ref base, lw_ref count, lw_ref which)
+static lw_ref
+number_of(maker *m, lw_ref base, lw_ref count, lw_ref which)
 {
     if (m->key->columns)
         return add(m, add(m, base, m->strip), times(m, which, m->strips));
@@ -126,11 +126,11 @@ lw_scan_sum_number(maker *m, lw_ref base, lw_ref count, lw_ref which)
 void
 lw_scan_leave_sum(maker *m, const lw_ref *sum)
 {
-    leave(m, lw_scan_sum_number(m, i64(m, 0), m->tiles, m->tile), m->in_block, sum);
+    leave(m, number_of(m, i64(m, 0), m->tiles, m->tile), m->in_block, sum);
 }
 
-void
-lw_scan_ask(maker *m, lw_ref at, uint32_t n, lw_ref *words)
+static void
+ask(maker *m, lw_ref at, uint32_t n, lw_ref *words)
 {
     for (uint32_t i = 0; i < n; i++) {
         lw_ref from = lw_ir_offset(&m->b, at, i64(m, 8 * (int64_t)i * m->strip_rows));
@@ -153,8 +153,8 @@ are_there(maker *m, uint32_t n, const lw_ref *words)
                          lw_ir_int(b, LW_DT_u64, 0));
 }
 
-void
-lw_scan_unpack(maker *m, const lw_ref *words, lw_ref *x)
+static void
+unpack(maker *m, const lw_ref *words, lw_ref *x)
 {
     lw_builder *b = &m->b;
     lw_ref half = lw_ir_int(b, LW_DT_u64, 32), below = lw_ir_int(b, LW_DT_u64, UINT32_MAX),
@@ -171,8 +171,8 @@ lw_scan_unpack(maker *m, const lw_ref *words, lw_ref *x)
 
 /* Waits until the words of a sum are complete. words: as they were loaded first; out:
  * complete. */
-void
-lw_scan_wait(maker *m, lw_ref at, uint32_t n, lw_ref *words)
+static void
+wait_for(maker *m, lw_ref at, uint32_t n, lw_ref *words)
 {
     lw_builder *b = &m->b;
     lw_ref nap = i32(m, NAP_NS), again[2 * LW_REDUCE_PARTS] = {0};
@@ -186,7 +186,7 @@ lw_scan_wait(maker *m, lw_ref at, uint32_t n, lw_ref *words)
     lw_ir_break(b, 0);
     lw_ir_end(b);
     lw_ir_kernel_call(b, LW_KOP_nanosleep, LW_DT_void, &nap, 1);
-    lw_scan_ask(m, at, n, again);
+    ask(m, at, n, again);
     for (uint32_t i = 0; i < n; i++)
         lw_ir_set(b, m->word[i], again[i]);
     lw_ir_latch(b);
@@ -199,11 +199,11 @@ static void
 take(maker *m, lw_ref number, lw_ref row, lw_ref *x)
 {
     uint32_t n = n_words(m);
-    lw_ref at = lw_scan_sum_at(m, number, row), words[2 * LW_REDUCE_PARTS] = {0};
+    lw_ref at = state_of(m, number, row), words[2 * LW_REDUCE_PARTS] = {0};
 
-    lw_scan_ask(m, at, n, words);
-    lw_scan_wait(m, at, n, words);
-    lw_scan_unpack(m, words, x);
+    ask(m, at, n, words);
+    wait_for(m, at, n, words);
+    unpack(m, words, x);
 }
 
 /* m->before = x . m->before, or x where is_first. */
@@ -267,7 +267,7 @@ see_tiles(maker *m, const window *w)
     lw_ref is_active = is_less(m, w->tile, m->tile), is_last;
 
     lw_ir_if(b, is_active);
-    take(m, lw_scan_sum_number(m, i64(m, 0), m->tiles, w->tile), i64(m, 0), x);
+    take(m, number_of(m, i64(m, 0), m->tiles, w->tile), i64(m, 0), x);
     set(m, m->sum, x);
     lw_ir_end(b);
     lw_scan_warp(m, at, WARP, 1, is_active);
@@ -287,7 +287,7 @@ ask_for_rest(maker *m, lw_ref is_there, lw_ref at)
     lw_ref words[2 * LW_REDUCE_PARTS] = {0};
 
     lw_ir_if(&m->b, both(m, is_there, is_equal(m, m->tid, 0)));
-    lw_scan_ask(m, at, n_words(m), words);
+    ask(m, at, n_words(m), words);
     for (uint32_t i = 0; i < n_words(m); i++)
         lw_ir_set(&m->b, m->rest_word[i], words[i]);
     lw_ir_end(&m->b);
@@ -303,8 +303,8 @@ see_rest(maker *m, lw_ref is_there, lw_ref at)
     lw_ir_if(&m->b, both(m, is_there, is_equal(m, m->tid, 0)));
     for (uint32_t i = 0; i < n_words(m); i++)
         words[i] = lw_ir_get(&m->b, m->rest_word[i]);
-    lw_scan_wait(m, at, n_words(m), words);
-    lw_scan_unpack(m, words, x);
+    wait_for(m, at, n_words(m), words);
+    unpack(m, words, x);
     store_parts(m, m->seen_at, i64(m, 0), x);
     lw_ir_end(&m->b);
 }
@@ -347,8 +347,7 @@ look_along(maker *m)
     acc_parts before = {0};
     lw_ref at, next;
 
-    at = lw_scan_sum_at(
-        m, lw_scan_sum_number(m, w.base, w.groups, minus(m, w.group, i64(m, 2))), i64(m, 0));
+    at = state_of(m, number_of(m, w.base, w.groups, minus(m, w.group, i64(m, 2))), i64(m, 0));
     ask_for_rest(m, w.has_rest, at);
     see_tiles(m, &w);
     see_rest(m, w.has_rest, at);
@@ -358,7 +357,7 @@ look_along(maker *m)
     lw_ir_if(b, both(m, both(m, is_equal(m, m->tid, 0), is_less(m, next, m->tiles)),
                      is_equal(m, low(m, next, lw_reduce_scan_group(m->key)), 0)));
     get(m, m->before, before);
-    leave_up_to(m, before, lw_scan_sum_number(m, w.base, w.groups, w.group));
+    leave_up_to(m, before, number_of(m, w.base, w.groups, w.group));
     lw_ir_end(b);
 }
 
@@ -399,8 +398,8 @@ see_super(maker *m, const view *v)
     acc_parts x = {0};
 
     lw_ir_if(b, is_above(m, v->super, 0));
-    take(m, lw_scan_sum_number(m, v->super_base, m->tiles, minus(m, v->super, i64(m, 1))),
-         m->in_block, x);
+    take(m, number_of(m, v->super_base, m->tiles, minus(m, v->super, i64(m, 1))), m->in_block,
+         x);
     store_parts(m, m->seen_at, m->in_block, x);
     if (m->key->initial) {
         lw_ir_else(b);
@@ -460,7 +459,7 @@ take_some(maker *m, lw_ref at, lw_ref from, lw_ref begin, lw_ref end, int64_t as
 
     for (int64_t k = 0; k < asked; k++) {
         where[k] = at;
-        lw_scan_ask(m, at, n, words[k]);
+        ask(m, at, n, words[k]);
         if (k + 1 < asked) {
             lw_ref goes_on = is_less(m, add(m, from, i64(m, k + 1)), end);
             at = lw_ir_offset(b, at, lw_ir_select(b, goes_on, step, i64(m, 0)));
@@ -469,8 +468,8 @@ take_some(maker *m, lw_ref at, lw_ref from, lw_ref begin, lw_ref end, int64_t as
     for (int64_t k = 0; k < asked; k++) {
         lw_ref place = add(m, from, i64(m, k));
         lw_ir_if(b, is_less(m, place, end));
-        lw_scan_wait(m, where[k], n, words[k]);
-        lw_scan_unpack(m, words[k], x);
+        wait_for(m, where[k], n, words[k]);
+        unpack(m, words[k], x);
         add_to_share(m, lw_ir_compare(b, LW_OP_EQ, place, begin), x);
         lw_ir_end(b);
     }
@@ -493,8 +492,7 @@ take_share(maker *m, lw_ref share, lw_ref base, lw_ref first, lw_ref count, lw_r
     assert(size * shares_of(m) == COLUMNS_GROUP);
     lw_ir_if(b, is_less(m, begin, count));
     loop = lw_ir_for(b, begin, end, i64(m, asked), LW_LOOP_NO_UNROLL, 0);
-    at = lw_scan_sum_at(m, lw_scan_sum_number(m, base, m->tiles, add(m, first, loop.i)),
-                        m->in_block);
+    at = state_of(m, number_of(m, base, m->tiles, add(m, first, loop.i)), m->in_block);
     take_some(m, at, loop.i, begin, end, asked);
     lw_ir_for_end(b, &loop);
     get(m, m->sum, x);
@@ -532,7 +530,7 @@ end_group(maker *m, const view *v)
     lw_ir_barrier(&m->b);
     lw_ir_if(b, is_equal(m, m->lane, 0));
     join_shares(m, v->tiles, 0, x);
-    leave_up_to(m, x, lw_scan_sum_number(m, v->group_base, m->tiles, v->group));
+    leave_up_to(m, x, number_of(m, v->group_base, m->tiles, v->group));
     lw_ir_end(b);
     lw_ir_end(b);
 }
@@ -571,7 +569,7 @@ look_across(maker *m)
     join_super(m, v);
     lw_ir_if(b, both(m, v->ends_super, is_equal(m, m->lane, 0)));
     get(m, m->before, x);
-    leave_up_to(m, x, lw_scan_sum_number(m, v->super_base, m->tiles, v->super));
+    leave_up_to(m, x, number_of(m, v->super_base, m->tiles, v->super));
     lw_ir_end(b);
 }
 

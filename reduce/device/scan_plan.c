@@ -16,13 +16,7 @@ enum {
     SIDE_LOG2 = 3,               /* fewest lanes that load neighbouring elements */
     WIDE_LOG2 = 5,               /* neighbouring rows of a block */
     PREFETCH_FROM = 1 << 27,     /* bytes of the operands */
-    STAGES_FROM = 1 << 26,       /* bytes of the operand, … */
-    STAGES_SIZE = 2,             /* … whose elements have so many */
-    STAGES = 3,                  /* tiles in shared memory */
-    STAGE_THREADS_LOG2 = 8,
-    LINE = 128,   /* bytes of a thread's elements in a stage */
-    WORD = 16,    /* bytes of an access */
-    SUMS_AT = 128 /* bytes from the counter to the sums in device memory */
+    SUMS_AT = 128                /* bytes from the counter to the sums in device memory */
 };
 
 /* The logarithm of the least power of two that is not below n. */
@@ -222,59 +216,6 @@ sums_of(const lw_reduce_scan_plan *plan)
     return plan->strips * (plan->tiles + groups + groups_of(groups, size));
 }
 
-/* ---- blocks that take tile after tile (reduce/device/scan_stages.c) ---- */
-
-static bool
-fits_stages(const lw_reduce_scan *scan)
-{
-    const lw_reduction *r = scan->reduction;
-    lw_dtype part[LW_REDUCE_PARTS];
-    uint32_t n = lw_reduce_acc_parts(r, part), size = lw_dtypes[r->loaded[0]].size_bytes;
-
-    if (scan->max_dynamic == 0 || scan->inner > 1 || scan->keys != NULL || r->n_in > 1 ||
-        r->n_out > 1 || n > 2)
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        if (part[i] == LW_DT_b1)
-            return false;
-    return is_simple(r->loaded[0]) && is_simple(r->out[0]) &&
-           size == lw_dtypes[r->out[0]].size_bytes && size >= 2 &&
-           (scan->max_items != 0 ||
-            (size == STAGES_SIZE && scan->outer * scan->elements * size >= STAGES_FROM));
-}
-
-/* Whether it is done so; sets the block's size. */
-static bool
-choose_stages(const lw_reduce_scan *scan, lw_reduce_key *key)
-{
-    uint32_t size = lw_dtypes[scan->reduction->loaded[0]].size_bytes,
-             threads = STAGE_THREADS_LOG2;
-    uint32_t items = log2_above(LINE / size);
-
-    if (!fits_stages(scan))
-        return false;
-    while (scan->max_threads != 0 && threads > LEAST_THREADS_LOG2 &&
-           1u << threads > scan->max_threads)
-        threads--;
-    while (scan->max_items != 0 && items > 0 && 1u << items > scan->max_items)
-        items--;
-    if (scan->elements <= INT64_C(1) << (threads + items) || size << items < WORD)
-        return false;
-    key->lanes_log2 = (uint8_t)threads;
-    key->items_log2 = (uint8_t)items;
-    key->stages = STAGES;
-    if (lw_reduce_scan_dynamic(scan->reduction, key) > scan->max_dynamic) {
-        key->stages = 0;
-        return false;
-    }
-    key->vector = 0;
-    if (is_dense(scan) &&
-        is_aligned(scan, scan->operand[0], scan->outer_step[0], size, WORD / size))
-        key->vector = (uint8_t)(WORD / size);
-    key->wide_out = is_aligned(scan, scan->out[0], scan->elements * size, size, WORD / size);
-    return true;
-}
-
 void
 lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
 {
@@ -290,8 +231,7 @@ lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
     out->key.keyed = scan->keys != NULL;
     out->key.key_dtype = out->key.keyed ? (uint8_t)scan->key_dtype : 0;
     out->key.vector = (uint8_t)vector_of(scan);
-    if (!choose_stages(scan, &out->key))
-        choose_block(scan, &out->key);
+    choose_block(scan, &out->key);
     if (out->key.vector > 1u << out->key.items_log2)
         out->key.vector = 0;
     tile_log2 = (uint32_t)out->key.lanes_log2 + out->key.items_log2;
@@ -301,10 +241,7 @@ lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
     out->key.waits = out->tiles > 1;
     if (!out->key.waits)
         return;
-    if (out->key.stages)
-        out->dynamic = lw_reduce_scan_dynamic(scan->reduction, &out->key);
-    else
-        out->key.prefetch = prefetches(scan, &out->key);
+    out->key.prefetch = prefetches(scan, &out->key);
     out->bytes = SUMS_AT + ((size_t)sums_of(out) << out->key.results_log2) *
                                lw_reduce_scan_state_bytes(scan->reduction, &out->key);
 }

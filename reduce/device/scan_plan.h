@@ -22,8 +22,6 @@ typedef struct lw_reduce_scan {
     char *keys_out, *n_runs;
     uint32_t max_threads; /* of a block; 0: no limit */
     uint32_t max_items;   /* of a thread; 0: no limit. For tests, which use small tiles */
-    uint32_t max_dynamic; /* bytes of dynamic shared memory that a block may have on a device
-                             that can copy to it asynchronously; 0: none */
 } lw_reduce_scan;
 
 enum { LW_SCAN_MOST_PARAMS = 12 + 5 * LW_REDUCE_MOST + 4 * LW_REDUCE_MOST + 1 };
@@ -33,8 +31,6 @@ typedef struct lw_reduce_scan_plan {
     int64_t tiles, strips; /* the grid has a block for each pair of a tile and a strip */
     int64_t distance;      /* key.prefetch: from a block's tile to the one that it brings */
     uint32_t threads;      /* of a block */
-    uint32_t dynamic;      /* key.stages: bytes of dynamic shared memory of a block; the grid is
-                              as many blocks as run at a time */
     size_t bytes;          /* device memory that has to be cleared before; 0: none */
 } lw_reduce_scan_plan;
 

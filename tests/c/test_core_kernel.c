@@ -543,6 +543,66 @@ test_rows(void)
     }
 }
 
+/* Large matrices are divided among blocks, which have so many rows each. */
+static void
+test_bands(void)
+{
+    static const struct {
+        int64_t rows, columns;
+        struct {
+            int band, kb, block;
+            int64_t blocks; /* of an item */
+        } wants[2];
+    } cases[] = {
+        {64, 64, {{0, 17, 64, 1}, {0, 33, 128, 1}}},
+        {65, 64, {{32, 9, 64, 3}, {32, 17, 64, 3}}},
+        {128, 128, {{32, 17, 128, 4}, {32, 33, 128, 4}}},
+        {200, 200, {{32, 26, 128, 7}, {32, 51, 128, 7}}},
+        {300, 30, {{32, 4, 32, 10}, {32, 8, 32, 10}}},
+        {100, 2000, {{0, 0, 128, 1}, {0, 0, 128, 1}}}, /* 32 rows do not fit */
+    };
+    lw_core_layout layout = matvec_layout();
+
+    for (size_t t = 0; t < 2 * sizeof cases / sizeof cases[0]; t++) {
+        int64_t rows = cases[t / 2].rows, columns = cases[t / 2].columns, sizes[2];
+        lw_dtype dtype = t % 2 ? LW_DT_f64 : LW_DT_f32;
+        lw_arg_parts parts[3] = {{0}};
+        lw_scalar scalar = {0};
+        lw_gufunc_loop loop;
+        lw_core_plan plan;
+        lw_core_key key;
+        matvec_body(&scalar, dtype, false, parts);
+        make_loop(&loop, &layout, dtype, &scalar);
+        CHECK(lw_core_spread(&loop).own_rows == 1);
+        make_plan(&plan, &loop, sizes, rows, columns, 100);
+        plan.can_spread = plan.in_order = true;
+        plan.reads_rows = plan.own_rows = 1;
+        plan.most_shared = 232448;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.band == cases[t / 2].wants[t % 2].band);
+        CHECK(key.rows_kb == cases[t / 2].wants[t % 2].kb || columns == 2000);
+        CHECK(key.block == cases[t / 2].wants[t % 2].block || columns == 2000);
+        CHECK(lw_core_plan_bands(&plan, &key) == cases[t / 2].wants[t % 2].blocks);
+        CHECK(!have_compiler || try_kernel(&loop, &key).registers > 0);
+        plan.walk.n = 1 << 20;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.band == cases[t / 2].wants[t % 2].band);
+        make_plan(&plan, &loop, sizes, 100, t % 2 ? 500 : 1000, 33); /* long rows */
+        plan.can_spread = plan.in_order = true;
+        plan.reads_rows = plan.own_rows = 1;
+        plan.most_shared = 232448;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.band == 32 && lw_core_plan_bands(&plan, &key) == 4);
+        plan.walk.n = 34;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.band == 0);
+        plan.walk.n = INT32_MAX; /* more blocks than a grid may have */
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.band == 0 && lw_core_plan_bands(&plan, &key) == 1);
+        lw_module_free(scalar.module);
+    }
+}
+
 static void
 test_spread(void)
 {
@@ -788,6 +848,7 @@ main(void)
     test_tiles();
     test_keep();
     test_rows();
+    test_bands();
     test_spread();
     test_scan();
     test_normalise();

@@ -259,6 +259,35 @@ test_masked(void)
     lw_module_free(scalar.module);
 }
 
+/* A thread has two groups of elements where it has much to compute. */
+static void
+test_groups(void)
+{
+    static const struct {
+        uint32_t cost;
+        bool masked;
+        int width, groups;
+    } cases[] = {{3, false, 4, 1},   {99, false, 4, 1},  {100, false, 4, 2},
+                 {150, false, 4, 2}, {160, false, 4, 1}, {120, true, 1, 4}};
+    lw_dtype types[3] = {LW_DT_f32, LW_DT_f32, LW_DT_f32};
+    int64_t shape[1] = {1000000}, stride[1] = {4};
+    lw_scalar scalar;
+    lw_kernel_key key;
+    lw_plan plan;
+
+    make_scalar(&scalar, types, false);
+    for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
+        start_plan(&plan, LW_DT_f32);
+        plan.masked = cases[t].masked;
+        normalise(&plan, 1, shape, stride, stride, stride);
+        lw_plan_key(&plan, cases[t].cost, false, &key);
+        CHECK(key.width == cases[t].width && key.groups == cases[t].groups);
+        if (!plan.masked)
+            try_kernel(&scalar, types, &key);
+    }
+    lw_module_free(scalar.module);
+}
+
 static void
 test_overlap(void)
 {
@@ -299,6 +328,7 @@ main(void)
         printf("SKIP cubins: %s\n", lw_error_text(&err));
     lw_error_reset(&err);
     test_divider();
+    test_groups();
     test_overlap();
     test_flat();
     test_strided();

@@ -157,7 +157,7 @@ def test_kernel_ops_compile(arch, target):
     """Each row in a function of its own that a kernel calls twice, so that two copies stand in one."""
     ir, calls = "", []
     for name, args, result, _ in kernel_ops():
-        if name.startswith("cluster_") and arch < 90 or name.startswith(("copy_", "copies_")) and arch < 80:
+        if name.startswith("cluster_") and arch < 90:
             continue
         ir += func("internal", f"use_{name}", *call_lines(name, args, result))
         calls += [f"%c{name}{i} = call void @use_{name} (%p)" for i in range(2)]

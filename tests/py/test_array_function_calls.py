@@ -37,6 +37,8 @@ def to_device(value):
 COPIES = [  # no kernel runs
     (np.concatenate, [[A, B]]), (np.concatenate, [(A, B, A[:1])]), (np.concatenate, [[A, B], 1]), (np.concatenate, [[A, B], -1]), (np.concatenate, [[V, V[:1]]]), (np.concatenate, [[A, Z]]), (np.concatenate, [[Z, Z]]),
     (np.concatenate, [[I, I], -2]), (np.concatenate, [[M, M]]), (np.concatenate, [[A[None], B[None]], 2]), (np.concatenate, [[C, C], 1]), (np.concatenate, [[V]]), (np.concatenate, [[A, B]], {"axis": 1}),
+    (np.concatenate, [[A, B] * 5, 1]), (np.concatenate, [[A[:, :1], B] * 9, -1]), (np.concatenate, [[H] * 9]), (np.concatenate, [[M] * 9]), (np.concatenate, [[V, C[0]] * 5]), (np.concatenate, [[A.T, B.T] * 6]),
+    (np.vstack, [[V] * 20]), (np.concatenate, [[Z] * 8]), (np.concatenate, [[V.astype("M8[s]")] * 9]),
     (np.concatenate, [[V.astype("M8[s]"), V.astype("M8[s]")]]), (np.concatenate, [[A, B], None]), (np.concatenate, [A]), (np.stack, [[A, B]]), (np.stack, [[A, B], 1]), (np.stack, [[A, B], -1]), (np.stack, [[V, V, V], 1]),
     (np.stack, [[V[:0], V[:0]]]), (np.stack, [(Z, Z)]), (np.vstack, [[V, V]]), (np.vstack, [[A, A[:1]]]), (np.hstack, [[V, V]]), (np.hstack, [[A, A[:, :1].copy()]]),
     (np.zeros_like, [A]), (np.zeros_like, [A, "i2"]), (np.zeros_like, [A], {"dtype": bool}), (np.zeros_like, [A], {"shape": (2,)}), (np.zeros_like, [Z]), (np.zeros_like, [C]), (np.zeros_like, [V.astype("m8[s]")]), (np.zeros_like, [A.T]),
@@ -54,6 +56,7 @@ KERNELS = [
     (np.add.reduce, [A], {"axis": None}), (np.add.reduce, [A], {"axis": (0, 1)}), (np.add.reduce, [A], {"keepdims": True}), (np.add.reduce, [U]), (np.add.reduce, [M]), (np.add.reduce, [H]), (np.add.reduce, [Z]), (np.multiply.reduce, [I]),
     (np.maximum.reduce, [A]), (np.minimum.reduce, [I], {"axis": -1}), (np.logical_and.reduce, [A]), (np.logical_or.reduce, [M], {"axis": 1}), (np.add.accumulate, [A]), (np.add.accumulate, [U], {"axis": 1}), (np.multiply.accumulate, [A], {"axis": 0}),
     (np.maximum.accumulate, [A]), (np.subtract.reduce, [A]), (np.add.reduce, [A], {"dtype": "f8"}), (np.add.reduce, [V], {"initial": 5}),
+    (np.concatenate, [[V] * 8]), (np.concatenate, [[A, B, Z, A[:1]] * 11]), (np.concatenate, [[C] * 17]), (np.concatenate, [[A[None], B[None]] * 40, 1]), (np.hstack, [[I[0]] * 20]),
 ]
 SIMULATED = [np.where, np.clip, np.dot]  # the fake driver runs no other kernels
 
@@ -145,6 +148,25 @@ def test_order_of_streams():
         assert (what, where) == ("record", stream.handle)
         assert then == [("wait", 0, event), ("copy", 0, 0), ("copy", 0, 0)]
         assert noted(lambda: np.concatenate([x, x]))[1] == [("copy", 0, 0)] * 2  # x is there now
+
+
+def test_many_small_arrays():
+    """One launch copies sixteen of them."""
+    parts = [np.arange(n, dtype="f4") + n for n in range(1, 41)]
+    there = [cuda.to_device(part) for part in parts]
+    got, order = noted(lambda: np.concatenate(there))
+    assert got.dtype == "f4" and got.shape == (820,)
+    if FAKE:
+        assert [what for what, _, _ in order] == ["launch"] * 3
+    else:
+        np.testing.assert_array_equal(got.copy_to_host(), np.concatenate(parts))
+    stream = cuda.stream()
+    lw.ufuncs.add(there[3], 0, out=there[3], stream=stream)
+    order = [what for what, _, _ in noted(lambda: np.concatenate(there))[1]]
+    assert not FAKE or order == ["record", "wait"] + ["launch"] * 3  # behind the stream that has written
+    out = cuda.to_device(np.zeros(820, "f4"))
+    np.concatenate(there, out=out)
+    np.testing.assert_array_equal(out.copy_to_host(), np.concatenate(parts))
 
 
 def noted(call):

@@ -126,3 +126,106 @@ def test_several_operands(simulated):
     np.testing.assert_array_equal(y.copy_to_host(), (b * (b > 2)).sum(2))
     square = integers(3, 48, 48)
     np.testing.assert_array_equal(both_ways(cuda.to_device(square)).copy_to_host(), square.sum(2) + square[:, 0])
+
+
+# ---- bands: blocks that have some of an item's rows each ----
+
+
+@lw.guvectorize("(m,n),(n)->(m)", warn=False)
+def product(m, x, y):
+    for i in range(m.shape[0]):
+        total = m.dtype.type(0)
+        for k in range(m.shape[1]):
+            total += m[i, k] * x[k]
+        y[i] = total
+
+
+@lw.guvectorize("(m,n),(m,n),(m)->(m)", warn=False)
+def differences(a, b, x, y):
+    for i in range(a.shape[0]):
+        if x[i] > 1:
+            y[i] = 7
+            continue
+        y[i] = 0
+        for k in range(a.shape[1]):
+            y[i] += a[i, k] - b[i, k]
+
+
+@lw.guvectorize("(m,n),(k)->(k)", warn=False)
+def longer(a, x, y):
+    """The loop has more iterations than the matrix has rows."""
+    for i in range(x.shape[0]):
+        y[i] = x[i]
+        if i < a.shape[0]:
+            for k in range(a.shape[1]):
+                y[i] += a[i, k]
+
+
+@lw.guvectorize("(m,n)->(m)", warn=False)
+def with_next(a, y):
+    """Rows belong to two iterations each."""
+    for i in range(a.shape[0] - 1):
+        y[i] = 0
+        for k in range(a.shape[1]):
+            y[i] += a[i, k] + a[i + 1, k]
+    y[a.shape[0] - 1] = 5
+
+
+@lw.guvectorize("(m,n)->(m)", warn=False)
+def after_the_first(a, y):
+    """What is read in front of the loop is written in it."""
+    before = y[0]
+    for i in range(a.shape[0]):
+        total = before
+        for k in range(a.shape[1]):
+            total += a[i, k]
+        y[i] = total
+
+
+@lw.guvectorize("(m,n)->(m),(m)", warn=False)
+def two_loops(a, x, y):
+    for i in range(a.shape[0]):
+        x[i] = 0
+        for k in range(a.shape[1]):
+            x[i] += a[i, k]
+    for i in range(a.shape[0]):
+        y[i] = x[a.shape[0] - 1 - i]
+
+
+BANDS = [(2, 65, 70), (3, 128, 128), (1, 300, 300), (2, 200, 203), (1, 1000, 37), (2, 129, 400), (1, 70, 2000)]
+
+
+@pytest.mark.parametrize("shape", BANDS, ids=str)
+def test_bands_of_rows(shape, simulated):
+    """Each row is added by one thread in the order of the loop, so the bits are those of the host."""
+    rng = np.random.default_rng(shape[1])
+    for dtype in ("f4", "f8", "i1", "c8"):
+        a, x = rng.normal(0, 9, shape).astype(dtype), rng.normal(0, 9, (shape[0], shape[2])).astype(dtype)
+        np.testing.assert_array_equal(product(cuda.to_device(a), cuda.to_device(x)).copy_to_host(), product(a, x))
+        one = product(cuda.to_device(a[0]), cuda.to_device(x))  # one matrix for all vectors
+        np.testing.assert_array_equal(one.copy_to_host(), product(a[0], x))
+    y = product(cuda.to_device(a)[::-1], cuda.to_device(x))
+    np.testing.assert_array_equal(y.copy_to_host(), product(a[::-1], x))
+
+
+def test_bands_of_two_matrices(simulated):
+    a, b, x = integers(3, 150, 90), integers(3, 150, 90)[::-1], integers(3, 150)
+    y = differences(cuda.to_device(a), cuda.to_device(b), cuda.to_device(x))
+    np.testing.assert_array_equal(y.copy_to_host(), np.where(x > 1, 7, (a - b).sum(2)))
+    a, x = integers(2, 70, 40), integers(2, 200)
+    wanted = x.copy()
+    wanted[:, :70] += a.sum(2)
+    np.testing.assert_array_equal(longer(cuda.to_device(a), cuda.to_device(x)).copy_to_host(), wanted)
+
+
+def test_what_no_bands_may_divide(simulated):
+    a = integers(3, 130, 40)
+    sums = a.sum(2)
+    wanted = np.append(sums[:, :-1] + sums[:, 1:], np.full((3, 1), 5), axis=1)
+    np.testing.assert_array_equal(with_next(cuda.to_device(a)).copy_to_host(), wanted)
+    out = cuda.to_device(np.full((3, 130), 9, "f4"))
+    after_the_first(cuda.to_device(a), out=out)
+    np.testing.assert_array_equal(out.copy_to_host(), sums + 9)
+    x, y = two_loops(cuda.to_device(a))
+    np.testing.assert_array_equal(x.copy_to_host(), sums)
+    np.testing.assert_array_equal(y.copy_to_host(), sums[:, ::-1])

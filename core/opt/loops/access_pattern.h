@@ -28,6 +28,10 @@ lw_ref lw_index_of(const lw_spreader *s, lw_ref index, bool *wraps);
 /* Adds a value to an index; false: the value is not understood. */
 bool lw_shift_add(const lw_spreader *s, const lw_spread_loop *l, lw_ref value, bool minus,
                   lw_shift *shift);
+/* Finds the dimension that the counter runs along, by the number of its stride's parameter; the
+ * shift is what is added to the counter. */
+bool lw_runs_along(const lw_spreader *s, lw_spread_loop *l, const lw_access_pattern *p,
+                   uint32_t *stride, lw_shift *shift);
 /* Notes that the loop may be spread only where this index is not negative, because a negative
  * one would wrap to the elements of other iterations; the check runs before the loop. False:
  * there are too many such checks. */

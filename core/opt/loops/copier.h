@@ -12,8 +12,10 @@ typedef struct lw_copier {
     lw_ref *params;        /* by number of the parameter */
     lw_thread_block block; /* tid: u64 */
     lw_kept kept;
-    uint32_t share; /* iterations of a thread in kept loops; 0: nothing is kept */
-    bool whole;     /* each thread has all of them */
+    uint32_t band;      /* threads that have iterations, from `first` on; 0: all, from 0 on */
+    lw_ref first, step; /* band: u32 */
+    uint32_t share;     /* iterations of a thread in kept loops; 0: nothing is kept */
+    bool whole;         /* each thread has all of them */
     lw_ref (*slots)[LW_MOST_SHARE]; /* by array: the element of each of its iterations */
     bool *filled;                   /* by array: its slots have the elements */
 } lw_copier;

@@ -6,6 +6,7 @@
 #include "core/opt/loops/kept.h"
 #include "core/opt/loops/plain.h"
 #include "core/opt/loops/previous.h"
+#include "core/opt/loops/rows.h"
 
 #include <assert.h>
 #include <string.h>
@@ -329,10 +330,9 @@ add_start(const lw_spreader *s, const lw_spread_loop *l, lw_ref index, lw_shift 
     return true;
 }
 
-/* Finds the dimension that the counter runs along, by the number of its stride's parameter. */
-static bool
-runs_along(const lw_spreader *s, lw_spread_loop *l, const lw_access_pattern *p,
-           uint32_t *stride, lw_shift *shift)
+bool
+lw_runs_along(const lw_spreader *s, lw_spread_loop *l, const lw_access_pattern *p,
+              uint32_t *stride, lw_shift *shift)
 {
     for (uint32_t i = 0; i < p->n_terms; i++) {
         bool wraps;
@@ -360,7 +360,7 @@ is_own_element(const lw_spreader *s, lw_spread_loop *l, uint32_t store)
     lw_access_pattern p, other;
 
     if (!lw_access_pattern_of(s, lw_inst_at(s, store)->a, &p) ||
-        !runs_along(s, l, &p, &stride, &shift))
+        !lw_runs_along(s, l, &p, &stride, &shift))
         return false;
     for (uint32_t i = l->at + 1; i < l->latch; i++) {
         const lw_inst *inst = lw_inst_at(s, i);
@@ -369,8 +369,8 @@ is_own_element(const lw_spreader *s, lw_spread_loop *l, uint32_t store)
         if (lw_root_of(s, inst->a) != p.operand)
             continue;
         if (!lw_access_pattern_of(s, inst->a, &other) ||
-            !runs_along(s, l, &other, &other_stride, &other_shift) || other_stride != stride ||
-            !same_shift(s, &shift, &other_shift))
+            !lw_runs_along(s, l, &other, &other_stride, &other_shift) ||
+            other_stride != stride || !same_shift(s, &shift, &other_shift))
             return false;
     }
     return true;
@@ -708,43 +708,6 @@ combines(const lw_spreader *s)
     return false;
 }
 
-/* Sorts the arrays that a loop loads from: those with a row for each iteration, along which
- * an inner loop runs, and those whose neighbours threads read at one time. Elements that all
- * iterations read count as neither. */
-static void
-note_rows(const lw_spreader *s, lw_spread_loop *l, uint64_t *rows, uint64_t *others)
-{
-    for (uint32_t i = l->at + 1; i < l->latch; i++) {
-        const lw_inst *inst = lw_inst_at(s, i);
-        int operand = inst->op == LW_OP_LOAD ? lw_root_of(s, inst->a) : -1;
-        const lw_spread_array *array;
-        lw_access_pattern p;
-        uint32_t stride;
-        lw_shift shift;
-        if (operand < 0 || operand >= 64)
-            continue;
-        array = &s->of->arrays[operand];
-        if (!lw_access_pattern_of(s, inst->a, &p) || array->ndim != 2)
-            *others |= UINT64_C(1) << operand;
-        else if (!runs_along(s, l, &p, &stride, &shift))
-            continue;
-        else if (stride != array->first + 1 + array->ndim)
-            *others |= UINT64_C(1) << operand;
-        else if (lw_loops_around(s, l, i) > 0)
-            *rows |= UINT64_C(1) << operand;
-    }
-}
-
-static uint64_t
-reads_rows(lw_spreader *s)
-{
-    uint64_t rows = 0, others = 0;
-
-    for (uint32_t i = 0; i < s->n_loops; i++)
-        note_rows(s, &s->loops[i], &rows, &others);
-    return rows & ~others;
-}
-
 lw_spread
 lw_spread_of(const lw_spread_source *of)
 {
@@ -763,7 +726,8 @@ lw_spread_of(const lw_spread_source *of)
         result.kept_dim = kept.dim;
         result.kept_bytes = kept.bytes;
         result.kept_weight = kept.weight;
-        result.reads_rows = reads_rows(s);
+        result.reads_rows = lw_rows_read(s);
+        result.own_rows = lw_rows_divided(s);
     } else if (s->blocked != 0) {
         tell_place(s, &result);
     }

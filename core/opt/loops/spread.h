@@ -62,6 +62,9 @@ typedef struct lw_spread {
      * share the loop read at one time elements of different rows, and never neighbours. Of the
      * first 64 arrays. */
     uint64_t reads_rows;
+    /* Of those, where blocks that have different iterations of the function's only loop need
+     * not wait for each other: the ones of which iteration i reads row i alone. */
+    uint64_t own_rows;
     /* of the loop that prevents it; 0: there is none, or its line is not known */
     uint32_t line;
     uint32_t culprit; /* the line in it, or 0 */
@@ -83,10 +86,14 @@ typedef struct lw_spread_threads {
      * the dimension is more than (kept - 1) * n, and at most kept * n */
     uint32_t kept;
     bool whole; /* the extent is kept * n */
+    /* 0, or: only so many of them have iterations, and other blocks have other iterations */
+    uint32_t band;
 } lw_spread_threads;
 
 /* Adds the spread function to a copy of the module: *function has the parameters and results of
- * the body, and is called by all threads of a block. */
+ * the body, and is called by all threads of a block. With `band`, which asks for own_rows, it
+ * has two more parameters (u32): the iteration of the first thread, and how far its next one
+ * is. */
 lw_status lw_spread_body(const lw_spread_source *of, lw_spread_threads threads,
                          lw_module *module, uint32_t *function, lw_error *err);
 

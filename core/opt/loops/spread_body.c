@@ -424,25 +424,40 @@ lw_copier_shared_inst(copier *c, const lw_spread_loop *l, uint32_t at, uint32_t 
     lw_copier_note_pick(c, l, at);
 }
 
+/* The first iteration of this thread; where it has none, the limit. */
+static lw_ref
+first_iteration(copier *c, const lw_spread_loop *l)
+{
+    lw_builder *b = &c->b;
+    lw_dtype type = lw_copier_type(c, l->counter);
+    lw_ref first = lw_ir_cast(b, type, c->block.tid), has;
+
+    if (lw_picks_start_together(l))
+        return lw_ir_add(b, first, lw_ir_int(b, type, 1));
+    if (!c->band)
+        return first;
+    has = lw_ir_compare(b, LW_OP_LT, c->block.tid, lw_ir_int(b, LW_DT_u64, c->band));
+    first = lw_ir_add(b, first, lw_ir_cast(b, type, c->first));
+    return lw_ir_select(b, has, first, c->to[l->limit]);
+}
+
 /* Gives each thread every n_threads-th iteration. */
 static void
 copy_sharing(copier *c, const lw_spread_loop *l)
 {
     lw_builder *b = &c->b;
     lw_dtype type = lw_copier_type(c, l->counter);
-    lw_ref counter = c->to[l->counter], first = lw_ir_cast(b, type, c->block.tid);
+    lw_ref counter = c->to[l->counter], step;
     uint32_t eager = 0;
 
-    if (lw_picks_start_together(l))
-        first = lw_ir_add(b, first, lw_ir_int(b, type, 1));
-    lw_ir_set(b, counter, first);
+    lw_ir_set(b, counter, first_iteration(c, l));
     for (uint32_t i = l->at; i <= l->latch; i++) {
         if (i == l->first)
             lw_copier_counts(c, l, c->to[l->at + 1]);
         lw_copier_shared_inst(c, l, i, &eager);
     }
-    lw_ir_set(b, counter,
-              lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->block.n_threads)));
+    step = c->band ? lw_ir_cast(b, type, c->step) : lw_ir_int(b, type, c->block.n_threads);
+    lw_ir_set(b, counter, lw_ir_add(b, lw_ir_get(b, counter), step));
     lw_copier_inst(c, l->end);
 }
 
@@ -571,6 +586,10 @@ start_function(copier *c, uint32_t n_groups, lw_module *module, lw_error *err)
     for (uint32_t i = 0; i < func->params.n; i++)
         c->params[i] = lw_ir_param_add(&c->b, func->params.data[i].type,
                                        func->params.data[i].flags, func->params.data[i].name);
+    if (c->band) {
+        c->first = lw_ir_param_add(&c->b, LW_DT_u32, 0, "first");
+        c->step = lw_ir_param_add(&c->b, LW_DT_u32, 0, "step");
+    }
     for (uint32_t i = 0; i < func->results.n; i++)
         lw_ir_result_add(&c->b, func->results.data[i]);
     tid = lw_ir_cast(&c->b, LW_DT_u32, lw_ir_sreg(&c->b, LW_SREG_TID_X));
@@ -585,10 +604,12 @@ lw_spread_body(const lw_spread_source *of, lw_spread_threads threads, lw_module 
                uint32_t *function, lw_error *err)
 {
     lw_spreader *s = lw_alloc_zero(1, sizeof *s);
-    copier c = {.s = s, .block = {.n_threads = threads.n, .once = true}};
+    copier c = {.s = s, .block = {.n_threads = threads.n, .once = true}, .band = threads.band};
     lw_status status = LW_OK;
 
     assert(threads.n_groups <= 1 || threads.n == 32);
+    assert(threads.band <= threads.n &&
+           !(threads.band && (threads.n_groups > 1 || threads.kept)));
     assert(threads.n >= 32 && (threads.n & (threads.n - 1)) == 0);
     if (s == NULL)
         return lw_fail_memory(err);

@@ -190,6 +190,7 @@ of_clip(const call *c)
 /* ---- joining ---- */
 
 enum { MOST_JOINED = 64 };
+enum { MANY = 8 };
 
 typedef struct joined {
     Py_ssize_t n;
@@ -283,6 +284,21 @@ new_joined(const joined *j, int ndim, const int64_t *shape)
                                shape, 'C');
 }
 
+/* Whether there are so many small arrays that a kernel copies several of them at once, which is
+ * Python's code: _are_runs() there has the conditions. */
+static bool
+are_many(const joined *j, const int64_t *shape, int axis)
+{
+    int64_t size = lw_dtypes[j->arrays[0]->dtype].size_bytes, before = 1, bytes;
+
+    for (int d = 0; d < axis; d++)
+        before *= shape[d];
+    bytes = size;
+    for (int d = 0; d < j->ndim; d++)
+        bytes *= shape[d];
+    return j->n >= MANY && before == 1 && size >= 4 && bytes <= (int64_t)j->n << 23;
+}
+
 static PyObject *
 concatenate(const joined *j, int axis)
 {
@@ -298,6 +314,8 @@ concatenate(const joined *j, int axis)
         if (d != axis)
             shape[d] = j->arrays[0]->shape[d];
     }
+    if (are_many(j, shape, axis))
+        return NULL;
     return put_all(j, new_joined(j, j->ndim, shape), axis, false);
 }
 
