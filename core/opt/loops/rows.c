@@ -25,6 +25,15 @@ accessed(const lw_spreader *s, uint32_t at)
     return root < MOST_ARRAYS ? root : -1;
 }
 
+/* That array as a set. */
+static uint64_t
+set_of(const lw_spreader *s, uint32_t at)
+{
+    int array = accessed(s, at);
+
+    return array < 0 ? 0 : UINT64_C(1) << array;
+}
+
 static uint32_t
 stride_of_rows(const lw_spread_array *array)
 {
@@ -87,12 +96,12 @@ is_alone_with_memory(const lw_spreader *s, const lw_spread_loop *l)
     for (uint32_t i = 1; i < s->func->insts.n; i++) {
         if (lw_inst_at(s, i)->op != LW_OP_STORE)
             continue;
-        if (!is_inside(l, i) || accessed(s, i) < 0)
+        if (!is_inside(l, i) || set_of(s, i) == 0)
             return false;
-        stored |= UINT64_C(1) << accessed(s, i);
+        stored |= set_of(s, i);
     }
     for (uint32_t i = 1; i < s->func->insts.n; i++)
-        if (!is_inside(l, i) && accessed(s, i) >= 0 && stored >> accessed(s, i) & 1)
+        if (!is_inside(l, i) && (stored & set_of(s, i)))
             return false;
     return true;
 }
@@ -129,8 +138,7 @@ lw_rows_divided(lw_spreader *s)
     uint64_t rows = can_divide(s) ? lw_rows_read(s) : 0;
 
     for (uint32_t i = 1; i < s->func->insts.n && rows; i++)
-        if (accessed(s, i) >= 0 && rows >> accessed(s, i) & 1 &&
-            !is_to_own_row(s, &s->loops[0], i))
-            rows &= ~(UINT64_C(1) << accessed(s, i));
+        if ((rows & set_of(s, i)) && !is_to_own_row(s, &s->loops[0], i))
+            rows &= ~set_of(s, i);
     return rows;
 }
