@@ -65,10 +65,13 @@ lw_jit *
 lw_jit_companion(lw_jit *self)
 {
     lw_jit *made = atomic_load_explicit(&self->value, memory_order_acquire), *before = NULL;
+    PyObject *outer;
 
     if (made != NULL)
         return made;
+    outer = lw_captures_operands(self->base.renewal.operands);
     made = lw_jit_new_value(self);
+    lw_captures_operands(outer);
     if (made != NULL && lw_function_declare(&made->base, self->signatures) < 0)
         Py_CLEAR(made);
     if (made == NULL)

@@ -753,7 +753,7 @@ static bool
 has_live_data(const lw_module *module)
 {
     for (uint32_t i = 0; i < module->datas.n; i++)
-        if (module->datas.data[i].address)
+        if (module->datas.data[i].address && !module->datas.data[i].varying)
             return true;
     return false;
 }

@@ -315,6 +315,7 @@ static const lw_compiled_door door = {.id = LW_DOOR_GUVECTORIZE,
                                       .make = new_for_user,
                                       .declared = lw_ufunc_declared,
                                       .layout = layout_of,
+                                      .changed = lw_family_changed,
                                       .drop = lw_ufunc_drop};
 
 /* An argument by place or by name; taken out of the dict. */

@@ -119,8 +119,10 @@ static PyObject *
 new_stage(lw_reducer *whole, lw_reduce_stage stage, const lw_reduce_call *call, uint32_t n)
 {
     const lw_request request = {.function = whole->py_func, .keywords = whole->keywords};
+    PyObject *outer = lw_captures_operands(whole->renewal.operands);
     lw_reducer *made = (lw_reducer *)whole->door->make(Py_TYPE(whole), &request);
 
+    lw_captures_operands(outer);
     if (made == NULL)
         return NULL;
     made->stage = stage;
@@ -172,7 +174,17 @@ describe(lw_reducer *whole, const char *name, PyObject *dtypes, PyObject *dtype)
     return result;
 }
 
-/* Of these dtypes: made once. New reference. */
+/* A stage has captured values of its own: where a number is an operand of the whole, it is one
+ * of the stage, too, which takes its value of now, unless it had to be a constant there. */
+static bool
+is_of_now(PyObject *described)
+{
+    lw_captures *captures = ((lw_compiled *)PyTuple_GET_ITEM(described, 0))->captures;
+
+    return captures == NULL || !lw_captures_changed(captures);
+}
+
+/* Of these dtypes: made once for each set of captured values. New reference. */
 static PyObject *
 find_or_make(lw_reducer *self, PyObject *key)
 {
@@ -182,7 +194,7 @@ find_or_make(lw_reducer *self, PyObject *key)
     if (self->stages == NULL)
         self->stages = PyDict_New();
     found = self->stages ? PyDict_GetItemWithError(self->stages, key) : NULL;
-    if (found != NULL || PyErr_Occurred())
+    if ((found != NULL && is_of_now(found)) || PyErr_Occurred())
         return Py_XNewRef(found);
     if (!PyArg_ParseTuple(key, "sO!O:_staged", &name, &PyTuple_Type, &dtypes, &dtype))
         return NULL;

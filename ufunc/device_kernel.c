@@ -529,7 +529,8 @@ add_cost(const lw_module *module, uint32_t number, bool *has_loop, uint32_t *cos
             add_cost(module, inst->a, has_loop, cost);
         else if (inst->op == LW_OP_INTRINSIC)
             *cost += 20; /* a libdevice function is some 10 to 60 instructions */
-        else if (inst->op != LW_OP_CONST && inst->op != LW_OP_PARAM)
+        else if (inst->op != LW_OP_CONST && inst->op != LW_OP_PARAM &&
+                 inst->op != LW_OP_VARYING)
             *cost += 1;
     }
 }

@@ -473,6 +473,7 @@ static const lw_compiled_door door = {.id = LW_DOOR_VECTORIZE,
                                       .check = check,
                                       .make = new_for_user,
                                       .declared = lw_ufunc_declared,
+                                      .changed = lw_family_changed,
                                       .drop = lw_ufunc_drop};
 
 static PyObject *

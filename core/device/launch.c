@@ -142,10 +142,36 @@ launch_timed(bool together, lw_kernel *kernel, const lw_launch_shape *shape, voi
     return status;
 }
 
+/* Of kernels that take numbers after their parameters: the driver copies them now. */
+static lw_status
+launch_varying(bool together, lw_kernel *kernel, const lw_launch_shape *shape, void **params,
+               lw_error *err)
+{
+    enum { ROOM = 512 };
+    uint32_t n = kernel->n_params + kernel->n_varying;
+    void *room[ROOM], **all = n <= ROOM ? room : lw_alloc(n * sizeof *all);
+    lw_status status;
+
+    if (all == NULL)
+        return lw_fail_memory(err);
+    memcpy(all, params, kernel->n_params * sizeof *all);
+    memcpy(all + kernel->n_params, kernel->varying, kernel->n_varying * sizeof *all);
+    if (lw_profiling())
+        status = launch_timed(together, kernel, shape, all, err);
+    else
+        status = together ? launch_together(kernel, shape, all, err)
+                          : launch_one(kernel, shape, all, err);
+    if (all != room)
+        lw_free(all);
+    return status;
+}
+
 lw_status
 lw_launch(lw_kernel *kernel, const lw_launch_shape *shape, void **params, lw_error *err)
 {
     assert(kernel->function != NULL && params != NULL);
+    if (kernel->n_varying != 0)
+        return launch_varying(false, kernel, shape, params, err);
     return lw_profiling() ? launch_timed(false, kernel, shape, params, err)
                           : launch_one(kernel, shape, params, err);
 }
@@ -154,6 +180,8 @@ lw_status
 lw_launch_together(lw_kernel *kernel, const lw_launch_shape *shape, void **params,
                    lw_error *err)
 {
+    if (kernel->n_varying != 0)
+        return launch_varying(true, kernel, shape, params, err);
     return lw_profiling() ? launch_timed(true, kernel, shape, params, err)
                           : launch_together(kernel, shape, params, err);
 }

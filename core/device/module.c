@@ -238,6 +238,7 @@ kernel_free(lw_kernel *kernel)
         kernel->occupancy = old->next;
         lw_free(old);
     }
+    lw_free(kernel->varying);
     lw_free(kernel->name);
     lw_free(kernel);
 }
@@ -356,17 +357,40 @@ read_info(lw_kernel *kernel, lw_error *err)
     return status;
 }
 
+/* What lw_image_kernel_varying was given. */
+typedef struct varying_list {
+    const uint64_t *const *at;
+    uint32_t n, n_params;
+} varying_list;
+
+static bool
+reads(const lw_kernel *kernel, const varying_list *varying)
+{
+    return kernel->n_varying == varying->n &&
+           (varying->n == 0 ||
+            memcmp(kernel->varying, varying->at, varying->n * sizeof *varying->at) == 0);
+}
+
 /* needs: the module's lock; the device is visited. */
 static lw_status
-kernel_new(lw_image *module, const char *name, lw_kernel **out, lw_error *err)
+kernel_new(lw_image *module, const char *name, const varying_list *varying, lw_kernel **out,
+           lw_error *err)
 {
     lw_status status = LW_OK;
     lw_kernel *kernel = lw_alloc_zero(1, sizeof *kernel);
 
-    if (kernel == NULL || (kernel->name = lw_strdup(name)) == NULL) {
+    if (kernel == NULL || (kernel->name = lw_strdup(name)) == NULL ||
+        (varying->n > 0 &&
+         (kernel->varying = lw_alloc(varying->n * sizeof *varying->at)) == NULL)) {
+        if (kernel != NULL)
+            lw_free(kernel->name);
         lw_free(kernel);
         return lw_fail_memory(err);
     }
+    if (varying->n > 0)
+        memcpy(kernel->varying, varying->at, varying->n * sizeof *varying->at);
+    kernel->n_varying = varying->n;
+    kernel->n_params = varying->n_params;
     kernel->module = module;
     kernel->carveout = -1;
     kernel->device = module->context->device;
@@ -388,8 +412,9 @@ kernel_new(lw_image *module, const char *name, lw_kernel **out, lw_error *err)
     return LW_OK;
 }
 
-lw_status
-lw_image_kernel(lw_image *module, const char *name, lw_kernel **out, lw_error *err)
+static lw_status
+find_kernel(lw_image *module, const char *name, const varying_list *varying, lw_kernel **out,
+            lw_error *err)
 {
     CUcontext before = NULL;
     lw_kernel *kernel;
@@ -398,16 +423,30 @@ lw_image_kernel(lw_image *module, const char *name, lw_kernel **out, lw_error *e
     LW_TRY(lw_device_visit(module->context->device, &before, err));
     lw_lock_take(&module->lock);
     for (kernel = module->kernels; kernel != NULL; kernel = kernel->next)
-        if (strcmp(kernel->name, name) == 0)
+        if (strcmp(kernel->name, name) == 0 && reads(kernel, varying))
             break;
     if (kernel == NULL)
-        status = kernel_new(module, name, &kernel, err);
+        status = kernel_new(module, name, varying, &kernel, err);
     lw_lock_give(&module->lock);
     if (status == LW_OK)
         *out = kernel;
 fail:
     lw_device_leave(before);
     return status;
+}
+
+lw_status
+lw_image_kernel(lw_image *module, const char *name, lw_kernel **out, lw_error *err)
+{
+    return find_kernel(module, name, &(varying_list){NULL, 0, 0}, out, err);
+}
+
+lw_status
+lw_image_kernel_varying(lw_image *module, const char *name, uint32_t n_params,
+                        const uint64_t *const *varying, uint32_t n_varying, lw_kernel **out,
+                        lw_error *err)
+{
+    return find_kernel(module, name, &(varying_list){varying, n_varying, n_params}, out, err);
 }
 
 lw_status

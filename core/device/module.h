@@ -26,6 +26,9 @@ typedef struct lw_kernel {
     char *name;
     struct lw_occupancy *occupancy; /* internal: answers of the occupancy calculation */
     struct lw_kernel *next;
+    uint32_t n_params;        /* without these: */
+    uint32_t n_varying;       /* parameters that launches add … */
+    const uint64_t **varying; /* … with what is there at the time */
 } lw_kernel;
 
 /* Loads a cubin, which the driver copies. LW_ERR_DRIVER, with the device's compute capability
@@ -49,6 +52,11 @@ bool lw_image_hold(lw_image *module);
 /* Finds a kernel; the same object for the same name. It is loaded into the device, and its
  * attributes are read. LW_ERR_LINK when the image has no such kernel. */
 lw_status lw_image_kernel(lw_image *module, const char *name, lw_kernel **out, lw_error *err);
+/* The same of a kernel that takes numbers with each launch (core/front/varying.h), after its
+ * n_params parameters: one that reads the same addresses. They outlive what is launched. */
+lw_status lw_image_kernel_varying(lw_image *module, const char *name, uint32_t n_params,
+                                  const uint64_t *const *varying, uint32_t n_varying,
+                                  lw_kernel **out, lw_error *err);
 /* Address and size of a __device__ or __constant__ variable. */
 lw_status lw_image_global(lw_image *module, const char *name, CUdeviceptr *address,
                           size_t *n_bytes, lw_error *err);

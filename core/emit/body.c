@@ -102,6 +102,7 @@ emit_inst(lw_emitter *e)
     case LW_OP_CONTEXT:
     case LW_OP_CONST:
     case LW_OP_PARAM:
+    case LW_OP_VARYING:
     case LW_OP_SLOT:
     case LW_OP_NONE:
     case LW_N_OPS: break;
@@ -132,6 +133,7 @@ emit_early(lw_emitter *e)
         case LW_OP_DYNAMIC:
         case LW_OP_DATA:
         case LW_OP_CONTEXT: lw_emit_memory_decl(e); break;
+        case LW_OP_VARYING: lw_emit_varying(e); break;
         case LW_OP_SREG:
             if (depth > 0)
                 lw_emit_sreg(e);

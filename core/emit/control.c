@@ -39,12 +39,13 @@ lw_emit_call(lw_emitter *e)
     lw_text_add(e->out, "call ");
     result_type(e, callee, e->out);
     lw_text_addf(e->out, " @%s(", callee->name);
-    lw_hidden_arguments(e, e->inst->c);
+    lw_hidden_arguments(e, e->inst->c + lw_n_varying_parameters(e));
     for (uint32_t i = 0; i < e->inst->c; i++) {
         lw_ref value = e->func->lists.data[e->inst->b + i];
         lw_text_addf(e->out, "%s%s %s", i ? ", " : "", lw_type(e, callee->params.data[i].type),
                      lw_operand(e, value).text);
     }
+    lw_varying_parameters(e, e->inst->c);
     lw_text_add(e->out, e->convergent ? ") convergent" : ")");
     if (e->access && e->inst->op == LW_OP_CALL && !e->callees[e->inst->a].has_local)
         lw_text_addf(e->out, ", !llvm.access.group !%u", e->access);

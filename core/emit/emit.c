@@ -47,10 +47,34 @@ print_result_type(lw_emitter *e, const lw_func *func, lw_text *out)
                          i + 1 == func->results.n ? " }" : "");
 }
 
+bool
+lw_is_varying_parameter(const lw_emitter *e, uint32_t data)
+{
+    return e->gpu && !e->options->frozen && e->module->datas.data[data].varying;
+}
+
+uint32_t
+lw_n_varying_parameters(const lw_emitter *e)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < e->module->datas.n; i++)
+        n += lw_is_varying_parameter(e, i);
+    return n;
+}
+
+void
+lw_varying_parameters(lw_emitter *e, uint32_t n)
+{
+    for (uint32_t i = 0; i < e->module->datas.n; i++)
+        if (lw_is_varying_parameter(e, i))
+            lw_text_addf(e->out, "%si64 %%varying%u", n++ ? ", " : "", i);
+}
+
 static void
 print_params(lw_emitter *e, const lw_func *func)
 {
-    lw_hidden_parameters(e, func->params.n);
+    lw_hidden_parameters(e, func->params.n + lw_n_varying_parameters(e));
     for (uint32_t i = 0; i < func->params.n; i++) {
         const lw_ir_param *param = &func->params.data[i];
         bool is_pointer = param->type == LW_DT_ptr;
@@ -63,6 +87,7 @@ print_params(lw_emitter *e, const lw_func *func)
             lw_text_addf(e->out, " align %u", 1u << param->align_log2);
         lw_text_addf(e->out, " %%p%u", i);
     }
+    lw_varying_parameters(e, func->params.n);
 }
 
 /* On the host "no-builtins" keeps LLVM from turning one function of libm into another whose
@@ -122,6 +147,9 @@ print_reference(lw_emitter *e, const lw_func *func, lw_text *out)
     lw_text_add(out, " (");
     for (uint32_t i = 0; i < func->params.n; i++)
         lw_text_addf(out, "%s%s", i ? ", " : "", edge_type(e, func, func->params.data[i].type));
+    for (uint32_t i = 0, n = func->params.n; i < e->module->datas.n; i++)
+        if (lw_is_varying_parameter(e, i))
+            lw_text_add(out, n++ ? ", i64" : "i64");
     lw_text_addf(out, ")* @%s", func->name);
 }
 

@@ -26,9 +26,9 @@ typedef struct lw_emit_options {
     bool nrt;             /* CUDA: offer the NRT_ functions to what the module is linked with */
     bool precise;         /* CPU: scalar libm, neither libmvec nor our own */
     lw_watched watch;     /* CPU */
-    bool frozen;          /* CPU: code for another process: it cannot use live data */
-    bool has_fma;         /* CPU: has a fused multiply-add; then some functions are our own */
-    int vector_bits;      /* CPU: preferred vector width, 128, 256 or 512 */
+    bool frozen;  /* code for another process, or that others load: it cannot use live data */
+    bool has_fma; /* CPU: has a fused multiply-add; then some functions are our own */
+    int vector_bits; /* CPU: preferred vector width, 128, 256 or 512 */
     /* CPU: whether the C library has this vector function; NULL = none has */
     bool (*has_vector_function)(const char *symbol);
     const char

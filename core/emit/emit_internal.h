@@ -169,7 +169,14 @@ void lw_emit_flow(lw_emitter *e);
 /* The terminator that returns these values, one for each result of the function. */
 void lw_emit_values(lw_emitter *e, const lw_name *values);
 
+/* ---- emit.c: numbers that launches pass to kernels, and these to all functions ---- */
+bool lw_is_varying_parameter(const lw_emitter *e, uint32_t data);
+uint32_t lw_n_varying_parameters(const lw_emitter *e);
+/* Prints them behind `n` parameters or arguments. */
+void lw_varying_parameters(lw_emitter *e, uint32_t n);
+
 /* ---- thread.c ---- */
+void lw_emit_varying(lw_emitter *e); /* in the entry */
 void lw_emit_sreg(lw_emitter *e);
 void
 lw_emit_memory_decl(lw_emitter *e); /* LOCAL, SHARED, DYNAMIC, DATA, CONTEXT: in the entry */

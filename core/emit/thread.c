@@ -233,6 +233,43 @@ emit_data(lw_emitter *e)
         lw_result(e, "getelementptr i8, ptr $s, i64 0", name.text);
 }
 
+/* The 64 bits that hold a number: on the host a cell of this process, on a GPU a parameter that
+ * all functions pass on, in code for elsewhere a constant. */
+static lw_name
+varying_word(lw_emitter *e, const lw_data *data)
+{
+    lw_name word, address;
+
+    if (e->options->frozen) {
+        snprintf(word.text, sizeof word.text, "%" PRId64,
+                 *(const int64_t *)(uintptr_t)data->address);
+        return word;
+    }
+    if (e->gpu) {
+        snprintf(word.text, sizeof word.text, "%%varying%u", e->inst->a);
+        return word;
+    }
+    if (e->invariant == 0)
+        e->invariant = lw_metadata(e, "!{}");
+    snprintf(address.text, sizeof address.text, "%" PRIu64, data->address);
+    return lw_def(e, "load i64, ptr inttoptr (i64 $s to ptr), align 8, !invariant.load !$u",
+                  address.text, e->invariant);
+}
+
+void
+lw_emit_varying(lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    unsigned bits = type == LW_DT_b1 ? 1 : lw_dtypes[type].bits;
+    lw_name word = varying_word(e, &e->module->datas.data[e->inst->a]), integer;
+
+    assert(e->module->datas.data[e->inst->a].varying);
+    snprintf(integer.text, sizeof integer.text, "i%u", bits);
+    if (bits < 64)
+        word = lw_def(e, "trunc i64 $s to $s", word.text, integer.text);
+    lw_result(e, "bitcast $s $s to $t", integer.text, word.text, type);
+}
+
 void
 lw_emit_memory_decl(lw_emitter *e)
 {

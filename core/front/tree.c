@@ -1,5 +1,7 @@
 #include "core/front/tree.h"
 
+#include "core/front/varying.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -126,6 +128,7 @@ free_one(lw_tree *tree)
 {
     if (tree->reading != NULL)
         tree->forget(tree->reading);
+    lw_varyings_free(tree->varyings);
     lw_arena_reset(&tree->arena);
     lw_free(tree);
 }
@@ -310,7 +313,7 @@ print_array(const lw_constant *constant, lw_text *out)
 static void
 print_constant(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out)
 {
-    const lw_constant *constant = &tree->constants.data[index];
+    const lw_constant *constant = lw_varying_now(&tree->constants.data[index]);
     static const char *const pytypes[] = {"int", "float", "bool", "complex"};
 
     if (depth > 8) { /* tables of tables are cut short: this much is enough to recognise them */

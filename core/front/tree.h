@@ -243,6 +243,8 @@ typedef struct lw_constant {
     const struct lw_enum *members;      /* INT: the class whose member it is, or NULL */
     const struct lw_arg_record *record; /* ARRAY of records */
     const lw_live_array *live;          /* ARRAY, or NULL */
+    struct lw_varying *varying; /* a number that changes between calls (varying.h): the value
+                                   here is that of the reading; or NULL */
     uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:
                         it has none */
     const lw_class *user_class; /* CLASS; TUPLE: its class, or NULL */
@@ -366,6 +368,7 @@ typedef struct lw_tree {
     void (*forget)(void *reading); /* called before the tree goes */
     struct lw_tree *older; /* the tree that this one has replaced; other threads may still read
                               it. Owned */
+    struct lw_varyings *varyings; /* of a base: the constants that are operands; or NULL */
 } lw_tree;
 
 /* What objects have by this name that have no field of it, or NULL: it is not there, or no

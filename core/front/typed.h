@@ -243,6 +243,7 @@ typedef struct lw_instance {
 typedef struct lw_typed {
     lw_arena arena;
     const lw_tree *tree; /* borrowed: outlives this */
+    bool plain;          /* its operands among the constants are constants */
     lw_types types;
     lw_front_options options;
     LW_ARRAY(lw_instance) instances; /* [1] is the user's function */

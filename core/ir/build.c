@@ -651,6 +651,17 @@ lw_ir_live_data(lw_builder *b, uint64_t address, bool on_gpu)
 }
 
 lw_ref
+lw_ir_varying(lw_builder *b, lw_dtype type, const uint64_t *bits)
+{
+    uint32_t number = lw_ir_data_add(b->module, (uint64_t)(uintptr_t)bits, NULL, 0, 0);
+
+    assert(bits != NULL && type != LW_DT_void);
+    if (number < b->module->datas.n)
+        b->module->datas.data[number].varying = true;
+    return lw_ir_emit(b, LW_OP_VARYING, type, number, 0, 0);
+}
+
+lw_ref
 lw_ir_data(lw_builder *b, const void *bytes, uint32_t n, uint32_t align_bytes)
 {
     uint32_t number = lw_ir_data_add(b->module, 0, bytes, n, log2_of(align_bytes));

@@ -115,6 +115,8 @@ lw_ref lw_ir_data(lw_builder *b, const void *bytes, uint32_t n,
 /* The address, not 0, of memory from outside: of a GPU's, or for host code that runs in this
  * process. */
 lw_ref lw_ir_live_data(lw_builder *b, uint64_t address, bool on_gpu);
+/* The number whose bits are there now and in each later call: core/front/varying.h. */
+lw_ref lw_ir_varying(lw_builder *b, lw_dtype type, const uint64_t *bits);
 /* Host only: the thread's lw_kernel_context, for code that runs a block's threads in a loop. */
 lw_ref lw_ir_context(lw_builder *b);
 /* operands: those that the lw_atomic takes after the address. */

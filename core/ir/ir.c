@@ -215,7 +215,7 @@ renumber(lw_func *func, const bases *base)
             inst->a += base->funcs;
         else if (inst->op == LW_OP_HOST_CALL)
             inst->a += base->externs;
-        else if (inst->op == LW_OP_DATA)
+        else if (inst->op == LW_OP_DATA || inst->op == LW_OP_VARYING)
             inst->a += base->datas;
     }
 }

@@ -245,6 +245,7 @@ typedef struct lw_data {
     uint64_t address; /* of memory from outside, which is used where it lies, without bytes; 0:
                          none */
     bool on_gpu;      /* code for GPUs uses it; otherwise host code of this process */
+    bool varying;     /* a number for VARYING, of which GPUs get a copy with each launch */
     uint32_t n;
     uint8_t align_log2;
     bool

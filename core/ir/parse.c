@@ -587,7 +587,7 @@ read_data(parser *p)
     uint32_t wanted = number(p), before = p->module->datas.n, align, n, at = 0;
     LW_ARRAY(uint8_t) bytes = {0};
     uint64_t address = 0;
-    bool scattered = false, on_gpu = false;
+    bool scattered = false, on_gpu = false, varying = false;
 
     next(p);
     if (!is(p, "align"))
@@ -600,6 +600,10 @@ read_data(parser *p)
         }
         if (is(p, "on_gpu")) {
             on_gpu = true;
+            continue;
+        }
+        if (is(p, "varying")) {
+            varying = true;
             continue;
         }
         if (is(p, "at")) {
@@ -624,6 +628,7 @@ read_data(parser *p)
     if (before < p->module->datas.n) {
         p->module->datas.data[before].scattered = scattered;
         p->module->datas.data[before].on_gpu = on_gpu;
+        p->module->datas.data[before].varying = varying;
     }
     lw_array_free(&bytes);
 }

@@ -271,6 +271,8 @@ print_data(lw_text *out, const lw_data *data)
         lw_text_addf(out, " at %" PRIu64, data->address);
     if (data->on_gpu)
         lw_text_add(out, " on_gpu");
+    if (data->varying)
+        lw_text_add(out, " varying");
     if (data->scattered)
         lw_text_add(out, " scattered");
     for (uint32_t i = 0; i < data->n; i += LW_IR_DATA_WORD) {

@@ -479,6 +479,10 @@ check_types(checker *c)
     case LW_OP_SREG:
         RULE(inst->a < LW_N_SREGS && inst->type == LW_DT_i32, "special registers are i32");
         return LW_OK;
+    case LW_OP_VARYING:
+        RULE(inst->a < c->module->datas.n && c->module->datas.data[inst->a].varying,
+             "no varying datum number %u", inst->a);
+        return LW_OK;
     case LW_OP_GET: RULE(type_of(c, inst->a) == inst->type, "its slot has another type"); break;
     case LW_OP_SET: return check_same(c, inst->a, inst->b);
     case LW_OP_OFFSET:
@@ -559,7 +563,7 @@ bury(checker *c, uint32_t first)
     for (uint32_t i = first; i < c->at; i++) {
         lw_op op = (lw_op)c->func->insts.data[i].op;
         c->dead[i] = op != LW_OP_CONST && op != LW_OP_PARAM && op != LW_OP_SREG &&
-                     lw_ops[op].class != LW_CLASS_DECL;
+                     op != LW_OP_VARYING && lw_ops[op].class != LW_CLASS_DECL;
     }
 }
 

@@ -636,6 +636,14 @@ host_output(const job *j, const char *output, const char *text, lw_bytes *out, l
                    output);
 }
 
+/* Code that others load. */
+static bool
+is_for_elsewhere(const char *output)
+{
+    return strcmp(output, "object") == 0 || strcmp(output, "ptx") == 0 ||
+           strcmp(output, "ltoir") == 0 || strcmp(output, "cubin") == 0;
+}
+
 lw_status
 lw_build_output(const lw_module *module, int target_cc, const char *output,
                 const lw_build_options *options, lw_bytes *out, lw_error *err)
@@ -644,7 +652,7 @@ lw_build_output(const lw_module *module, int target_cc, const char *output,
     job j = {.module = module,
              .options = options,
              .cc = target_cc,
-             .frozen = strcmp(output, "object") == 0};
+             .frozen = is_for_elsewhere(output)};
     lw_module *own;
     lw_text text;
 

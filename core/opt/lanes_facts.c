@@ -162,7 +162,7 @@ is_uniform(const lw_lanes_facts *f, uint32_t i)
     uint32_t next = 0;
     lw_ref operand;
 
-    if (inst->op == LW_OP_CONST)
+    if (inst->op == LW_OP_CONST || inst->op == LW_OP_VARYING)
         return true;
     if (inst->op == LW_OP_GET)
         return f->flags[inst->a] & LW_LANES_UNIFORM;

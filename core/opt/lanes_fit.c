@@ -86,6 +86,7 @@ is_understood(const judge *j, uint32_t i)
     switch ((lw_op)inst->op) {
     case LW_OP_CONST:
     case LW_OP_PARAM:
+    case LW_OP_VARYING:
     case LW_OP_SLOT:
     case LW_OP_GET:
     case LW_OP_SET:

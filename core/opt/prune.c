@@ -43,7 +43,7 @@ static bool
 is_anywhere(const lw_inst *inst)
 {
     return lw_ops[inst->op].class == LW_CLASS_DECL || inst->op == LW_OP_CONST ||
-           inst->op == LW_OP_PARAM || inst->op == LW_OP_SREG;
+           inst->op == LW_OP_PARAM || inst->op == LW_OP_SREG || inst->op == LW_OP_VARYING;
 }
 
 /* Drops an IF whose condition is known, with the arm that is not taken; what the other arm

@@ -64,7 +64,7 @@ is_fixed(const rewriter *r, const strided *s, lw_ref value)
 {
     lw_op op = (lw_op)r->old[value].op;
 
-    return value < s->at || op == LW_OP_CONST || op == LW_OP_PARAM;
+    return value < s->at || op == LW_OP_CONST || op == LW_OP_PARAM || op == LW_OP_VARYING;
 }
 
 /* Whether the loop is one of lw_ir_for or lw_ir_for_end whose step is not a constant. */

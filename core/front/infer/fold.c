@@ -14,11 +14,14 @@ const lw_constant *
 lw_typed_constant(const lw_typed *typed, uint32_t constant)
 {
     uint32_t n = typed->tree->constants.n;
+    const lw_constant *k = constant < n ? &typed->tree->constants.data[constant]
+                           : constant - n < typed->constants.n
+                               ? &typed->constants.data[constant - n]
+                               : &typed->tree->constants.data[0];
 
-    if (constant < n)
-        return &typed->tree->constants.data[constant];
-    return constant - n < typed->constants.n ? &typed->constants.data[constant - n]
-                                             : &typed->tree->constants.data[0];
+    if (k->varying != NULL && (typed->plain || lw_varying_is_pinned(k->varying)))
+        return lw_varying_now(k);
+    return k;
 }
 
 const lw_constant *
@@ -60,6 +63,8 @@ parse_int128(const char *text, __int128 *out)
 bool
 lw_constant_int_value(const lw_constant *constant, __int128 *out)
 {
+    if (constant->kind == LW_K_INT || constant->kind == LW_K_BOOL)
+        constant = lw_varying_fix(constant);
     switch (constant->kind) {
     case LW_K_BOOL: *out = constant->i != 0; return true;
     case LW_K_INT: *out = constant->i; return true;
@@ -73,7 +78,12 @@ static lw_type
 int_type(lw_infer_frame *f, const lw_constant *constant)
 {
     __int128 value;
+    int64_t lo, hi;
 
+    if (lw_varying_varies(constant)) {
+        lw_varying_range(constant, &lo, &hi);
+        return lw_weak_mode(f) ? lw_type_literal(lw_types_of(f), lo, hi) : (lw_type)LW_DT_i64;
+    }
     if (!lw_constant_int_value(constant, &value))
         value = constant->d < 0 ? -LW_LITERAL_FAR : LW_LITERAL_FAR;
     if (constant->members != NULL && lw_weak_mode(f))
@@ -283,6 +293,10 @@ same_constant(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
 {
     if (a->kind != b->kind || a->dtype != b->dtype)
         return false;
+    if (lw_varying_varies(a) || lw_varying_varies(b))
+        return a->varying == b->varying;
+    a = lw_varying_now(a);
+    b = lw_varying_now(b);
     switch (a->kind) {
     case LW_K_NONE:
     case LW_K_ELLIPSIS: return true;
@@ -503,7 +517,7 @@ as_double(const lw_constant *constant, double *out)
     __int128 value;
 
     if (constant->kind == LW_K_FLOAT) {
-        *out = constant->d;
+        *out = lw_varying_fix(constant)->d;
         return true;
     }
     return lw_constant_int_value(constant, &value) && exact_double(value, out);
@@ -532,9 +546,12 @@ uint32_t
 lw_fold_binary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x, uint32_t y)
 {
     const lw_constant *a = lw_constant_of(f, x), *b = lw_constant_of(f, y);
+    lw_constant folded;
     __int128 i, j, k;
     double d, e, g;
 
+    if ((lw_varying_varies(a) || lw_varying_varies(b)) && lw_varying_fold(op, a, b, &folded))
+        return lw_constant_add(f, old, &folded);
     if (lw_constant_int_value(a, &i) && lw_constant_int_value(b, &j)) {
         if (op == LW_PY_DIV)
             return j != 0 ? constant_float(f, old, quotient(i, j)) : 0;
@@ -568,14 +585,19 @@ uint32_t
 lw_fold_unary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x)
 {
     const lw_constant *a = lw_constant_of(f, x);
+    lw_constant folded;
     __int128 i;
 
+    if (op == LW_PY_POS && lw_varying_varies(a) && a->kind == LW_K_FLOAT)
+        return x;
+    if (lw_varying_varies(a) && lw_varying_fold(op, a, NULL, &folded))
+        return lw_constant_add(f, old, &folded);
     if (op == LW_PY_NOT) {
         int truth = lw_fold_truth_constant(f, x);
         return truth < 0 ? 0 : lw_constant_bool(f, old, !truth);
     }
     if (a->kind == LW_K_FLOAT && op != LW_PY_INVERT)
-        return constant_float(f, old, op == LW_PY_NEG ? -a->d : a->d);
+        return constant_float(f, old, op == LW_PY_NEG ? -lw_varying_fix(a)->d : a->d);
     if (!lw_constant_int_value(a, &i))
         return 0;
     if (op == LW_PY_INVERT)
@@ -605,6 +627,8 @@ lw_constant_any_int(const lw_constant *constant, __int128 *out)
 {
     if (constant->kind != LW_K_SCALAR)
         return lw_constant_int_value(constant, out);
+    if (!lw_is_float(constant->dtype))
+        constant = lw_varying_fix(constant);
     switch (lw_dtypes[constant->dtype].kind) {
     case LW_KIND_BOOL:
     case LW_KIND_INT: *out = constant->i; return true;
@@ -620,7 +644,7 @@ scalar_double(const lw_constant *constant, double *out)
     __int128 value;
 
     if (constant->kind == LW_K_SCALAR && lw_is_float(constant->dtype)) {
-        *out = constant->d;
+        *out = lw_varying_fix(constant)->d;
         return true;
     }
     return as_double(constant, out) ||
@@ -695,9 +719,9 @@ lw_fold_compare_constant(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y)
     if (lw_constant_any_int(a, &i) && lw_constant_any_int(b, &j))
         return apply_order(op, i < j ? -1 : i > j);
     if (lw_constant_int_value(a, &i) && b->kind == LW_K_FLOAT)
-        return apply_order(op, order_of(i, b->d));
+        return apply_order(op, order_of(i, lw_varying_fix(b)->d));
     if (lw_constant_int_value(b, &j) && a->kind == LW_K_FLOAT) {
-        int order = order_of(j, a->d);
+        int order = order_of(j, lw_varying_fix(a)->d);
         return apply_order(op, order == 2 ? 2 : -order);
     }
     if (scalar_double(a, &d) && scalar_double(b, &e))
@@ -742,14 +766,18 @@ lw_fold_truth_constant(lw_infer_frame *f, uint32_t x)
     }
 }
 
+static bool
+is_float(const lw_constant *constant)
+{
+    return constant->kind == LW_K_FLOAT ||
+           (constant->kind == LW_K_SCALAR && lw_is_float(constant->dtype));
+}
+
 /* Gets the value of a float that is known at compile time. */
 bool
 lw_constant_float(const lw_constant *constant, double *out)
 {
-    bool is_float = constant->kind == LW_K_FLOAT ||
-                    (constant->kind == LW_K_SCALAR && lw_is_float(constant->dtype));
-
-    return is_float && scalar_double(constant, out);
+    return is_float(constant) && scalar_double(constant, out);
 }
 
 /* Truncates a double and saturates, as the compiled conversion does. */
@@ -794,6 +822,8 @@ lw_fold_cast_constant(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtype to, 
     __int128 value;
     double d;
 
+    if (lw_varying_varies(from) && (to == LW_DT_f32 || to == LW_DT_f64) && is_float(from))
+        return 0; /* compiled code rounds in the same way */
     if (to == LW_DT_b1) {
         int truth = lw_fold_truth_constant(f, x);
         return truth < 0 ? 0 : lw_constant_bool(f, old, truth);

@@ -532,7 +532,7 @@ typedef struct restart {
  * *out is what it knows of the types in the question. */
 static lw_status
 infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
-           uint32_t n_args, restart *again, lw_typed **out, lw_error *err)
+           uint32_t n_args, bool plain, restart *again, lw_typed **out, lw_error *err)
 {
     static const lw_front_options defaults = {0};
     lw_typed *typed = NULL;
@@ -546,6 +546,7 @@ infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_sp
     typed = new_typed(tree, options ? options : &defaults);
     if (typed == NULL)
         return lw_fail_memory(err);
+    typed->plain = plain;
     n_params = tree->fns.data[1].params.n;
     run = lw_arena_take(&typed->arena, sizeof *run);
     scratch = lw_arena_take(&typed->arena, sizeof *scratch);
@@ -592,7 +593,7 @@ fail:
 
 static lw_status
 infer_all(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
-          uint32_t n_args, lw_typed **out, lw_error *err)
+          uint32_t n_args, bool plain, lw_typed **out, lw_error *err)
 {
     restart again = {0};
 
@@ -602,7 +603,8 @@ infer_all(const lw_tree *tree, const lw_front_options *options, const lw_arg_spe
 
         again.question = (lw_overload_question){0};
         again.is_general = false;
-        status = infer_once(lw_tree_latest(tree), options, specs, n_args, &again, &typed, err);
+        status = infer_once(lw_tree_latest(tree), options, specs, n_args, plain, &again, &typed,
+                            err);
         *out = typed;
         if (again.question.kind == LW_OVERLOAD_NONE && !again.is_general)
             return status;
@@ -617,12 +619,63 @@ infer_all(const lw_tree *tree, const lw_front_options *options, const lw_arg_spe
                    LW_MAX_QUESTIONS);
 }
 
+/* Whether the user's function has the same results in both. */
+static bool
+same_results(const lw_typed *x, const lw_typed *y)
+{
+    lw_text a, b;
+    bool same;
+
+    lw_text_init(&a);
+    lw_text_init(&b);
+    lw_type_print(&x->types, x->instances.data[1].result, &a);
+    lw_type_print(&y->types, y->instances.data[1].result, &b);
+    same = !a.failed && !b.failed && strcmp(lw_text_get(&a), lw_text_get(&b)) == 0;
+    lw_text_reset(&a);
+    lw_text_reset(&b);
+    return same;
+}
+
+/* Of a function with constants that are operands (core/front/varying.h). What is right for
+ * constants decides: where the types differ, or something has to be known at compile time, they
+ * are constants. */
+static lw_status
+infer_varying(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
+              uint32_t n_args, lw_typed **out, lw_error *err)
+{
+    lw_varyings *all = tree->base ? tree->base->varyings : tree->varyings;
+    lw_typed *typed = NULL;
+    lw_error ignored = {0};
+    uint64_t version = lw_varyings_version(all);
+    lw_status status = infer_all(tree, options, specs, n_args, true, out, err);
+
+    if (status != LW_OK)
+        return status;
+    if (infer_all(tree, options, specs, n_args, false, &typed, &ignored) == LW_OK &&
+        same_results(*out, typed)) {
+        lw_typed_free(*out);
+        *out = typed;
+        return LW_OK;
+    }
+    lw_error_reset(&ignored);
+    lw_typed_free(typed);
+    lw_varyings_pin(all);
+    if (version == lw_varyings_version(all))
+        return LW_OK;
+    lw_typed_free(*out); /* of another value than the one that stays */
+    *out = NULL;
+    return infer_all(tree, options, specs, n_args, true, out, err);
+}
+
 lw_status
 lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
                uint32_t n_args, lw_typed **out, lw_error *err)
 {
     int64_t begun = lw_compile_begin();
-    lw_status status = infer_all(tree, options, specs, n_args, out, err);
+    lw_varyings *all = tree->base ? tree->base->varyings : tree->varyings;
+    lw_status status = lw_varyings_any(all)
+                           ? infer_varying(tree, options, specs, n_args, out, err)
+                           : infer_all(tree, options, specs, n_args, false, out, err);
 
     lw_compile_end(begun);
     return status;

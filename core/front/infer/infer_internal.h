@@ -14,6 +14,7 @@
 #ifndef LW_FRONT_INFER_INTERNAL_H
 #define LW_FRONT_INFER_INTERNAL_H
 
+#include "core/front/varying.h"
 #include "core/front/diagnose.h"
 #include "core/front/named.h"
 #include "core/front/overload.h"

@@ -70,7 +70,7 @@ add_constant(lw_infer_frame *f, uint32_t constant, lw_text *out)
     const lw_constant *row = lw_constant_of(f, constant);
 
     if (row->kind == LW_K_INT || row->kind == LW_K_BOOL)
-        lw_text_addf(out, "=%lld", (long long)row->i);
+        lw_text_addf(out, "=%lld", (long long)lw_varying_fix(row)->i);
     else if (constant < f->run->tree->constants.n)
         lw_text_addf(out, "#%u", constant);
     else if (row->kind == LW_K_STR)

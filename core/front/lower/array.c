@@ -114,7 +114,7 @@ steps_by_one(const lw_lower_frame *f, uint32_t step)
                                ? lw_typed_constant(f->l->typed, lw_typed_at(f, step)->constant)
                                : NULL;
 
-    return !is_given(f, step) || (k && k->kind == LW_K_INT && k->i == 1);
+    return !is_given(f, step) || (k && k->kind == LW_K_INT && lw_varying_fix(k)->i == 1);
 }
 
 static slice_range

@@ -553,7 +553,7 @@ constant_integer(const lw_lower_frame *f, uint32_t node, int64_t *value)
 
     if (k == NULL || (k->kind != LW_K_INT && k->kind != LW_K_BOOL && k->kind != LW_K_SCALAR))
         return false;
-    *value = k->i;
+    *value = lw_varying_fix(k)->i;
     return true;
 }
 

@@ -157,7 +157,7 @@ assigned_to(const lw_lowering *l, const lw_instance *inst, uint32_t web)
 static bool
 constant_is_positive(const lw_constant *k)
 {
-    return (k->kind == LW_K_INT || k->kind == LW_K_SCALAR) && k->i > 0;
+    return (k->kind == LW_K_INT || k->kind == LW_K_SCALAR) && lw_varying_fix(k)->i > 0;
 }
 
 /* Whether it is a size of blocks or grids, which is never 0. Of a tuple: all of its items. */

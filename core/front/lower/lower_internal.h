@@ -4,6 +4,7 @@
 
 #include "core/front/numeric/complex.h"
 #include "core/front/lower/lower.h"
+#include "core/front/varying.h"
 #include "core/front/named.h"
 
 /* A value of any type is the list of its scalar parts: two for a complex number, those of the

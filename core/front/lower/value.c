@@ -2,6 +2,7 @@
  * types, truth, selection, and slots. */
 #include "core/front/lower/lower_internal.h"
 
+#include "core/front/constant_bits.h"
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
 #include "core/front/numeric/numeric.h"
@@ -185,59 +186,10 @@ lw_type_is_integer(const lw_types *types, lw_type type)
 
 /* ---- constants ---- */
 
-/* As CAST converts: a value that does not fit saturates, NaN gives 0. */
-static int64_t
-saturated(double value, lw_dtype dtype)
-{
-    unsigned bits = lw_dtypes[dtype].bits;
-    bool is_signed = lw_dtypes[dtype].kind == LW_KIND_INT;
-    double high = ldexp(1, (int)(is_signed ? bits - 1 : bits)), low = is_signed ? -high : 0;
-    uint64_t most = UINT64_MAX >> (64 - bits);
-
-    if (isnan(value))
-        return 0;
-    if (value >= high)
-        return (int64_t)(is_signed ? most >> 1 : most);
-    if (value < low)
-        return is_signed ? (int64_t) ~(most >> 1) : 0;
-    return value < 0 ? (int64_t)value : (int64_t)(uint64_t)value;
-}
-
-static double
-constant_real(const lw_constant *k)
-{
-    switch (k->kind) {
-    case LW_K_BOOL:
-    case LW_K_INT: return (double)k->i;
-    case LW_K_UINT: return (double)k->u;
-    case LW_K_SCALAR:
-        if (lw_dtypes[k->dtype].kind == LW_KIND_UINT)
-            return (double)k->u;
-        return lw_is_integer(k->dtype) || k->dtype == LW_DT_b1 ? (double)k->i : k->d;
-    default: return k->d;
-    }
-}
-
-static bool
-constant_is_integer(const lw_constant *k)
-{
-    return k->kind == LW_K_BOOL || k->kind == LW_K_INT || k->kind == LW_K_UINT ||
-           (k->kind == LW_K_SCALAR &&
-            (lw_is_integer(k->dtype) || k->dtype == LW_DT_b1 || lw_is_time(k->dtype)));
-}
-
 static bool
 is_python_int(const lw_constant *k)
 {
     return k->kind == LW_K_INT || k->kind == LW_K_UINT || k->kind == LW_K_BIGINT;
-}
-
-static double
-constant_imaginary(const lw_constant *k)
-{
-    bool two = k->kind == LW_K_COMPLEX || (k->kind == LW_K_SCALAR && lw_is_complex(k->dtype));
-
-    return two ? k->im : 0;
 }
 
 /* The package's own functions never have it. */
@@ -263,19 +215,6 @@ constant_fits(const lw_lower_frame *f, const lw_constant *k, lw_dtype dtype)
     low = lw_is_signed(dtype) ? -(one << (lw_dtypes[dtype].bits - 1)) : 0;
     high = low + (one << lw_dtypes[dtype].bits);
     return lw_constant_int_value(k, &value) && value >= low && value < high;
-}
-
-static uint64_t
-scalar_bits(const lw_constant *k, lw_dtype dtype)
-{
-    if (dtype == LW_DT_b1)
-        return constant_is_integer(k) ? k->u != 0
-                                      : constant_real(k) != 0 || constant_imaginary(k) != 0;
-    if (lw_is_float(dtype))
-        return lw_ir_float_bits(dtype, constant_real(k));
-    if (constant_is_integer(k))
-        return lw_ir_int_bits(dtype, (int64_t)k->u);
-    return lw_ir_int_bits(dtype, saturated(constant_real(k), dtype));
 }
 
 static lw_lower_value
@@ -306,6 +245,47 @@ type_before_cast(const lw_constant *k, lw_type type)
                                                           : (lw_type)LW_T_BOTTOM;
 }
 
+/* Whether the integers that an operand may be all fit. */
+static bool
+range_fits(const lw_lower_frame *f, const lw_constant *k, lw_dtype dtype)
+{
+    lw_constant end = {.kind = LW_K_INT};
+    int64_t lo, hi;
+    bool fit;
+
+    if (k->kind != LW_K_INT)
+        return true;
+    lw_varying_range(k, &lo, &hi);
+    end.i = lo;
+    fit = constant_fits(f, &end, dtype);
+    end.i = hi;
+    return fit && constant_fits(f, &end, dtype);
+}
+
+/* A number that changes between calls is read from memory; parts: room for two. 0: it is an
+ * ordinary constant. */
+static uint32_t
+read_varying(lw_lower_frame *f, const lw_constant *k, lw_type type, lw_ref *parts)
+{
+    lw_dtype dtype = lw_type_stored(f->l->types, type);
+    lw_dtype part = lw_dtypes[dtype].parts;
+    const uint64_t *cell;
+
+    if (!lw_varying_varies(k) || f->l->typed->plain || lw_is_time(dtype) ||
+        !range_fits(f, k, dtype))
+        return 0;
+    cell = lw_varying_cell(k->varying, dtype);
+    if (cell == NULL) {
+        f->b.module->failed = true;
+        return 0;
+    }
+    parts[0] = lw_ir_varying(&f->b, part, cell);
+    if (!lw_is_complex(dtype))
+        return 1;
+    parts[1] = lw_ir_varying(&f->b, part, cell + 1);
+    return 2;
+}
+
 static uint64_t
 member_number(lw_lower_frame *f, const lw_enum *of, const lw_constant *k)
 {
@@ -319,7 +299,7 @@ member_number(lw_lower_frame *f, const lw_enum *of, const lw_constant *k)
 uint32_t
 lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type, uint64_t *out)
 {
-    const lw_constant *k = lw_typed_constant(f->l->typed, constant);
+    const lw_constant *k = lw_varying_fix(lw_typed_constant(f->l->typed, constant));
     const lw_type_row *row = lw_type_get(f->l->types, type);
     lw_type_kind kind = lw_type_kind_of(f->l->types, type);
     lw_dtype dtype;
@@ -343,10 +323,10 @@ lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type, uint64
     }
     if (!constant_fits(f, k, dtype))
         refuse_constant(f, k, dtype);
-    out[0] = scalar_bits(k, lw_dtypes[dtype].parts);
+    out[0] = lw_constant_real_bits(k, lw_dtypes[dtype].parts);
     if (!lw_is_complex(dtype))
         return 1;
-    out[1] = lw_ir_float_bits(lw_dtypes[dtype].parts, constant_imaginary(k));
+    out[1] = lw_constant_imaginary_bits(k, lw_dtypes[dtype].parts);
     return 2;
 }
 
@@ -420,8 +400,11 @@ lw_value_constant(lw_lower_frame *f, uint32_t constant, lw_type type)
     lw_dtype part = lw_dtypes[lw_type_stored(f->l->types, type)].parts;
     uint64_t bits[2];
     lw_ref parts[2];
-    uint32_t n = lw_constant_part_bits(f, constant, type, bits);
+    uint32_t n = read_varying(f, k, type, parts);
 
+    if (n > 0)
+        return lw_value_of(f, type, parts, n);
+    n = lw_constant_part_bits(f, constant, type, bits);
     for (uint32_t i = 0; i < n; i++)
         parts[i] = lw_ir_bits(&f->b, part, bits[i]);
     return lw_value_of(f, type, parts, n);

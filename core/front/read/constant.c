@@ -5,6 +5,7 @@
 
 #include "core/front/named.h"
 #include "core/front/signature.h"
+#include "core/front/varying.h"
 #include "core/tables/names.h"
 
 #include <assert.h>
@@ -41,7 +42,8 @@ lw_read_object(const lw_reader *r, uint32_t node)
     const lw_node *n = &r->tree->nodes.data[node];
 
     if (node == 0 || n->kind != LW_NODE_CONSTANT || n->a >= r->objects.n ||
-        r->tree->constants.data[n->a].live != NULL) /* nothing in it is known now */
+        r->tree->constants.data[n->a].live != NULL || /* nothing in it is known now */
+        r->tree->constants.data[n->a].varying != NULL)
         return NULL;
     return r->objects.data[n->a];
 }
@@ -810,4 +812,41 @@ lw_read_constant(lw_reader *r, PyObject *object)
         !lw_read_enum(r, object, constant))
         return 0;
     return constant || r->status != LW_OK ? constant : lw_read_failed(r);
+}
+
+/* ---- numbers that change between calls ---- */
+
+static lw_varying *
+make_varying(lw_reader *r, uint32_t constant)
+{
+    lw_tree *base = r->tree->base ? r->tree->base : r->tree;
+    lw_constant *k = &r->tree->constants.data[constant];
+
+    if (base->varyings == NULL)
+        base->varyings = lw_varyings_new();
+    if (base->varyings != NULL)
+        k->varying = lw_varying_new(base->varyings, k);
+    if (k->varying == NULL)
+        lw_read_no_memory(r);
+    return k->varying;
+}
+
+uint32_t
+lw_read_captured(lw_reader *r, PyObject *space, PyObject *name, PyObject *value)
+{
+    lw_varying *varying;
+    uint32_t constant;
+
+    if (r->captures == NULL || !lw_captures_is_operand(space, name, value))
+        return lw_read_constant(r, value);
+    constant = lw_captures_operand(r->captures, space, name);
+    if (constant != 0)
+        return constant;
+    constant = constant_new(r, value); /* its own, whatever else has this value */
+    if (constant == 0 || !lw_varying_can_be(&r->tree->constants.data[constant]))
+        return constant;
+    varying = make_varying(r, constant);
+    if (varying != NULL)
+        lw_captures_set_operand(r->captures, space, name, varying, constant);
+    return varying ? constant : 0;
 }

@@ -359,6 +359,13 @@ missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name
     return result;
 }
 
+/* What the guard of an attribute names. */
+static PyObject *
+object_space(PyObject *object)
+{
+    return PyModule_Check(object) ? PyModule_GetDict(object) : object;
+}
+
 static uint32_t
 read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
 {
@@ -375,7 +382,10 @@ read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
     if (found < 0)
         return 0;
     if (found == 1) {
-        constant = lw_read_linked_attribute(r, object, value);
+        if (lw_captures_is_operand(object_space(object), name, value))
+            constant = lw_read_captured(r, object_space(object), name, value);
+        else
+            constant = lw_read_linked_attribute(r, object, value);
         Py_DECREF(value);
         return constant
                    ? lw_read_node(r, (lw_node){LW_NODE_CONSTANT, .loc = loc, .a = constant})

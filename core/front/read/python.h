@@ -104,6 +104,16 @@ bool lw_captures_outdated(lw_captures *captures);
 /* The first name that is bound to something else, as a new str. NULL: there is none that has a
  * name, or with an exception. */
 PyObject *lw_captures_changed_name(lw_captures *captures);
+/* The numbers that functions read by this thread from now on capture as operands: a dict
+ * (id of the dict, cell or object; name, or None) -> the dict, cell or object; borrowed, NULL:
+ * none. Returns what was set before. */
+PyObject *lw_captures_operands(PyObject *names);
+/* Adds to such a dict the numbers that are bound to other ones now (pinned: those that were to
+ * be operands and had to be constants), unless `without`, another one or NULL, has them.
+ * *first, NULL before: the name of the first that is new, as a new str. -1 with an exception.
+ */
+int lw_captures_find_operands(lw_captures *captures, bool pinned, PyObject *without,
+                              PyObject *names, PyObject **first);
 /* The first of the large lists and arrays of a function that has changed, as a message names it
  * (new str); for each function it is looked for only once. NULL: none has changed, or with an
  * exception. */

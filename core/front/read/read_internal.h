@@ -13,7 +13,7 @@
  *   linked.c    code that callables bring along
  *   classes/    classes of the user's and their objects     struct.c  types with a model
  *   overload.c  which callables and names are overloaded; trees with implementations
- *   captures.c  what was frozen, and whether it has changed
+ *   captures/   what was frozen, and whether it has changed
  *
  * A reader function returns 0 (node) or -1 (int) when reading must stop: r->status says why
  * (LW_ERR_PYTHON: exception set). Unsupported code does not stop it: it becomes an ERROR
@@ -159,6 +159,9 @@ uint32_t lw_read_name_store(lw_reader *r, PyObject *ast_node, PyObject *name);
 /* ---- constants (constant.c) ---- */
 /* The constant of an object; 0: stop. */
 uint32_t lw_read_constant(lw_reader *r, PyObject *object);
+/* Of what was captured by a name of `space` (name NULL: a cell), and is guarded: an operand, if
+ * lw_captures_is_operand says so. */
+uint32_t lw_read_captured(lw_reader *r, PyObject *space, PyObject *name, PyObject *value);
 uint32_t lw_read_constant_text(lw_reader *r, lw_constant_kind kind, const char *text,
                                const char *help);
 uint32_t lw_read_constant_node(lw_reader *r, PyObject *object, uint32_t loc);
@@ -381,7 +384,7 @@ bool lw_read_is_overloaded_name(lw_reader *r, PyObject *name);
 /* Once all is read: what it takes to extend the tree. */
 bool lw_read_keep(lw_reader *r, bool of_tree);
 
-/* ---- captures (captures.c) ---- */
+/* ---- captures (captures/) ---- */
 lw_captures *lw_captures_new(void);
 /* Captures of a function that is read later, for the tree of these ones. */
 lw_captures *lw_captures_extending(lw_captures *captures);
@@ -410,7 +413,7 @@ int lw_captures_add_list(lw_captures *captures, PyObject *list);
 int lw_captures_add_array(lw_captures *captures, PyObject *array);
 /* The dtype lives as long as the captures (lw_arg_record.descr). */
 int lw_captures_hold_dtype(lw_captures *captures, PyObject *dtype);
-int lw_captures_add_cell(lw_captures *captures, PyObject *cell);
+int lw_captures_add_cell(lw_captures *captures, PyObject *cell, PyObject *name);
 /* The name in this dict, or this cell, was looked up and is not bound: it stands for the
  * function itself. Binding it to the function, or to what a decorator makes of it, is no
  * change. */
@@ -418,6 +421,14 @@ void lw_captures_is_own(lw_captures *captures, PyObject *space, PyObject *name,
                         PyObject *function);
 int lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *name,
                               PyObject *value);
+
+/* Whether the name is to be an operand (lw_captures_operands), and the value is a number. */
+bool lw_captures_is_operand(PyObject *space, PyObject *name, PyObject *value);
+/* The constant of the tree that it has become, or 0; and sets it, for a name that is guarded.
+ */
+uint32_t lw_captures_operand(lw_captures *captures, PyObject *space, PyObject *name);
+void lw_captures_set_operand(lw_captures *captures, PyObject *space, PyObject *name,
+                             struct lw_varying *varying, uint32_t constant);
 
 /* ---- hint.c: what may help where an object cannot be compiled ---- */
 

@@ -265,7 +265,7 @@ closure_value(lw_reader *r, PyObject *name, PyObject **out)
     *out = NULL;
     if (cell == NULL)
         return 0;
-    if (lw_captures_add_cell(r->captures, cell) < 0) {
+    if (lw_captures_add_cell(r->captures, cell, name) < 0) {
         lw_read_failed(r);
         return 0;
     }
@@ -416,7 +416,7 @@ uint32_t
 lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
 {
     assert(r->scope != NULL);
-    uint32_t var = variable(r, r->scope, name), node;
+    uint32_t var = variable(r, r->scope, name), constant;
     PyObject *value = NULL;
     int is_free = 0;
 
@@ -441,9 +441,14 @@ lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
         value = itself(r, name);
     if (value == NULL)
         return undefined(r, ast_node, name, is_free);
-    node = lw_read_constant_node(r, value, lw_read_loc(r, ast_node));
+    if (is_free)
+        constant = lw_read_captured(r, cell_of(r, name), NULL, value);
+    else
+        constant = lw_read_captured(r, r->globals, name, value);
     Py_DECREF(value);
-    return node;
+    return constant ? lw_read_node(r, (lw_node){LW_NODE_CONSTANT,
+                                                .loc = lw_read_loc(r, ast_node), .a = constant})
+                    : 0;
 }
 
 uint32_t

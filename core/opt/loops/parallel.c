@@ -101,8 +101,8 @@ take_value(lw_parallel_loop *p, lw_ref ref)
         return LW_PARALLEL_GOOD;
     if (op == LW_OP_OWNER && is_used_outside(p, ref))
         return LW_PARALLEL_KEPT;
-    if (op == LW_OP_CONST || op == LW_OP_DATA || op == LW_OP_OWNER || op == LW_OP_ON_GPU ||
-        (op == LW_OP_LOCAL && !is_used_outside(p, ref)))
+    if (op == LW_OP_CONST || op == LW_OP_VARYING || op == LW_OP_DATA || op == LW_OP_OWNER ||
+        op == LW_OP_ON_GPU || (op == LW_OP_LOCAL && !is_used_outside(p, ref)))
         p->use[ref] = LW_PART_MADE;
     else if (op == LW_OP_LOCAL || op == LW_OP_PARAM || !is_in_iteration(p, ref))
         give(p, ref);

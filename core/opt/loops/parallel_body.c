@@ -136,7 +136,7 @@ copy_inst(writer *w, uint32_t at)
     lw_inst inst = *lw_inst_at(&p->s, at);
 
     if (p->use[at] == LW_PART_MADE || inst.op == LW_OP_SLOT || inst.op == LW_OP_BIND ||
-        inst.op == LW_OP_PARAM || inst.op == LW_OP_CONST)
+        inst.op == LW_OP_PARAM || inst.op == LW_OP_CONST || inst.op == LW_OP_VARYING)
         return;
     if (inst.op == LW_OP_LOOP)
         inst.flags &= ~(uint32_t)LW_LOOP_PARALLEL;
@@ -321,7 +321,7 @@ copy_early(lw_parallel_loop *p, lw_builder *b, lw_ref *to)
     for (uint32_t i = p->l.at; i < p->l.end; i++) {
         const lw_inst inst = *lw_inst_at(&p->s, i);
         if (lw_ops[inst.op].class == LW_CLASS_DECL || inst.op == LW_OP_CONST ||
-            inst.op == LW_OP_PARAM)
+            inst.op == LW_OP_VARYING || inst.op == LW_OP_PARAM)
             to[i] = lw_ir_copy(b, p->s.func, inst, to);
     }
 }

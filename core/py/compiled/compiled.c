@@ -137,6 +137,8 @@ lw_compiled_traverse(lw_compiled *self, visitproc visit, void *arg)
     Py_VISIT(self->links.objects);
     for (int i = 0; i < LW_RENEWED_KEPT; i++)
         Py_VISIT(self->renewal.kept[i]);
+    Py_VISIT(self->renewal.operands);
+    Py_VISIT(self->renewal.constants);
     if (lw_link_sets_traverse(self, visit, arg))
         return 1;
     return lw_captures_traverse(self->captures, visit, arg);
@@ -158,6 +160,8 @@ lw_compiled_clear(lw_compiled *self)
     lw_link_sets_free(self);
     for (int i = 0; i < LW_RENEWED_KEPT; i++)
         Py_CLEAR(self->renewal.kept[i]);
+    Py_CLEAR(self->renewal.operands);
+    Py_CLEAR(self->renewal.constants);
 }
 
 void

@@ -62,6 +62,9 @@ typedef struct lw_renewal {          /* core/py/compiled/renew.h */
     uint32_t next;                   /* which of them goes next */
     uint32_t n_made;                 /* how many have been */
     bool told;                       /* the warning was given */
+    PyObject *operands, *constants;  /* names of numbers that change from value to value: what
+                                        the code takes as operands, and what it cannot take so;
+                                        as lw_captures_operands has them, or NULL */
 } lw_renewal;
 
 typedef struct lw_compiled_counts {

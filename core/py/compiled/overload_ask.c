@@ -3,6 +3,8 @@
  * which is taken here; no lock is held. */
 #include "core/py/compiled/overload_ask.h"
 
+#include "core/front/varying.h"
+
 #include "core/front/link_asks.h"
 #include "core/front/overload.h"
 #include "core/front/read/python.h"
@@ -110,7 +112,7 @@ object_of_type(const lw_typed *typed, lw_type type)
 static PyObject *
 literal_of(const lw_typed *typed, uint32_t constant)
 {
-    const lw_constant *row = lw_typed_constant(typed, constant);
+    const lw_constant *row = lw_varying_fix(lw_typed_constant(typed, constant));
     PyObject *value = NULL;
 
     if (row->kind == LW_K_STR)

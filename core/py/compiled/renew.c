@@ -230,34 +230,164 @@ again(lw_compiled *self)
     return made;
 }
 
-/* After three values: one that is another in each step would have the program compile for ever.
- */
-static int
-tell_many(lw_compiled *self)
-{
-    enum { MANY = 3 };
-    lw_compiled *asked = self->door->asked ? self->door->asked(self) : self;
-    PyObject *name, *text;
-    uint32_t n;
-    int result;
+/* ---- numbers that are others in each step ---- */
 
-    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    n = ++self->renewal.n_made;
-    Py_END_CRITICAL_SECTION();
-    if (n != MANY || lw_door_checks_changed(&self->options))
-        return 0;
-    name = lw_captures_changed_name(asked->captures);
+/* Values for which code is compiled before a number becomes an operand: one that is another in
+ * each step would have the program compile for ever. */
+enum { MANY = 3 };
+
+static lw_compiled *
+asked_of(lw_compiled *self)
+{
+    return self->door->asked ? self->door->asked(self) : self;
+}
+
+/* Takes name, NULL: nothing to tell. -1 with an exception. */
+static int
+tell(const lw_compiled *self, PyObject *name, const char *format)
+{
+    PyObject *text;
+    int result = -1;
+
     if (name == NULL)
-        return PyErr_Occurred() ? -1 : 0;
-    text = PyUnicode_FromFormat("W206: `%.200s` is compiled for a value of `%U` that it "
-                                "captured, and is now for the fourth one\n  = help: make `%U` "
-                                "an argument; code of the last %d values is kept",
-                                lw_compiled_name(self), name, name, LW_RENEWED_KEPT + 1);
-    result =
-        text ? lw_door_warn(&self->options, "PerformanceWarning", PyUnicode_AsUTF8(text)) : -1;
+        return 0;
+    text = PyUnicode_FromFormat(format, lw_compiled_name(self), name, name);
+    if (text != NULL)
+        result = lw_door_warn(&self->options, "PerformanceWarning", PyUnicode_AsUTF8(text));
     Py_XDECREF(text);
     Py_DECREF(name);
     return result;
+}
+
+/* Which of the numbers that were to be operands had to be constants. */
+static int
+find_constants(lw_compiled *self, PyObject *constants)
+{
+    PyObject *name = NULL, *kept;
+    int result = 0;
+
+    for (int i = 0; result == 0 && i < LW_RENEWED_KEPT; i++) {
+        kept = kept_at(self, i);
+        if (kept != NULL)
+            result = lw_captures_find_operands(asked_of((lw_compiled *)kept)->captures, true,
+                                               NULL, constants, &name);
+        Py_XDECREF(kept);
+    }
+    if (result < 0) {
+        Py_XDECREF(name);
+        return -1;
+    }
+    return tell(self, name,
+                "W206: `%.200s` needs `%U`, which changes again and again, when it is "
+                "compiled (for a shape, an exponent, a condition or the like), and is "
+                "compiled for each value\n  = help: make `%U` an argument, or write the code "
+                "so that it needs no constant");
+}
+
+static int
+find_operands(lw_compiled *self, PyObject *operands, PyObject *constants)
+{
+    PyObject *name = NULL;
+
+    if (lw_captures_find_operands(asked_of(self)->captures, false, constants, operands, &name) <
+        0) {
+        Py_XDECREF(name);
+        return -1;
+    }
+    return tell(self, name,
+                "W206: `%.200s` was compiled for three values of `%U`, which has changed "
+                "again: from now on it is an operand, read at each call, and the code is the "
+                "same for all values\n  = help: make `%U` an argument; if code is to be "
+                "compiled for each value, make a function for each value, by a function that "
+                "has it as an argument");
+}
+
+/* Something that is no number: its values stay constants. */
+static int
+tell_others(lw_compiled *self)
+{
+    PyObject *name = lw_captures_changed_name(asked_of(self)->captures);
+
+    if (name == NULL && PyErr_Occurred())
+        return -1;
+    return tell(self, name,
+                "W206: `%.200s` is compiled for a value of `%U` that it captured, and is now "
+                "for the fourth one\n  = help: make `%U` an argument; code of the last five "
+                "values is kept");
+}
+
+/* A dict that stays empty or is filled by this thread alone: new reference, or NULL. */
+static PyObject *
+copy_or_new(PyObject *names)
+{
+    return names ? PyDict_Copy(names) : PyDict_New();
+}
+
+static int
+find_many(lw_compiled *self, uint32_t n, PyObject *operands, PyObject *constants)
+{
+    Py_ssize_t before = PyDict_GET_SIZE(constants);
+
+    if (find_constants(self, constants) < 0)
+        return -1;
+    if (find_operands(self, operands, constants) < 0 || PyDict_GET_SIZE(constants) == before)
+        return PyErr_Occurred()                              ? -1
+               : n == MANY && PyDict_GET_SIZE(operands) == 0 ? tell_others(self)
+                                                             : 0;
+    for (PyObject *key, *value, *next = constants; next != NULL; next = NULL)
+        for (Py_ssize_t at = 0; PyDict_Next(next, &at, &key, &value);)
+            if (PyDict_Contains(operands, key) == 1 && PyDict_DelItem(operands, key) < 0)
+                return -1;
+    return 0;
+}
+
+/* From the fourth value on. -1 with an exception. */
+static int
+count_values(lw_compiled *self)
+{
+    PyObject *operands = NULL, *constants = NULL, *old_operands, *old_constants;
+    uint32_t n;
+    int result = -1;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    n = ++self->renewal.n_made;
+    operands = n < MANY ? NULL : copy_or_new(self->renewal.operands);
+    constants = n < MANY ? NULL : copy_or_new(self->renewal.constants);
+    Py_END_CRITICAL_SECTION();
+    if (n < MANY || lw_door_checks_changed(&self->options)) {
+        result = 0;
+    } else if (operands != NULL && constants != NULL) {
+        result = find_many(self, n, operands, constants);
+        Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+        old_operands = self->renewal.operands;
+        old_constants = self->renewal.constants;
+        self->renewal.operands = operands;
+        self->renewal.constants = constants;
+        Py_END_CRITICAL_SECTION();
+        operands = old_operands;
+        constants = old_constants;
+    }
+    Py_XDECREF(operands);
+    Py_XDECREF(constants);
+    return result;
+}
+
+/* again(), with the numbers that are operands. */
+static PyObject *
+again_with_operands(lw_compiled *self)
+{
+    PyObject *names, *outer, *made;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    names = Py_XNewRef(self->renewal.operands);
+    Py_END_CRITICAL_SECTION();
+    outer = lw_captures_operands(names);
+    made = again(self);
+    lw_captures_operands(outer);
+    if (made != NULL) /* it reads other functions when they are first needed */
+        Py_XSETREF(((lw_compiled *)made)->renewal.operands, Py_XNewRef(names));
+    Py_XDECREF(names);
+    return made;
 }
 
 PyObject *
@@ -274,11 +404,11 @@ lw_compiled_renewed(lw_compiled *self)
     found = find(self, &made);
     if (found != 0)
         return made;
-    if (tell_many(self) < 0)
+    if (count_values(self) < 0)
         return NULL;
     told = lw_door_told(self->options.told_sums);
     outer = lw_compiled_anew(self);
-    made = again(self);
+    made = again_with_operands(self);
     lw_compiled_anew(outer);
     lw_door_told(told);
     if (made != NULL)

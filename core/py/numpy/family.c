@@ -357,6 +357,34 @@ lw_family_free(lw_family *family)
     lw_free(family);
 }
 
+static bool
+members_changed(const lw_family *family)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    while (PyDict_Next(family->members, &at, &key, &value)) {
+        lw_captures *captures = ((lw_compiled *)value)->captures;
+        if (captures != NULL && lw_captures_changed(captures))
+            return true;
+    }
+    return false;
+}
+
+bool
+lw_family_changed(const lw_compiled *self)
+{
+    const lw_family *family = ((const lw_ufunc_head *)self)->family;
+    bool changed = false;
+
+    if (family == NULL || family->members == NULL || self->renewal.operands == NULL)
+        return false;
+    Py_BEGIN_CRITICAL_SECTION(family->members);
+    changed = members_changed(family);
+    Py_END_CRITICAL_SECTION();
+    return changed;
+}
+
 int
 lw_family_traverse(const lw_family *family, visitproc visit, void *arg)
 {
@@ -628,7 +656,7 @@ static PyObject *
 new_member(const lw_family_args *c)
 {
     PyObject *values = values_of(c), *signatures = NULL, *options = NULL, *function = NULL;
-    PyObject *result = NULL;
+    PyObject *result = NULL, *outer;
     lw_member *member = lw_alloc_zero(1, sizeof *member);
 
     if (member == NULL)
@@ -639,7 +667,9 @@ new_member(const lw_family_args *c)
     function = PyDict_GET_SIZE(values) ? lw_function_with_values(c->self->py_func, values)
                                        : Py_NewRef(c->self->py_func);
     if (function != NULL) {
+        outer = lw_captures_operands(((lw_compiled *)c->self)->renewal.operands);
         result = c->family->door->new_member(c->self, function, signatures, options, member);
+        lw_captures_operands(outer);
         member = NULL; /* the ufunc's now */
     }
 done:

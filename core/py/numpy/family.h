@@ -77,6 +77,9 @@ typedef struct lw_family {
 int lw_family_build(lw_ufunc_head *self, const lw_family_door *door,
                     const lw_door_arguments *arguments);
 void lw_family_free(lw_family *family); /* NULL is allowed */
+/* Whether what a member captured has changed, where numbers are operands: members have
+ * functions of their own. For lw_compiled_door. */
+bool lw_family_changed(const lw_compiled *self);
 int lw_family_traverse(const lw_family *family, visitproc visit, void *arg);
 PyObject *lw_family_call(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
                          PyObject *kwnames);

@@ -300,9 +300,9 @@ lw_read_user_object(lw_reader *r, PyObject *object)
         PyObject *name = PyList_GET_ITEM(names, i);
         value = PyTuple_GET_ITEM(values, i);
         texts[i] = lw_read_str(r, name);
-        items[i] = lw_read_constant(r, value);
         if (lw_captures_add_attribute(r->captures, object, name, value) < 0)
             lw_read_failed(r);
+        items[i] = lw_read_captured(r, object, name, value);
     }
     class = r->status == LW_OK ? lw_read_class_of_objects(r, type) : 0;
     Py_DECREF(names);

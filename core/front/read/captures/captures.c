@@ -6,57 +6,12 @@
  * compared in each call, as names are. Larger ones are treated as frozen: they are compared in
  * calls 1, 2, 4, 8 … and then every LOOK_EVERY calls. That costs nothing measurable and is
  * frequent enough to warn the user (W204). */
-#include "core/front/read/critical.h"
-#include "core/front/read/read_internal.h"
+#include "core/front/read/captures/captures_internal.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <string.h>
 
-typedef enum guard_kind {
-    GUARD_DICT,
-    GUARD_CELL,
-    GUARD_ATTRIBUTE,
-    GUARD_CODE,       /* __code__ of a function */
-    GUARD_DEFAULTS,   /* defaults of its parameters */
-    GUARD_KWDEFAULTS, /* defaults of its keyword-only parameters */
-    GUARD_LIST,       /* items of a list; value: a tuple of them */
-    GUARD_ARRAY,      /* elements of an array; value: their bytes, in C order */
-} guard_kind;
-
 enum { LOOK_EVERY = 1024 };
-
-typedef struct guard {
-    guard_kind kind;
-    PyObject *space;  /* dict, cell, object or function; owned */
-    PyObject *name;   /* owned; NULL: the kind has no name */
-    PyObject *value;  /* owned; NULL: it was absent */
-    PyObject *own;    /* the function itself, whose name was not bound yet; owned, or NULL */
-    uint64_t version; /* version of a dict when it was last compared; 0: unknown */
-} guard;
-
-struct lw_captures {
-    LW_ARRAY(guard) guards;
-    LW_ARRAY(guard) frozen; /* LIST or ARRAY that is too large to be compared in each call */
-    lw_py_mutex lock;       /* protects `frozen` and the next three fields */
-    atomic_bool any_frozen; /* the same as frozen.n != 0, and is read without the lock */
-    uint32_t n_calls;       /* how often the captures were checked, where something is frozen */
-    bool untold;            /* a check has found that what is frozen has changed */
-    PyObject *seen;         /* set of (kind, id, name), while functions are read */
-    PyObject *linked;       /* list of what brings code of its own (linked.c), or NULL */
-    PyObject *dtypes;  /* list: NumPy's dtypes of records, which the tree points to; or NULL */
-    PyObject *enums;   /* list of classes whose members the tree has, or NULL */
-    PyObject *watched; /* set: ids of callables and names of attributes, whose overloads
-                          count as captured; or NULL */
-    _Atomic uint64_t overloads; /* the version of the overloads that were looked at last */
-    PyObject *kept;             /* what the reader needs to extend the tree, or NULL */
-    lw_tree *tree;              /* whose `reading` they are, or NULL */
-    bool of_tree;               /* they belong to it */
-    lw_captures *base; /* the captures that they extend, by an overload's implementation */
-    _Atomic(lw_captures *) extended; /* the next of those that extend the same; owned */
-    lw_captures *more;  /* of another function of the same object, or NULL; owned */
-    lw_captures *older; /* those that these have replaced, or NULL; owned */
-};
 
 lw_captures *
 lw_captures_new(void)
@@ -185,7 +140,7 @@ add_guard(lw_captures *captures, bool frozen, guard_kind kind, PyObject *space, 
     Py_INCREF(space);
     Py_XINCREF(name);
     Py_XINCREF(value);
-    *slot = (guard){kind, space, name, value, NULL, 0};
+    *slot = (guard){.kind = kind, .space = space, .name = name, .value = value};
     atomic_init(&captures->any_frozen, captures->frozen.n != 0);
     return 0;
 }
@@ -315,8 +270,8 @@ lw_captures_extend(lw_captures *extension)
 }
 
 /* The next one to be looked at: those that extend the first, then another function's. */
-static lw_captures *
-after(lw_captures *captures)
+lw_captures *
+lw_captures_after(lw_captures *captures)
 {
     lw_captures *extended = atomic_load(&captures->extended);
 
@@ -341,10 +296,14 @@ overloads_changed(lw_captures *captures)
 }
 
 int
-lw_captures_add_cell(lw_captures *captures, PyObject *cell)
+lw_captures_add_cell(lw_captures *captures, PyObject *cell, PyObject *name)
 {
     PyObject *value = captures ? PyCell_Get(cell) : NULL;
+    uint32_t n = captures ? captures->guards.n : 0;
     int result = captures ? add(captures, GUARD_CELL, cell, NULL, value) : 0;
+
+    if (captures != NULL && captures->guards.n > n) /* it is for messages */
+        captures->guards.data[n].name = Py_NewRef(name);
 
     Py_XDECREF(value);
     return result;
@@ -427,8 +386,8 @@ lw_captures_add_array(lw_captures *captures, PyObject *array)
 
 /* Whether an object is immutable and entirely described by its bytes; records are not, because
  * they can be written to. */
-static bool
-is_numpy_number(PyObject *object)
+bool
+lw_is_numpy_number(PyObject *object)
 {
     const char *name = Py_TYPE(object)->tp_name;
 
@@ -487,7 +446,7 @@ same_value(PyObject *x, PyObject *y)
     }
     if (PyTuple_CheckExact(x))
         return same_items(x, y);
-    if (is_numpy_number(x))
+    if (lw_is_numpy_number(x))
         return same_bytes(x, y);
     if (!PyLong_CheckExact(x) && !PyUnicode_CheckExact(x))
         return false;
@@ -513,8 +472,8 @@ part_of_function(PyObject *function, guard_kind kind)
 }
 
 /* The current value; new reference, or NULL when absent. */
-static PyObject *
-current_value(const guard *g)
+PyObject *
+lw_guard_value(const guard *g)
 {
     PyObject *value = NULL;
 
@@ -599,8 +558,8 @@ is_own(guard *g, PyObject *now)
     return own;
 }
 
-static bool
-has_changed(guard *g)
+bool
+lw_guard_has_changed(guard *g)
 {
     uint64_t version = version_of(g);
     PyObject *now;
@@ -613,8 +572,8 @@ has_changed(guard *g)
                            (size_t)PyBytes_GET_SIZE(g->value));
     if (version != 0 && version == g->version)
         return false;
-    now = current_value(g);
-    same = same_value(now, g->value) || is_own(g, now);
+    now = lw_guard_value(g);
+    same = g->varying ? lw_guard_takes(g, now) : same_value(now, g->value) || is_own(g, now);
     Py_XDECREF(now);
     if (same && version != 0)
         g->version = version;
@@ -625,7 +584,7 @@ static guard *
 changed_among_frozen(lw_captures *captures)
 {
     for (uint32_t i = 0; i < captures->frozen.n; i++)
-        if (has_changed(&captures->frozen.data[i]))
+        if (lw_guard_has_changed(&captures->frozen.data[i]))
             return &captures->frozen.data[i];
     return NULL;
 }
@@ -634,7 +593,7 @@ static bool
 changed_names(lw_captures *captures)
 {
     for (uint32_t i = 0; i < captures->guards.n; i++)
-        if (has_changed(&captures->guards.data[i]))
+        if (lw_guard_has_changed(&captures->guards.data[i]))
             return true;
     return false;
 }
@@ -667,7 +626,8 @@ lw_captures_changed(lw_captures *captures)
 {
     bool changed = false;
 
-    for (; captures != NULL; captures = after(captures)) { /* all: each counts its calls */
+    for (; captures != NULL;
+         captures = lw_captures_after(captures)) { /* all: each counts its calls */
         changed |= frozen_changed(captures, false);
         changed |= changed_names(captures) || overloads_changed(captures);
     }
@@ -677,11 +637,11 @@ lw_captures_changed(lw_captures *captures)
 PyObject *
 lw_captures_changed_name(lw_captures *captures)
 {
-    for (; captures != NULL; captures = after(captures))
+    for (; captures != NULL; captures = lw_captures_after(captures))
         for (uint32_t i = 0; i < captures->guards.n; i++) {
             const guard *g = &captures->guards.data[i];
             if (g->name != NULL && PyUnicode_Check(g->name) &&
-                has_changed(&captures->guards.data[i]))
+                lw_guard_has_changed(&captures->guards.data[i]))
                 return Py_NewRef(g->name);
         }
     return NULL;
@@ -690,7 +650,7 @@ lw_captures_changed_name(lw_captures *captures)
 bool
 lw_captures_outdated(lw_captures *captures)
 {
-    for (; captures != NULL; captures = after(captures))
+    for (; captures != NULL; captures = lw_captures_after(captures))
         if (changed_names(captures) || overloads_changed(captures) ||
             frozen_changed(captures, true))
             return true;
@@ -754,7 +714,8 @@ lw_captures_tell_frozen(lw_captures *captures)
 {
     PyObject *text = NULL;
 
-    for (; text == NULL && captures != NULL && !PyErr_Occurred(); captures = after(captures))
+    for (; text == NULL && captures != NULL && !PyErr_Occurred();
+         captures = lw_captures_after(captures))
         text = tell_frozen(captures);
     return text;
 }
@@ -768,7 +729,7 @@ lw_captures_finish(lw_captures *captures)
     Py_CLEAR(captures->seen);
     for (uint32_t i = 0; i < captures->guards.n;) {
         guard *g = &captures->guards.data[i];
-        if (g->kind != GUARD_ATTRIBUTE || !has_changed(g)) {
+        if (g->kind != GUARD_ATTRIBUTE || !lw_guard_has_changed(g)) {
             i++;
             continue;
         }

@@ -1,0 +1,15 @@
+/* The bits that a constant number has in compiled code, of any dtype that it is converted to.
+ */
+#ifndef LW_FRONT_CONSTANT_BITS_H
+#define LW_FRONT_CONSTANT_BITS_H
+
+#include "core/front/tree.h"
+
+/* Whether it is a bool, an integer or a time, whose value is `i` or `u`. */
+bool lw_constant_is_integer(const lw_constant *k);
+/* The bits of its real part as `dtype`, which is no complex one. */
+uint64_t lw_constant_real_bits(const lw_constant *k, lw_dtype dtype);
+/* Of its imaginary part, as a float. */
+uint64_t lw_constant_imaginary_bits(const lw_constant *k, lw_dtype dtype);
+
+#endif
