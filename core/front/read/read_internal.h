@@ -11,8 +11,8 @@
  *   ufunc_method.c    reduce, accumulate, at and the like of ufuncs
  *   external.c  functions in other languages    declared.c  with signatures
  *   linked.c    code that callables bring along
- *   classes/    classes of the user's and their objects     classes/struct.c  types with a
- * model overload.c  which callables and names are overloaded; trees with implementations
+ *   classes/    classes of the user's and their objects, enum members, types with a model
+ *   overload.c  which callables and names are overloaded; trees with implementations
  *   captures/   what was frozen, and whether it has changed
  *
  * A reader function returns 0 (node) or -1 (int) when reading must stop: r->status says why
