@@ -1099,4 +1099,4 @@ def dask_token(array: Any) -> Any:
     return _dask_blocks.token(array)
 
 
-from lanewise import _array_algebra, _array_statistics  # noqa: E402, F401: they use what stands above, and register more
+from lanewise import _array_algebra, _array_statistics  # noqa: F401, E402: they use what stands above, and register more

@@ -4,6 +4,7 @@ BLOCK: int
 WARPS: int
 PART: int
 TILE: int
+JOINED: int
 count_digits: Kernel
 scatter: Kernel
 choose: Ufunc
@@ -19,6 +20,7 @@ fill_chosen: Forall
 fill_elements: Forall
 fill_rows: Forall
 fill_where: Forall
+join: Forall
 mark_first: Forall
 mark_first_rows: Forall
 put_each: Forall
