@@ -400,13 +400,15 @@ fail:
     return status;
 }
 
-typedef enum loops { NO_OTHERS, QUICK_OTHERS, ROW_OTHERS, ALL_OTHERS } loops;
+/* Beside the loops of scans. SCAN_OTHERS: what they need where a row is scanned in parts. */
+typedef enum loops { NO_OTHERS, SCAN_OTHERS, QUICK_OTHERS, ROW_OTHERS, ALL_OTHERS } loops;
 
 static lw_status
 add_others(maker *m, loops others, lw_error *err)
 {
     switch (others) {
     case NO_OTHERS: return LW_OK;
+    case SCAN_OTHERS: return merge(m, err);
     case QUICK_OTHERS: return quick_loops(m, err);
     case ROW_OTHERS: return row_loops(m, err);
     default: return other_loops(m, err);
@@ -476,6 +478,14 @@ find_other_loops(lw_reduce_code *out, bool one_result, lw_error *err)
                                 {"lw_pick", &out->pick, true}};
 
     return find_loops(out->code, found, sizeof found / sizeof *found, err);
+}
+
+static lw_status
+find_merge(lw_reduce_code *out, lw_error *err)
+{
+    const loop_place found = {"lw_merge", &out->merge, false};
+
+    return find_loops(out->code, &found, 1, err);
 }
 
 static lw_status
@@ -571,13 +581,13 @@ lw_reduce_host_build(const lw_reduction *r, lw_reduce_loops which,
     build.quick |= which != LW_REDUCE_LOOPS;
     begin_code(r, out);
     LW_TRY(make_module(r,
-                       alone                           ? NO_OTHERS
+                       alone                           ? SCAN_OTHERS
                        : one_result                    ? QUICK_OTHERS
                        : which == LW_REDUCE_QUICK_ROWS ? ROW_OTHERS
                                                        : ALL_OTHERS,
                        scans, &module, err));
     LW_TRY(lw_build_host(module, &build, &out->code, report, err));
-    status = alone ? LW_OK : find_other_loops(out, one_result, err);
+    status = alone ? find_merge(out, err) : find_other_loops(out, one_result, err);
     if (status == LW_OK && scans)
         status = find_scans(out->code, &out->scans, err);
     if (status != LW_OK)

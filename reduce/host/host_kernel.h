@@ -119,7 +119,7 @@ typedef enum lw_reduce_loops {
                         compile as all that they can be replaced by */
     LW_REDUCE_QUICK_ROWS,  /* the same, and those that several results need: all but `chunks` */
     LW_REDUCE_QUICK_SCANS, /* those of LW_REDUCE_QUICK, and those of scans */
-    LW_REDUCE_QUICK_SCANS_ALONE
+    LW_REDUCE_QUICK_SCANS_ALONE /* those of scans, and `merge`, which rows in parts need */
 } lw_reduce_loops;
 
 enum { LW_REDUCE_QUICK_KINDS = LW_REDUCE_QUICK_SCANS_ALONE - LW_REDUCE_QUICK + 1 };

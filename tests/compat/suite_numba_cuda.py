@@ -667,9 +667,9 @@ REASONS = {
             test_consume_no_sync@sd test_consuming_strides@sd test_kernel_arg@sd test_launch_no_sync@sd
             test_negative_strided_issue@sd test_produce_managed_stream@sd test_produce_stream@sd test_strides@sd
             test_zero_size_array@sd
-        test_device_array_capture.py::TestDeviceArrayCapture:: test_basic_capture test_computation
-            test_direct_kernel_access test_dtypes test_multidimensional test_multiple_arrays
-            test_mutability test_zero_dimensional@sd
+        test_device_array_capture.py::TestDeviceArrayCapture:: test_basic_capture@sd test_computation@sd
+            test_direct_kernel_access@sd test_dtypes@sd test_multidimensional@sd test_multiple_arrays@sd
+            test_mutability@sd test_zero_dimensional@sd
         test_dispatcher.py::TestDispatcher:: test_dispatcher_cpointer_arguments@sd
     """,
     "where there is no GPU: functions of CUDA C++ and of libdevice run only if they have a host= of their own": """

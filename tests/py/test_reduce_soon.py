@@ -80,6 +80,21 @@ def test_masks_of_a_function_without_a_neutral_element():
         r(np.zeros(BIG), where=np.ones(BIG, bool), initial=-1.0)
 
 
+@pytest.mark.parametrize("name", ["softplus", "affine", *made()])
+def test_the_first_scan_may_be_long(name):
+    """Long rows are scanned in parts, whose totals are combined."""
+    x = np.random.default_rng(11).integers(0, 2, 300_000).astype("f8")
+    for case, axis in ((x, 0), (x[::-1], 0), (x.reshape(3, -1), 1)):
+        if name == "affine":
+            r = lw.reduce(lambda a, b: (a[0] * b[0], b[0] * a[1] + b[1]), map=lambda x: (x, 1 - x))
+        else:
+            r = softplus() if name == "softplus" else made()[name]
+        once = r.accumulate(case, axis=axis)
+        r(np.ones(BIG))  # now all is compiled
+        for a, b in zip(np.atleast_2d(once), np.atleast_2d(r.accumulate(case, axis=axis))):
+            assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
 def test_what_is_compiled_in_full_at_once():
     """Loops, and functions whose last bits depend on vectors."""
     r = lw.reduce(lambda a, b: a + b)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from fake_driver import needs_device, needs_kernels
 from lanewise import cuda
 
 TEXT = "a negative Python integer is out of bounds for uint64"
@@ -153,6 +154,8 @@ def test_every_generator(way):
 
 
 @pytest.mark.gpu
+@needs_device
+@needs_kernels
 def test_on_a_device():
     f = lw.vectorize(lambda u, k: u // int(k))
     u = cuda.to_device(U)
