@@ -414,7 +414,7 @@ def _at_once(reduction: lw.Reduction, kinds: str, **always: Any) -> Any:
             if len(arrays) == 1 and type(a := arrays[0]) in _ARRAYS and a.dtype.kind in kinds and a.size:
                 if not given:
                     return reduction(a, **always)
-                if given.keys() == _AXIS and type(given["axis"]) is int:
+                if given.keys() == _AXIS and type(given["axis"]) is int and a.ndim:
                     return reduction(a, axis=given["axis"], **always)
             return function(*arrays, **given)
 

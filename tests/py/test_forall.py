@@ -390,7 +390,7 @@ def test_wrong_arguments():
     with pytest.raises(TypeError, match="argument `x` is a list"):
         saxpy(3, 1.0, [1, 2, 3], x, x)
     with pytest.raises(TypeError, match="argument `y` is an array of dtype"):
-        saxpy(3, 1.0, x, np.array(["a", "b", "c"]), x)
+        saxpy(3, 1.0, x, np.array(["a", "b", "c"], object), x)
     with pytest.raises(OverflowError, match="argument `a`"):
         saxpy(3, 2**64, x, x, x)
     with pytest.raises(TypeError, match="unexpected keyword argument 'threads'"):

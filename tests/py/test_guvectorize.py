@@ -522,7 +522,7 @@ BAD = [
     (fills, ("void(f8[:,:], f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "1 core dimension"),
     (fills, ("void(f8, f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "input 0 is float64"),
     (fills, ("void(f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "void is no output"),
-    (fills, ("f8(f8[:], f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "returns void"),
+    (fills, ("f8(f8[:], f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "guvectorized functions cannot return values"),
     (fills, ("void(f8[:], f8[:], f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "inputs and the outputs"),
     (returns, ("void(f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "void is no output"),
     (returns, ("(f8, f8)(f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "E1"),

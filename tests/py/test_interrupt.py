@@ -480,7 +480,7 @@ late, sys.unraisablehook = Late(ufunc(21)), sys.__unraisablehook__  # a hook wou
 
 
 def _total(x):
-    m = np.float32(0)
+    m = x - x  # a total in float32, which is warned of
     i = 0
     while i < int(x):
         m += x
@@ -489,7 +489,7 @@ def _total(x):
 
 
 def _total_of_row(x, out):
-    m = np.float32(0)
+    m = x[0] - x[0]
     for i in range(x.shape[0]):
         m += x[i]
     out[0] = m

@@ -90,5 +90,5 @@ def test_on_the_cpu_the_blocks_of_a_cooperative_grid_are_as_many_as_cores():
         waits.compile("void(float64[:])", "cpu")
         (overload,) = waits.overloads.values()
         assert overload.max_cooperative_grid_blocks(256) == overload.max_cooperative_grid_blocks((16, 16)) >= 1
-        with pytest.raises(TypeError, match="block.x must be an int"):
+        with pytest.raises(TypeError, match="blockdim must be a sequence of integers"):
             overload.max_cooperative_grid_blocks("256")

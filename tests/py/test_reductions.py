@@ -526,5 +526,4 @@ def test_usual_calls(name):
         for shape in ((1,), (7,), (3, 4), (4, 0), ()):
             x = (rng.standard_normal(shape) * 10).astype(dtype)
             for given in ({}, {"axis": 0}, {"axis": -1}, {"axis": None}, {"axis": 5}, {"keepdims": True}):
-                if shape or not given:
-                    assert told(function, x, given) == told(function.__wrapped__, x, given), (dtype, shape, given)
+                assert told(function, x, given) == told(function.__wrapped__, x, given), (dtype, shape, given)
