@@ -2304,7 +2304,7 @@ def _newton(x, low, high, value, wanted, slope):
         after = x + x * move * (1.0 + 0.5 * move)
     else:
         after = x * math.exp(min(max(move, -50.0), 50.0))
-    if after > low and after < high:
+    if after == x or (after > low and after < high):  # x is low or high: if it stays, nothing is to be gained
         return after
     if low == 0.0:
         return 1e-3 * high
@@ -2365,8 +2365,18 @@ def chdtri(v, p):
     return _t2(v, p)(2.0 * _gamma_inverse_of(0.5 * np.float64(v), np.float64(p), False))
 
 
-def _beta_inverse(a, b, p, q):
-    """x <= 0.5 of I_x(a, b) = p and 1 - I_x(a, b) = q; q counts where it is small."""
+def _near_beta_inverse(a, b, z):
+    """About the x where I_x(a, b) is the probability of a normal variable above z, for a and b above 1 (Abramowitz and Stegun 26.5.22)."""
+    by_a = 1.0 / (2.0 * a - 1.0)
+    by_b = 1.0 / (2.0 * b - 1.0)
+    h = 2.0 / (by_a + by_b)
+    k = (z * z - 3.0) / 6.0
+    w = z * math.sqrt(h + k) / h - (by_b - by_a) * (k + 5.0 / 6.0 - 2.0 / (3.0 * h))
+    return a / (a + b * _lib_exp(2.0 * w))
+
+
+def _beta_inverse(a, b, p, q, z):
+    """x <= 0.5 of I_x(a, b) = p and 1 - I_x(a, b) = q; q counts where it is small. z: a normal variable is above it with probability p."""
     is_low = p <= 0.9
     wanted = p if is_low else q
     below = math.log(p) if p < 0.5 else math.log1p(-q)
@@ -2374,6 +2384,8 @@ def _beta_inverse(a, b, p, q):
     x = min(_lib_exp(below / a), 0.5)
     if x < 1e-305:
         return x
+    if a > 1.0 and b > 1.0:  # else x is near enough; here it is less than the result
+        x = min(max(x, _near_beta_inverse(a, b, z)), 0.5)
     low = 0.0
     high = 0.5000000001
     for _ in range(100):
@@ -2405,9 +2417,11 @@ def _beta_inverse_of(a, b, y, is_low):
     p = y if is_low else 1.0 - y
     q = 1.0 - y if is_low else y
     half = _betainc_either(a, b, 0.5, not is_low)
+    t = math.sqrt(-2.0 * math.log(min(p, q)))
+    z = math.copysign(t - (2.30753 + 0.27061 * t) / (1.0 + (0.99229 + 0.04481 * t) * t), q - p)  # Abramowitz and Stegun 26.2.22: to 0.003
     if (y <= half) == is_low:
-        return _beta_inverse(a, b, p, q)
-    return 1.0 - _beta_inverse(b, a, q, p)
+        return _beta_inverse(a, b, p, q, z)
+    return 1.0 - _beta_inverse(b, a, q, p, -z)
 
 
 def betaincinv(a, b, y):

@@ -115,9 +115,10 @@ def test_zeta_where_terms_are_infinite(arguments, wanted):
 
 
 def test_polygamma_half_way_between_poles():
-    with mp.workdps(30):
-        wanted = -mp.factorial(172) * mp.zeta(173, 1.5)
-    assert float(lw.special.polygamma(172, -0.5)) == pytest.approx(float(wanted), rel=1e-12)
+    for n, x in ((172, -0.5), (10, -10.5), (4, -50.5), (2, -0.5)):
+        with mp.workdps(30):
+            wanted = -mp.factorial(n) * mp.zeta(n + 1, 1 - x)
+        assert float(lw.special.polygamma(n, x)) == pytest.approx(float(wanted), rel=1e-12)
     with np.errstate(over="ignore"):
         assert lw.special.polygamma(10**9 + 1, -2.25) == math.inf  # inf - inf took half a thousand million steps
 
