@@ -280,7 +280,7 @@ def _hurwitz_sum(s, q):
         w += 1.0
         term = _power(w, -s, whole)
         total += term
-        if w > 0.0 and abs(term) <= 1e-18 * abs(total):
+        if w > 0.0 and not (abs(term) > 1e-18 * abs(total)):  # also where both are infinite, or total is NaN
             return total
     return total + _rest_of_sum(s, w, term)
 
@@ -310,12 +310,21 @@ def _hurwitz(s, q):
             return math.nan
     if s == math.inf:
         return 0.0 if q > 1.0 else 1.0 if q == 1.0 else math.inf
-    if q >= -40.0:
+    if q >= 0.0:
         return _hurwitz_sum(s, q)
-    f = q - np.floor(q)  # the terms below 0 are a difference of two such sums
-    mirrored = _hurwitz_sum(s, 1.0 - f)
-    rest = _hurwitz_sum(s, 1.0 - q)
-    return _hurwitz_sum(s, f) + mirrored - rest if math.fmod(s, 2.0) == 0.0 else _hurwitz_sum(s, f) - mirrored + rest
+    f = q - np.floor(q)
+    is_even = math.fmod(s, 2.0) == 0.0
+    if f == 0.5 and not is_even:  # the terms below 0 cancel as many above
+        return _hurwitz_sum(s, 1.0 - q)
+    if q >= -40.0:
+        value = _hurwitz_sum(s, q)
+    else:  # the terms below 0 are a difference of two such sums
+        mirrored = _hurwitz_sum(s, 1.0 - f)
+        rest = _hurwitz_sum(s, 1.0 - q)
+        value = _hurwitz_sum(s, f) + mirrored - rest if is_even else _hurwitz_sum(s, f) - mirrored + rest
+    if value != value:  # the difference of two infinite terms: the larger is that next to 0
+        return math.inf if f < 0.5 else -math.inf
+    return value
 
 
 def _zetac_right(x):
@@ -379,6 +388,8 @@ def _polygamma(n, x):
         return _psi(x)
     if not (n > 0.0) or n != np.floor(n):
         return math.nan
+    if x < 0.0 and x - np.floor(x) == 0.5 and math.fmod(n, 2.0) == 0.0:  # DLMF 5.15.6, where the cotangent is 0
+        x = 1.0 - x
     if n > 100.0 and x > 0.0 and n < math.inf and x < math.inf:
         value = _large_polygamma(n, x)
     else:
@@ -1231,6 +1242,23 @@ def y1(x):
     return _t(x)(_y1(np.float64(x)))
 
 
+def _j_ratio_right(v, x):
+    """J(v, x) / J(v - 1, x) for 0 < x <= v, by its continued fraction (DLMF 10.10.1), whose terms are positive there."""
+    d = x / (2.0 * v)
+    step = d
+    ratio = d
+    k = v
+    while k < v + 10000.0:
+        k += 1.0
+        before = d
+        d = 1.0 / (2.0 * k / x - d)
+        step *= before * d
+        ratio += step
+        if abs(step) < _EPS * ratio:
+            break
+    return ratio
+
+
 def _jn_right(n, x):
     """For n >= 2, x > 0."""
     if x == math.inf:
@@ -1245,19 +1273,7 @@ def _jn_right(n, x):
             before, now = now, 2.0 * k / x * now - before
             k += 1.0
         return now
-    # the continued fraction of J(n) / J(n - 1) (DLMF 10.10.1), and downwards
-    d = x / (2.0 * n)
-    step = d
-    h = d
-    k = n
-    while k < n + 10000.0:
-        k += 1.0
-        before = d
-        d = 1.0 / (2.0 * k / x - d)
-        step *= before * d
-        h += step
-        if abs(step) < _EPS * abs(h):
-            break
+    h = _j_ratio_right(n, x)  # and downwards
     result = 1.0
     above = h  # J(n)
     now = 1.0  # J(n - 1)
@@ -1758,14 +1774,14 @@ def _hankel(v, x):
     return root * (even * at_c - odd * at_s), root * (even * at_s + odd * at_c)
 
 
-def _j_ratio(v, x):
-    """J(v + 1, x) / J(v, x) by its continued fraction (DLMF 10.10.1), and the sign of J(v, x)."""
-    d = x / (2.0 * (v + 1.0))
+def _j_ratio(mu, x):
+    """J(mu + 1, x) / J(mu, x) by its continued fraction (DLMF 10.10.1), and the sign of J(mu, x), for 2 <= x <= 30."""
+    d = x / (2.0 * (mu + 1.0))
     c = 1e300
     ratio = d
     sign = 1.0
-    k = v + 1.0
-    while k < v + 100000.0 + 2.0 * x:
+    k = mu + 1.0
+    while k < 1000.0:
         k += 1.0
         c = 2.0 * k / x - 1.0 / c
         d = 2.0 * k / x - d
@@ -1774,58 +1790,75 @@ def _j_ratio(v, x):
         ratio *= c * d
         if d < 0.0:
             sign = -sign
-        if abs(c * d - 1.0) < _EPS:
+        if abs(c * d - 1.0) <= 2.0 * _EPS:  # rounding may keep it from being 0
             break
     return ratio, sign
 
 
-def _j_downwards(mu, n, x, now, above):
-    """From J of the orders mu + n and mu + n + 1 to those of mu and mu + 1, and the power of ten by which they are too large."""
-    size = 1.0
-    k = n
-    while k > 0.5:
-        above, now = now, 2.0 * (mu + k) / x * now - above
-        if abs(now) > 1e200:
-            now *= 1e-200
-            above *= 1e-200
-            size *= 1e-200
-        k -= 1.0
-    return now, above, size
-
-
 def _hankel_slope(mu, x):
-    """(J' + i Y') / (J + i Y) of order mu by its continued fraction: the real and the imaginary part."""
+    """(J' + i Y') / (J + i Y) of order mu by its continued fraction: the real and the imaginary part, for x >= 2."""
     b = complex(2.0 * x, 2.0)
-    a = 0.25 - mu * mu
+    a = 0.25 - mu * mu  # 0 for orders half-way between integers: then all moves are 0
     e = 1.0 / b
     move = a * e
     total = move
     k = 1.0
-    while k < 10000.0:
+    while k < 1000.0:
         k += 1.0
         a += 2.0 * (k - 1.0)
         b += 2j
         e = 1.0 / (b + a * e)
         move *= b * e - 1.0
         total += move
-        if abs(move.real) + abs(move.imag) < _EPS * (abs(total.real) + abs(total.imag)):
+        if abs(move.real) + abs(move.imag) <= _EPS * (abs(total.real) + abs(total.imag)):
             break
     return -0.5 / x - total.imag / x, 1.0 + total.real / x
 
 
-def _steed(v, x):
-    """J(v, x) and Y(v, x) for x >= 2 by two continued fractions (J. B. Campbell, 1979; DLMF 3.10.13)."""
-    mu, n = _split_order(v)
-    ratio, sign = _j_ratio(v, x)
-    now, above, size = _j_downwards(mu, n, x, sign, sign * ratio)
-    slope = mu / x - above / now  # J'(mu) / J(mu)
+def _steed(mu, x):
+    """J(mu, x), J(mu + 1, x), Y(mu, x) and Y(mu + 1, x) for 2 <= x <= 30 by two continued fractions (J. B. Campbell, 1979; DLMF 3.10.13)."""
+    ratio, sign = _j_ratio(mu, x)
+    slope = mu / x - ratio  # J'(mu) / J(mu)
     p, q = _hankel_slope(mu, x)
     gamma = (p - slope) / q
-    j = math.copysign(math.sqrt(_TWO_OVER_PI / x / ((p - slope) * gamma + q)), now)
+    j = math.copysign(math.sqrt(_TWO_OVER_PI / x / ((p - slope) * gamma + q)), sign)
     y = gamma * j
     y_slope = q * j + p * y  # Y'
-    value, _ = _upwards(mu, n, x, -1.0, (y, mu / x * y - y_slope))
-    return sign * size * (j / now), value
+    return j, ratio * j, y, mu / x * y - y_slope
+
+
+_SCALE = 2.0**664
+
+
+def _yv_scaled(mu, n, x, pair):
+    """From Y of the orders mu and mu + 1 to those of v = mu + n and v + 1, and the factor by which they are too small."""
+    now, above = pair
+    size = 1.0
+    k = 1.0
+    while k <= n:
+        now, above = above, 2.0 * (mu + k) / x * above - now
+        if abs(above) > _SCALE:
+            now /= _SCALE
+            above /= _SCALE
+            size *= _SCALE
+        k += 1.0
+    return now, above, size
+
+
+def _jy_from_pairs(v, x):
+    """J(v, x) and Y(v, x) for x >= 2: by recurrence from orders near 0 as long as J does not decrease, else by the Wronskian (DLMF 10.5.2)."""
+    mu, n = _split_order(v)
+    if x <= 30.0:
+        j, j_above, y, y_above = _steed(mu, x)
+    else:
+        j, y = _hankel(mu, x)
+        j_above, y_above = _hankel(mu + 1.0, x)
+    if v < x:
+        j, _ = _upwards(mu, n, x, -1.0, (j, j_above))
+        y, _ = _upwards(mu, n, x, -1.0, (y, y_above))
+        return j, y
+    y, y_above, size = _yv_scaled(mu, n, x, (y, y_above))
+    return _TWO_OVER_PI / x / (_j_ratio_right(v + 1.0, x) * y - y_above) / size, y * size
 
 
 def _small_jy(v, x):
@@ -1837,7 +1870,7 @@ def _small_jy(v, x):
         mu, n = _split_order(v)
         y, _ = _upwards(mu, n, x, -1.0, _pair_near_zero(mu, x, -1.0))
     else:
-        j, y = _steed(v, x)
+        j, y = _jy_from_pairs(v, x)
     if x < 2.0 or x * x < v:
         j = _power_series(v, x, -1.0)
     return j, y
@@ -2266,7 +2299,7 @@ def _newton(x, low, high, value, wanted, slope):
         after = x + x * move * (1.0 + 0.5 * move)
     else:
         after = x * math.exp(min(max(move, -50.0), 50.0))
-    if after > low and after < high:
+    if after == x or (after > low and after < high):  # x is low or high: if it stays, nothing is to be gained
         return after
     if low == 0.0:
         return 1e-3 * high
@@ -2327,8 +2360,18 @@ def chdtri(v, p):
     return _t2(v, p)(2.0 * _gamma_inverse_of(0.5 * np.float64(v), np.float64(p), False))
 
 
-def _beta_inverse(a, b, p, q):
-    """x <= 0.5 of I_x(a, b) = p and 1 - I_x(a, b) = q; q counts where it is small."""
+def _near_beta_inverse(a, b, z):
+    """About the x where I_x(a, b) is the probability of a normal variable above z, for a and b above 1 (Abramowitz and Stegun 26.5.22)."""
+    by_a = 1.0 / (2.0 * a - 1.0)
+    by_b = 1.0 / (2.0 * b - 1.0)
+    h = 2.0 / (by_a + by_b)
+    k = (z * z - 3.0) / 6.0
+    w = z * math.sqrt(h + k) / h - (by_b - by_a) * (k + 5.0 / 6.0 - 2.0 / (3.0 * h))
+    return a / (a + b * _lib_exp(2.0 * w))
+
+
+def _beta_inverse(a, b, p, q, z):
+    """x <= 0.5 of I_x(a, b) = p and 1 - I_x(a, b) = q; q counts where it is small. z: a normal variable is above it with probability p."""
     is_low = p <= 0.9
     wanted = p if is_low else q
     below = math.log(p) if p < 0.5 else math.log1p(-q)
@@ -2336,6 +2379,8 @@ def _beta_inverse(a, b, p, q):
     x = min(_lib_exp(below / a), 0.5)
     if x < 1e-305:
         return x
+    if a > 1.0 and b > 1.0:  # else x is near enough; here it is less than the result
+        x = min(max(x, _near_beta_inverse(a, b, z)), 0.5)
     low = 0.0
     high = 0.5000000001
     for _ in range(100):
@@ -2367,9 +2412,11 @@ def _beta_inverse_of(a, b, y, is_low):
     p = y if is_low else 1.0 - y
     q = 1.0 - y if is_low else y
     half = _betainc_either(a, b, 0.5, not is_low)
+    t = math.sqrt(-2.0 * math.log(min(p, q)))
+    z = math.copysign(t - (2.30753 + 0.27061 * t) / (1.0 + (0.99229 + 0.04481 * t) * t), q - p)  # Abramowitz and Stegun 26.2.22: to 0.003
     if (y <= half) == is_low:
-        return _beta_inverse(a, b, p, q)
-    return 1.0 - _beta_inverse(b, a, q, p)
+        return _beta_inverse(a, b, p, q, z)
+    return 1.0 - _beta_inverse(b, a, q, p, -z)
 
 
 def betaincinv(a, b, y):

@@ -7,7 +7,9 @@
  * - in an innermost loop with a chain, every MANY iterations. A chain is a float that each
  *   iteration computes from what the one before has left; LLVM does not vectorise such a loop.
  *   With a division in the chain, or a call of libm in the loop, an iteration takes much longer
- *   than the check.
+ *   than the check. A chain of integers counts where there is a division in it;
+ * - in an innermost loop over vectors (core/opt/lanes), every MANY iterations: the elements of
+ *   all lanes go through it together, so an iteration takes as long as those of several loops.
  *
  * Other innermost loops only count and are vectorised as before: the count is an induction
  * variable, whose last value LLVM computes without the loop. A nest of loops whose iterations
@@ -126,6 +128,14 @@ is_call(const lw_inst *inst)
     return inst->op == LW_OP_INTRINSIC && lw_intrinsics[inst->a].host_how == LW_HOW_CALL;
 }
 
+/* Integers that are divided by a constant are multiplied or shifted. */
+static bool
+is_division(const lw_func *func, const lw_inst *inst)
+{
+    return (inst->op == LW_OP_DIV || inst->op == LW_OP_REM) &&
+           (lw_is_float((lw_dtype)inst->type) || func->insts.data[inst->b].op != LW_OP_CONST);
+}
+
 static uint8_t
 derived(const lw_func *func, const lw_inst *inst, const uint8_t *how)
 {
@@ -135,7 +145,7 @@ derived(const lw_func *func, const lw_inst *inst, const uint8_t *how)
 
     while (lw_ir_next_operand(func, inst, &at, &operand))
         most = how[operand] > most ? how[operand] : most;
-    if (inst->op == LW_OP_DIV || is_call(inst))
+    if (is_division(func, inst) || is_call(inst))
         least = SLOWLY;
     else if (inst->op == LW_OP_ADD || inst->op == LW_OP_SUB || inst->op == LW_OP_MUL ||
              inst->op == LW_OP_FMA)
@@ -169,6 +179,17 @@ chain_of(const lw_func *func, uint32_t begin, uint32_t end, lw_ref slot, uint8_t
     return most;
 }
 
+/* Whether a loop works on vectors: core/opt/lanes_loops made it for the elements of some lanes,
+ * so that an iteration takes as long as those of several loops. */
+static bool
+has_lanes(const lw_func *func, uint32_t begin, uint32_t end)
+{
+    for (uint32_t i = begin; i < end; i++)
+        if (func->insts.data[i].lanes > 1)
+            return true;
+    return false;
+}
+
 static bool
 has_chain(const lw_func *func, uint32_t begin, uint32_t end, uint8_t *how)
 {
@@ -181,8 +202,9 @@ has_chain(const lw_func *func, uint32_t begin, uint32_t end, uint8_t *how)
             least = COMPUTED;
     for (uint32_t i = begin; i < end; i++) {
         const lw_inst *set = &func->insts.data[i];
-        if (set->op == LW_OP_SET && lw_is_float((lw_dtype)func->insts.data[set->a].type) &&
-            chain_of(func, begin, end, set->a, how) >= least)
+        if (set->op == LW_OP_SET &&
+            chain_of(func, begin, end, set->a, how) >=
+                (lw_is_float((lw_dtype)func->insts.data[set->a].type) ? least : SLOWLY))
             return true;
     }
     return false;
@@ -227,7 +249,7 @@ judge(nest *n, uint32_t loop, bool is_inner)
     e->loops[loop] = is_inner ? LW_LOOP_COUNTS : LW_LOOP_FREE;
     if (is_around)
         e->loops[loop] |= LW_LOOP_AROUND;
-    else if (has_chain(func, loop + 1, end, n->how))
+    else if (has_lanes(func, loop + 1, end) || has_chain(func, loop + 1, end, n->how))
         e->loops[loop] |= LW_LOOP_CHAIN;
     return UNKNOWN;
 }

@@ -55,6 +55,38 @@ def one(x, n, out):
     out[0] = total
 
 @lw.vectorize
+def escape(x, n):
+    z = 0.0
+    k = 0
+    while abs(z) < 2.0 and k < n:  # the lanes of a vector go on until the last is done
+        z = z * z + x
+        k += 1
+    return k
+
+@lw.vectorize
+def scramble(x, n):
+    for k in range(n):
+        x = (x * 1103515245 + 12345) & 0x7fffffff
+    return x
+
+@lw.guvectorize(["(i8, i8, f8[:])"], "(),()->()")
+def remainders(x, n, out):
+    y = x
+    for k in range(n):
+        y = (y * 31 + k) % (x + 1000003)
+    out[0] = y
+
+@lw.forall(target="cpu")
+def escapes(i, x, n, out):
+    z = 0.0
+    k = 0
+    c = x[i]
+    while abs(z) < 2.0 and k < n:
+        z = z * z + c
+        k += 1
+    out[i] = k
+
+@lw.vectorize
 def square(x, n):
     total = 0.0
     for i in range(n):
@@ -111,6 +143,11 @@ CALLS = {
     "ufunc": "slow(x, 1_000_000)",
     "ufunc of few": "slow(x[:600], 30_000_000)",
     "ufunc of few, as vectors": "sines(x[:2000])",
+    "ufunc of few, divergent vectors": "escape(np.where(x[:64] * np.arange(64) % 3 == 0, 9.0, -0.3), 10**9)",
+    "ufunc of few, vectors of integers": "scramble(np.arange(64), 10**10)",
+    "ufunc of few, vectors of many lanes": "escape(np.full(64, -0.3, 'f4'), np.int32(10**9))",
+    "gufunc of one, a chain of integers": "remainders(7, 10**10)",
+    "forall, vectors": "escapes(64, np.full(64, -0.3), 10**9, np.zeros(64))",
     "ufunc.at": "slow_add.at(np.zeros(9), np.arange(10**6) % 9, 1.0)",
     "ufunc, strided": "slow(x[::2], 1_000_000)",
     "ufunc, cast": "slow(x.astype('f4'), 1_000_000)",

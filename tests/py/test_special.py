@@ -114,7 +114,9 @@ def test_special_values_of_finite_arguments(name):
     if name == "poch":
         finite &= np.abs(arguments[1]) > 1e-200  # SciPy: NaN where the first one is a negative integer
     if name == "polygamma":
-        finite &= arguments[0] >= 0
+        with np.errstate(invalid="ignore"):
+            half_way = (arguments[1] < 0) & (arguments[1] % 1 == 0.5) & (arguments[0] % 2 == 0)
+        finite &= (arguments[0] >= 0) & ~half_way  # SciPy: what cancellation leaves
     arguments = [a[finite] for a in arguments]
     with np.errstate(all="ignore"):
         got, wanted = getattr(lw.special, name)(*arguments), of_scipy(name)(*arguments)

@@ -71,6 +71,58 @@ def test_polygamma(n, x):
         assert abs(mp.mpf(float(lw.special.polygamma(n, x))) / wanted - 1) < 10 * n * 2.0**-53
 
 
+HALF_WAY = [(2.5, 3.0), (0.5, 20.0), (-7.5, 12.0), (900.5, 880.0), (150.2, 5000.0), (900.6, 1e5), (300.3, 30.5), (64.25, 64.0), (64.25, 64.5), (-20.75, 29.99), (18.1, 2.0)]
+
+
+@pytest.mark.parametrize("v, x", HALF_WAY)
+@pytest.mark.parametrize("name", ["jv", "yv"])
+def test_between_small_and_large_orders(name, v, x):
+    test_bessel(name, v, x)
+
+
+@pytest.mark.parametrize("v, x", [(450.75, 68.3), (700.3, 190.44), (900.25, 311.48), (980.5, 363.95)])
+def test_jv_where_yv_overflows(v, x):
+    with mp.workdps(30):
+        j, y = mp.besselj(v, x), mp.bessely(v, x)
+    assert 1e-320 < j < 1e-307  # subnormal, of few bits
+    assert float(lw.special.jv(v, x)) == pytest.approx(float(j), rel=1e-12, abs=1e-322)
+    with np.errstate(over="ignore"):
+        assert float(lw.special.yv(v, x)) == pytest.approx(float(y), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["jv", "yv"])
+@pytest.mark.parametrize("v, x", [(2.5, 3.0), (10.5, 29.0), (50.7, 1000.0), (900.6, 1e5), (999.5, 1e4)])
+def test_real_orders_take_few_steps(name, v, x):
+    """At most a few more than the order: 10,000 to 200,000 steps took 200 to 900 us."""
+    function = getattr(lw.special, name)
+    points = x * (1 + np.linspace(0.0, 0.01, 50))
+    function(v, points)
+    times = []
+    for _ in range(20):
+        start = time.perf_counter()
+        function(v, points)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 50 * 50e-6
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("arguments, wanted", [
+    ((1e15, -2.25), -math.inf if 1e15 % 2 else math.inf), ((10001.0, -2.25), -math.inf), ((10001.0, -2.75), math.inf), ((10001.0, -50.75), math.inf),
+    ((10000.0, -2.25), math.inf), ((1e15 + 1, -2.5), 0.0), ((1e15 + 1, -70.25), -math.inf), ((5.0, -2.5), float(mp.zeta(5, 3.5))),
+])  # fmt: skip
+def test_zeta_where_terms_are_infinite(arguments, wanted):
+    assert float(lw.special.zeta(*arguments)) == pytest.approx(wanted, rel=1e-14)
+
+
+def test_polygamma_half_way_between_poles():
+    for n, x in ((172, -0.5), (10, -10.5), (4, -50.5), (2, -0.5)):
+        with mp.workdps(30):
+            wanted = -mp.factorial(n) * mp.zeta(n + 1, 1 - x)
+        assert float(lw.special.polygamma(n, x)) == pytest.approx(float(wanted), rel=1e-12)
+    with np.errstate(over="ignore"):
+        assert lw.special.polygamma(10**9 + 1, -2.25) == math.inf  # inf - inf took half a thousand million steps
+
+
 def test_negative_arguments_of_zeta():
     for s, q in ((3.0, -100.25), (4.0, -50.75), (2.0, -39.5)):
         wanted = math.fsum((q + k) ** -s for k in range(150)) + float(mp.zeta(s, mp.mpf(q) + 150))
