@@ -507,9 +507,9 @@ def _quantile_of(row, q, t):
         return t(math.nan)
     at = (n - 1) * q
     i = int(math.floor(at))
-    if i <= 0 and at <= 0.0 or i >= n - 1:  # the ends are elements, also beside infinities
+    if at <= 0 or i >= n - 1:  # the ends are elements, also beside infinities
         return t(row[i])
-    return _lerp(t(row[i]), t(row[i + 1 if i + 1 < n else n - 1]), t(at - i), t)
+    return _lerp(t(row[i]), t(row[i + 1]), t(at - i), t)
 
 
 def _quantile_in(row, q, t):
@@ -525,7 +525,9 @@ def _quantile_in(row, q, t):
     at = (n - 1) * q
     i = int(math.floor(at))
     _select(row, i)
-    above = row[i + 1 if i + 1 < n else n - 1]
+    if at <= 0 or i >= n - 1:
+        return t(row[i])
+    above = row[i + 1]
     for j in range(i + 2, n):
         if _precedes(row[j], above):
             above = row[j]

@@ -521,6 +521,198 @@ def test_items():
 
 @pytest.mark.parametrize("values", [[1, np.inf], [np.inf, np.inf, np.inf], [-np.inf, 1, np.inf], [5]])
 def test_quantiles_at_the_ends_are_elements(values):
+    """Also beside infinities, where some versions of NumPy find NaN; between infinities there is no number for NumPy either."""
+    x, f = np.array(values, float), lw.jit(lambda x, p: np.quantile(x, p))
+    assert f(x, 0.0) == x.min() and f(x, 1.0) == x.max()
+    with np.errstate(invalid="ignore"):
+        for q in (0.25, 0.75):
+            check(lambda x, p: np.quantile(x, p), x, q)
+
+
+REFUSED = [
+    (lambda x: x.sum(axis=3), "E124: the axis is out of bounds for an array with 3 axes"), (lambda x: np.array([[x[0, 0, 0]], [x[0, 1, 1], x[0, 2, 2]]]), "E140"), (lambda x, o: x[0, :, np.array([1])], "E160: arrays and integers that do not stand side by side"),
+    (lambda x: x.squeeze(), "E153"), (lambda x: x.nosuch(), "E161"), (lambda x: x[np.array([0.5])], "E160|E120"), (lambda x: [x[0, 0, 0], 1.0], "E103"),
+]
+
+
+@pytest.mark.parametrize("f, words", REFUSED, ids=range(len(REFUSED)))
+def test_errors_while_it_is_compiled(f, words):
+    with pytest.raises(errors.CompileError, match=words):
+        lw.jit(f)(*[np.zeros((2, 3, 4))] * f.__code__.co_argcount)
+
+
+def test_lists_do_not_change():
+    @lw.jit
+    def grows(x):
+        values = [x, 2 * x]
+        more = [x]
+        values += more
+        return values[0]
+
+    with pytest.raises(errors.UnsupportedError, match="E101: a list that changes"):
+        grows(1.0)
+
+    @lw.jit
+    def assigned(x):
+        values = [x, 2 * x]
+        values[0] = 3.0
+        return values[0]
+
+    with pytest.raises(errors.CompileError, match=r"E162: lists are not changed in compiled code(.|\n)*`a = np.array\(values\)`"):
+        assigned(1.0)
+
+    @lw.jit
+    def adds(x):
+        values = [x, 2 * x]
+        values[0] += 3.0
+        return values[0]
+
+    with pytest.raises(errors.CompileError, match="E162: lists are not changed"):
+        adds(1.0)
+
+    @lw.jit
+    def of_a_tuple(x):
+        values = (x, 2 * x)
+        values[0] = 3.0
+        return values[0]
+
+    with pytest.raises(errors.CompileError, match="E162: the items of a tuple cannot be assigned"):
+        of_a_tuple(1.0)
+    with pytest.raises(errors.CompileError):
+        lw.jit(lambda x, p: x[p].__iadd__(1))(np.zeros(3), np.array([0]))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "c16"])
+@pytest.mark.parametrize("n", [257, 258, 3001])
+def test_medians_of_long_rows(dtype, n):
+    """They are selected, not sorted."""
+    r = np.random.default_rng(n)
+    rows = [r.normal(size=n) * 50, np.arange(n), np.arange(n)[::-1], np.zeros(n), r.integers(0, 3, n), np.r_[np.arange(n // 2), np.arange(n - n // 2)[::-1]]]
+    if dtype[0] in "fc":
+        rows += [np.where(r.random(n) < 0.1, np.inf, rows[0]), np.r_[rows[0][1:], np.nan]]
+    f = lw.njit(lambda x: (np.median(x), np.nanmedian(x)))
+    for row in rows:
+        x = np.ascontiguousarray(np.abs(row) if dtype == "u1" else row).astype(dtype)
+        kept = x.copy()
+        np.testing.assert_array_equal(f(x), (np.median(x), np.nanmedian(x)))
+        np.testing.assert_array_equal(x, kept)
+
+
+def test_median_of_a_row_that_defeats_the_pivots(monkeypatch):
+    """McIlroy's adversary ("A killer adversary for quicksort", 1999) makes a row of which each pivot is nearly the least: sorting ends it."""
+    from lanewise import _array_library
+
+    state = {"frozen": 0, "candidate": None, "sorts": 0}
+
+    class Item:
+        value = np.inf
+
+        def __lt__(self, other):
+            if self.value == other.value == np.inf:
+                chosen = self if self is state["candidate"] else other
+                chosen.value = state["frozen"] = state["frozen"] + 1
+            if self.value == np.inf:
+                state["candidate"] = self
+            elif other.value == np.inf:
+                state["candidate"] = other
+            return self.value < other.value
+
+    def by_sorting(row):
+        state["sorts"] += 1
+        return row
+
+    n = 4000
+    items = [Item() for _ in range(n)]
+    row = np.empty(n, object)
+    row[:] = items
+    monkeypatch.setattr(_array_library, "sorted_copy", by_sorting)
+    _array_library._select(row, n // 2)
+    monkeypatch.undo()
+    assert state["sorts"] == 1
+    x = np.array([min(item.value, n) for item in items], float)
+    assert lw.njit(lambda x: np.median(x))(x) == np.median(x)
+
+
+# ---- functions that write to elements ----
+
+
+def copyto(x, y):
+    np.copyto(x, 2)
+    np.copyto(x[0], y[1])
+    np.copyto(x, y[0], where=y > 1)
+    np.copyto(x[1], [1, 2, 3, 4, 5], where=[True, False, True, True, False])
+    return x
+
+
+def putmask(x, y):
+    np.putmask(x, y > 1, [7, 8, 9])
+    np.putmask(x[0], y[0] < 1, 3)
+    np.putmask(x[1:], y[1:] == 0, y)
+    return x
+
+
+def place(x, y):
+    np.place(x, y > 1, [7, 8, 9])
+    np.place(x[1], x[1] != 0, x[0, 0])
+    return x
+
+
+def fill_diagonal(x, y):
+    np.fill_diagonal(x[0], 9)
+    np.fill_diagonal(x[1].T, y[0, 0], wrap=True)
+    np.fill_diagonal(x[2, :2, :2].reshape(2, 2), [5, 6])
+    np.fill_diagonal(y[:, :3, :3], y[0, 0])
+    return x.sum() + y.sum()
+
+
+@pytest.mark.parametrize("f", [copyto, putmask, place, fill_diagonal])
+def test_functions_that_write(f):
+    for dtype in (np.int8, np.int64, np.float32, np.float64):
+        for x, w in zip(layouts(numbers(dtype)), layouts(numbers(dtype))):
+            y = numbers(dtype)[::-1]
+            want = f(w, y.copy())
+            same(lw.jit(f)(x, y.copy()), want)
+            same(x, w)
+
+
+@pytest.mark.parametrize("f, error", [
+    (lambda x: np.place(x, x == x, np.empty(0)), "Cannot insert from an empty array!"),
+    (lambda x: np.putmask(x, x[0] > 0, 1), "mask and data must be the same size"),
+    (lambda x: np.fill_diagonal(x, 1), "All dimensions of input must be of equal length"),
+    (lambda x: np.fill_diagonal(x[0, 0], 1), "array must be at least 2-d"),
+    (lambda x: x.item(), "can only convert an array of size 1"),
+])
+def test_errors_of_functions_that_write(f, error):
+    with pytest.raises(ValueError, match=error):
+        f(numbers(np.float64))
+    with pytest.raises(ValueError, match=error):
+        lw.jit(f)(numbers(np.float64))
+
+
+def test_long_rows_are_selected_as_short_ones_are_sorted():
+    g = np.random.default_rng(3)
+    f, n = lw.jit(lambda x, q: np.quantile(x, q)), lw.jit(lambda x, q: np.nanpercentile(x, q))
+    rows = [g.random(1000), np.arange(1001.0), np.arange(1000.0)[::-1].copy(), g.integers(0, 4, 777).astype(float), np.zeros(300)]
+    for row in rows:
+        for q in (0.0, 0.1, 0.5, 0.999, 1.0, 1 / 3):
+            assert f(row, q) == np.quantile(row, q)
+            assert n(row, 100 * q) == np.nanpercentile(row, 100 * q)
+    assert np.isnan(f(np.array([1.0] * 300 + [np.nan]), 0.2))
+    with pytest.raises(ValueError, match="range"):
+        f(rows[0], 1.5)
+
+
+def test_items():
+    f = lw.jit(lambda x, z: (x.item(7), x.item(1, 2, 3), x.item((0, 0, 1)), x.item(-1), z.item(), x[:1, 0, 0].item()))
+    for dtype in DTYPES[:2] + [np.int64, np.float32, np.complex64]:
+        x = numbers(dtype)
+        want = f.py_func(x, x[0, 1, 2, ...])
+        got = f(x, x[0, 1, 2, ...])
+        assert got == want and [type(v) for v in got] == [type(v) for v in want]
+
+
+@pytest.mark.parametrize("values", [[1, np.inf], [np.inf, np.inf, np.inf], [-np.inf, 1, np.inf], [5]])
+def test_quantiles_at_the_ends_are_elements(values):
     """Between infinities there is no number, for NumPy either."""
     for q in (0.0, 0.25, 0.5, 1.0):
         check(lambda x, p: np.quantile(x, p), np.array(values, float), q)
