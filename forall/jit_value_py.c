@@ -7,6 +7,7 @@
 #include "core/host/counted_memory.h"
 #include "core/front/read/services.h"
 #include "core/host/raise_note.h"
+#include "core/py/compiled/renew.h"
 #include "core/py/object_shape.h"
 #include "core/py/array/convert.h"
 #include "core/py/array/counted_array.h"
@@ -66,13 +67,13 @@ lw_jit *
 lw_jit_companion(lw_jit *self)
 {
     lw_jit *made = atomic_load_explicit(&self->value, memory_order_acquire), *before = NULL;
-    PyObject *outer;
+    lw_operand_scope scope;
 
     if (made != NULL)
         return made;
-    outer = lw_captures_operands(self->base.renewal.operands);
+    scope = lw_compiled_enter_operands((lw_compiled *)self);
     made = lw_jit_new_value(self);
-    lw_captures_operands(outer);
+    lw_compiled_leave_operands(&scope);
     if (made != NULL && lw_function_declare(&made->base, self->signatures) < 0)
         Py_CLEAR(made);
     if (made == NULL)

@@ -1,3 +1,4 @@
+#include "core/py/compiled/renew.h"
 #include "core/py/numpy_api.h"
 
 #include "forall/static_py.h"
@@ -158,7 +159,8 @@ lw_specialisation_read_own(lw_specialisation *specialisation, PyObject *const *e
 {
     lw_function *self = specialisation->function;
     PyObject *values = values_by_name(self, entries, n_args);
-    PyObject *function = NULL, *given = classes ? PyList_AsTuple(classes) : NULL, *outer;
+    PyObject *function = NULL, *given = classes ? PyList_AsTuple(classes) : NULL;
+    lw_operand_scope scope;
     lw_error err = {0};
     int failed;
 
@@ -166,13 +168,13 @@ lw_specialisation_read_own(lw_specialisation *specialisation, PyObject *const *e
         function = PyDict_GET_SIZE(values) ? lw_function_with_values(self->py_func, values)
                                            : Py_NewRef(self->py_func);
     failed = function == NULL || (classes && !given) ? -1 : 0;
-    outer = lw_captures_operands(self->renewal.operands);
+    scope = lw_compiled_enter_operands((lw_compiled *)self);
     if (!failed && lw_read_function_given(function, self->source, given, &specialisation->tree,
                                           &specialisation->captures, &err) != LW_OK) {
         lw_py_raise(&err);
         failed = -1;
     }
-    lw_captures_operands(outer);
+    lw_compiled_leave_operands(&scope);
     if (!failed && lw_none_constant(specialisation->tree) == 0) {
         PyErr_NoMemory();
         failed = -1;

@@ -1,7 +1,7 @@
 """NumPy's functions on device arrays that search, count and combine: more of `lanewise/_array_protocol.py`, which imports this file.
 
 Searches are binary searches of each element by a thread; histograms and `bincount` count with atomic operations, so that sums of
-weights are added in any order on a GPU; medians and quantiles are read from sorted rows; `einsum` becomes products of matrices. What decides
+weights are added in any order on a GPU; medians and quantiles are read from sorted rows. What decides
 the shape of a result (the largest number of `bincount`, the range of a histogram) is read from the device, which waits for it.
 """
 
@@ -259,7 +259,7 @@ def _quantile(name: str, without_nan: bool, percent: bool, a: Any, q: Any, axis:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
     alpha, beta, kind = _METHODS[method]
     made = _new(a, (q.size, rows.shape[0]), _mean_dtype(a))
-    if kind in (1, 2, 3) and a.dtype.kind in "iu":  # elements, in their dtype: numbers of 64 bits are not rounded
+    if kind in (1, 2, 3) and a.dtype.kind in "iu" and rows.shape[1]:  # elements, in their dtype: numbers of 64 bits are not rounded
         made = _new(a, made.shape, a.dtype)
         for k, one in enumerate(q.ravel().tolist()):
             at = (rows.shape[1] - 1) * one

@@ -252,6 +252,10 @@ def svd(a, full_matrices=True, compute_uv=True):
 def matrix_rank(A, tol=None):
     if A.ndim < 2:
         return 1 if np.any(A != 0) else 0
+    if A.ndim != 2:
+        _refuse_axes(A, "matrix_rank")
+    if A.size == 0:
+        return 0
     u, s, v = _singular(A)
     limit = s[0] * max(A.shape[0], A.shape[1]) * _spacing(A) if tol is None else float(tol)
     n = 0

@@ -355,7 +355,7 @@ def _in_use() -> bool:
 
 
 def _manager(ordinal: int):
-    manager = _assigned.get(ordinal) or _managers.get(ordinal)
+    manager = _assigned.get(ordinal, _managers.get(ordinal))
     if manager is None:
         kind = _plugin or (_PoolMemory if _assigned else _latest) or _PoolMemory
         fresh = kind(context=_cuda.current_context(ordinal))
@@ -420,7 +420,7 @@ def _get_memory_info(ordinal: int):
 
 
 def _reset(ordinal: int) -> None:
-    manager = _assigned.get(ordinal) or _managers.pop(ordinal, None)
+    manager = _assigned[ordinal] if ordinal in _assigned else _managers.pop(ordinal, None)
     if manager is not None:
         manager.reset()
 

@@ -104,11 +104,12 @@ lw_reduce_check_times(const lw_reduce_call *call, Py_ssize_t n)
         lw_dtype given = call->array[i].dtype;
         if (!lw_is_time(given))
             continue;
-        PyErr_Format(PyExc_TypeError,
-                     "dtype=%s of `%s`: argument %zd has elements of %s, which are no numbers; "
-                     "pass a.astype(\"i8\"), or leave dtype= out",
-                     lw_dtypes[call->dtype].public_name, lw_reducer_name(call->self), i + 1,
-                     lw_dtypes[given].public_name);
+        PyErr_Format(
+            PyExc_TypeError,
+            "dtype=%s of `%s`: argument %zd has elements of %s, which are not numbers; "
+            "pass a.astype(\"i8\"), or leave dtype= out",
+            lw_dtypes[call->dtype].public_name, lw_reducer_name(call->self), i + 1,
+            lw_dtypes[given].public_name);
         return -1;
     }
     return 0;

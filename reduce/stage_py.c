@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "core/front/read/critical.h"
 #include "core/front/read/services.h"
+#include "core/py/compiled/renew.h"
 #include "core/py/descr.h"
 #include "reduce/form_py.h"
 
@@ -119,10 +120,10 @@ static PyObject *
 new_stage(lw_reducer *whole, lw_reduce_stage stage, const lw_reduce_call *call, uint32_t n)
 {
     const lw_request request = {.function = whole->py_func, .keywords = whole->keywords};
-    PyObject *outer = lw_captures_operands(whole->renewal.operands);
+    lw_operand_scope scope = lw_compiled_enter_operands((lw_compiled *)whole);
     lw_reducer *made = (lw_reducer *)whole->door->make(Py_TYPE(whole), &request);
 
-    lw_captures_operands(outer);
+    lw_compiled_leave_operands(&scope);
     if (made == NULL)
         return NULL;
     made->stage = stage;

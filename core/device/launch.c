@@ -154,7 +154,8 @@ launch_varying(bool together, lw_kernel *kernel, const lw_launch_shape *shape, v
 
     if (all == NULL)
         return lw_fail_memory(err);
-    memcpy(all, params, kernel->n_params * sizeof *all);
+    if (kernel->n_params > 0)
+        memcpy(all, params, kernel->n_params * sizeof *all);
     memcpy(all + kernel->n_params, kernel->varying, kernel->n_varying * sizeof *all);
     if (lw_profiling())
         status = launch_timed(together, kernel, shape, all, err);

@@ -249,6 +249,9 @@ varying_word(lw_emitter *e, const lw_data *data)
         snprintf(word.text, sizeof word.text, "%%varying%u", e->inst->a);
         return word;
     }
+    /* A call reads the cell as if nothing wrote to it. Only another thread can, by a call of
+     * its own while this one runs; some elements may then see the number before, and some the
+     * one after it, which docs/typing.md says. */
     if (e->invariant == 0)
         e->invariant = lw_metadata(e, "!{}");
     snprintf(address.text, sizeof address.text, "%" PRIu64, data->address);

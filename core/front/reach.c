@@ -329,8 +329,13 @@ walk_if(walker *w, const lw_node *n)
     walk_apart(w, n->b, &yes);
     walk_apart(w, n->c, &no);
     for (uint32_t i = 0; i < yes.n && !w->failed; i++) {
-        lw_reach *both = does(&no, &yes.data[i]) ? lw_array_push(w->found, w->arena) : NULL;
-        if (both != NULL)
+        lw_reach *both;
+        if (!does(&no, &yes.data[i]))
+            continue;
+        both = lw_array_push(w->found, w->arena);
+        if (both == NULL)
+            w->failed = true;
+        else
             *both = yes.data[i];
     }
     w->ended = may_leave(w, n->b, false) || may_leave(w, n->c, false);

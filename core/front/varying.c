@@ -66,7 +66,7 @@ lw_varying_can_be(const lw_constant *k)
     switch (k->kind) {
     case LW_K_BOOL:
     case LW_K_FLOAT:
-    case LW_K_COMPLEX: return k->members == NULL && k->bytes == NULL;
+    case LW_K_COMPLEX:
     case LW_K_INT: return k->members == NULL && k->bytes == NULL;
     case LW_K_SCALAR: return !lw_is_time(k->dtype);
     default: return false;

@@ -1,5 +1,6 @@
-/* The floating-point flags of this thread. Of the vector unit's register alone, where there is
- * one: reading the old x87 unit's costs more than a short loop, and no code of ours uses it. */
+/* The floating-point flags of this thread. Where there is a vector unit, only its register is
+ * read: that of the x87 unit takes longer to read than a short loop, and generated code does
+ * not use it. */
 #ifndef LW_HOST_FLAGS_H
 #define LW_HOST_FLAGS_H
 

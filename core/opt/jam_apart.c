@@ -64,13 +64,6 @@ are_apart(const lw_module *module, const lw_func *func, uint32_t number, lw_ref 
     return callers_keep_apart(module, number, a->a, b->a, depth);
 }
 
-bool
-lw_jam_are_apart(const lw_module *module, const lw_func *func, uint32_t number, lw_ref p,
-                 lw_ref q)
-{
-    return are_apart(module, func, number, p, q, LW_JAM_DEPTH);
-}
-
 static bool
 is_constant_data(const lw_jammer *j, lw_ref pointer)
 {

@@ -79,10 +79,6 @@ lw_ref lw_jam_root(const lw_func *func, lw_ref pointer);
 /* core/opt/jam_apart.c: the accesses that have to be compared. False: some may meet, and no
  * comparison before the loop can tell. */
 bool lw_jam_pairs(const lw_jammer *j, lw_jam_nest *nest);
-/* Whether two pointers of the function, which has this number in the module, cannot refer to
- * the same memory, because parameters say so, here or at all calls of the function. */
-bool lw_jam_are_apart(const lw_module *module, const lw_func *func, uint32_t number, lw_ref p,
-                      lw_ref q);
 /* Emits the comparison: a bool that is true where no pairs meet, and the places of two
  * iterations do not either. */
 lw_ref lw_jam_check(lw_jammer *j, const lw_jam_nest *nest);

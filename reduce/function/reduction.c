@@ -347,14 +347,15 @@ complain_places(builder *b, const shape *given)
 {
     bool pairs = b->source->map == NULL && b->made->n_arrays > 1;
 
-    return lw_fail(b->err, LW_ERR_TYPE,
-                   "reduce: combine function `%s` gives %s%u number%s, but the accumulators "
-                   "that it takes have %s%u%s",
-                   name_of(b->source->combine), a_tuple(given), (unsigned)given->n,
-                   given->n == 1 ? "" : "s", a_tuple(&b->acc), (unsigned)b->acc.n,
-                   pairs ? ", an element of each array that was given: pass map=, which makes "
-                           "one accumulator of them, or what is no array by its keyword"
-                         : "");
+    return lw_fail(
+        b->err, LW_ERR_TYPE,
+        "reduce: combine function `%s` gives %s%u number%s, but the accumulators "
+        "that it takes have %s%u%s",
+        name_of(b->source->combine), a_tuple(given), (unsigned)given->n,
+        given->n == 1 ? "" : "s", a_tuple(&b->acc), (unsigned)b->acc.n,
+        pairs ? ", an element of each array that was given: pass map=, which makes "
+                "one accumulator of them, or pass values that are not arrays by keyword"
+              : "");
 }
 
 /* One iteration of the fixed point: joins the accumulator's types with those that combine gives

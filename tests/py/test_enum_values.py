@@ -617,7 +617,7 @@ def test_the_class_as_a_sequence(function, args):
 # ---- combinations of an IntFlag that are chosen at run time ----
 
 
-class Access(enum.IntFlag):
+class Rights(enum.IntFlag):
     READ = 1
     WRITE = 2
     RUN = 8
@@ -625,46 +625,46 @@ class Access(enum.IntFlag):
 
 
 def chosen_flag(c):
-    return Access.READ if c else Access.WRITE
+    return Rights.READ if c else Rights.WRITE
 
 
 def joined_flags(c):
     m = chosen_flag(c)
-    return m | Access.RUN, m & Access.READ, m ^ Access.BOTH
+    return m | Rights.RUN, m & Rights.READ, m ^ Rights.BOTH
 
 
 def inverted_flags(c):
     m = chosen_flag(c)
-    return ~m, ~(m | Access.RUN), int(~m), (~m).value, ~m & Access.RUN
+    return ~m, ~(m | Rights.RUN), int(~m), (~m).value, ~m & Rights.RUN
 
 
 def flags_in_loops(c):
-    m = Access(0)
+    m = Rights(0)
     for i in range(5):
         if c:
-            m |= Access.READ
-        m = m ^ Access.RUN if i % 2 else m | Access.WRITE
-        if m & Access.BOTH:
-            m &= ~Access.READ
+            m |= Rights.READ
+        m = m ^ Rights.RUN if i % 2 else m | Rights.WRITE
+        if m & Rights.BOTH:
+            m &= ~Rights.READ
     return m
 
 
 def flags_as_numbers(c):
     m = chosen_flag(c)
-    return ~m + 1, (~m) * 0.5, (~m) == 10, m > Access.READ
+    return ~m + 1, (~m) * 0.5, (~m) == 10, m > Rights.READ
 
 
 def flags_in_flags(c):
     m = chosen_flag(c)
     r = 0
-    if Access.READ not in ~m:
+    if Rights.READ not in ~m:
         r = 5
-    return Access.READ in m, Access.READ in (m | Access.BOTH), m in Access.BOTH, Access.BOTH in m, Access(0) in m, r
+    return Rights.READ in m, Rights.READ in (m | Rights.BOTH), m in Rights.BOTH, Rights.BOTH in m, Rights(0) in m, r
 
 
 def constant_flags(c):
-    m = Access.READ
-    return ~m, ~Access.BOTH, ~(m | Access.RUN), m & Access.WRITE, Access.BOTH ^ Access.READ
+    m = Rights.READ
+    return ~m, ~Rights.BOTH, ~(m | Rights.RUN), m & Rights.WRITE, Rights.BOTH ^ Rights.READ
 
 
 @pytest.mark.parametrize("f", [joined_flags, inverted_flags, flags_in_loops, flags_as_numbers, flags_in_flags, constant_flags])

@@ -72,7 +72,7 @@ def test_the_identity_of_plus_is_known_for_durations():
 def test_dtype_makes_no_numbers_of_times(dtype):
     total = lw.reduce(lambda a, b: a + b)
     for a in (np.array([1, 2], "m8[s]"), np.array(["2020", "2021"], "M8[D]"), np.arange(20_000).astype("m8[s]")):
-        with pytest.raises(TypeError, match=rf"dtype={np.dtype(dtype).name} of `<lambda>`: argument 1 has elements of (timedelta64\[s\]|datetime64\[D\]), which are no numbers"):
+        with pytest.raises(TypeError, match=rf"dtype={np.dtype(dtype).name} of `<lambda>`: argument 1 has elements of (timedelta64\[s\]|datetime64\[D\]), which are not numbers"):
             total(a, dtype=dtype)
     x = np.array([1, 2, 6], "m8[s]")
     for name in ("sum", "cumsum", "mean", "nansum", "nanmean", "nancumsum"):

@@ -230,7 +230,7 @@ again(lw_compiled *self)
     return made;
 }
 
-/* ---- numbers that are others in each step ---- */
+/* ---- numbers that change at each step ---- */
 
 /* Values for which code is compiled before a number becomes an operand: one that is another in
  * each step would have the program compile for ever. */
@@ -326,18 +326,16 @@ copy_or_new(PyObject *names)
 static int
 find_many(lw_compiled *self, uint32_t n, PyObject *operands, PyObject *constants)
 {
-    Py_ssize_t before = PyDict_GET_SIZE(constants);
+    Py_ssize_t before = PyDict_GET_SIZE(constants), at = 0;
+    PyObject *key, *value;
 
-    if (find_constants(self, constants) < 0)
+    if (find_constants(self, constants) < 0 || find_operands(self, operands, constants) < 0)
         return -1;
-    if (find_operands(self, operands, constants) < 0 || PyDict_GET_SIZE(constants) == before)
-        return PyErr_Occurred()                              ? -1
-               : n == MANY && PyDict_GET_SIZE(operands) == 0 ? tell_others(self)
-                                                             : 0;
-    for (PyObject *key, *value, *next = constants; next != NULL; next = NULL)
-        for (Py_ssize_t at = 0; PyDict_Next(next, &at, &key, &value);)
-            if (PyDict_Contains(operands, key) == 1 && PyDict_DelItem(operands, key) < 0)
-                return -1;
+    if (PyDict_GET_SIZE(constants) == before)
+        return n == MANY && PyDict_GET_SIZE(operands) == 0 ? tell_others(self) : 0;
+    while (PyDict_Next(constants, &at, &key, &value))
+        if (PyDict_Contains(operands, key) == 1 && PyDict_DelItem(operands, key) < 0)
+            return -1;
     return 0;
 }
 
@@ -372,21 +370,35 @@ count_values(lw_compiled *self)
     return result;
 }
 
+lw_operand_scope
+lw_compiled_enter_operands(lw_compiled *self)
+{
+    lw_operand_scope scope;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    scope.names = Py_XNewRef(self->renewal.operands);
+    Py_END_CRITICAL_SECTION();
+    scope.outer = lw_captures_operands(scope.names);
+    return scope;
+}
+
+void
+lw_compiled_leave_operands(lw_operand_scope *scope)
+{
+    lw_captures_operands(scope->outer);
+    Py_CLEAR(scope->names);
+}
+
 /* again(), with the numbers that are operands. */
 static PyObject *
 again_with_operands(lw_compiled *self)
 {
-    PyObject *names, *outer, *made;
+    lw_operand_scope scope = lw_compiled_enter_operands(self);
+    PyObject *made = again(self);
 
-    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    names = Py_XNewRef(self->renewal.operands);
-    Py_END_CRITICAL_SECTION();
-    outer = lw_captures_operands(names);
-    made = again(self);
-    lw_captures_operands(outer);
     if (made != NULL) /* it reads other functions when they are first needed */
-        Py_XSETREF(((lw_compiled *)made)->renewal.operands, Py_XNewRef(names));
-    Py_XDECREF(names);
+        Py_XSETREF(((lw_compiled *)made)->renewal.operands, Py_XNewRef(scope.names));
+    lw_compiled_leave_operands(&scope);
     return made;
 }
 

@@ -29,6 +29,14 @@ PyObject *lw_compiled_stale(lw_compiled *self);
 /* The same of one that does not go on. With typing="numba" it does, with a RuntimeWarning once
  * unless warn=False (but where the setting `check` has changed, too). */
 PyObject *lw_compiled_renewed(lw_compiled *self);
+/* While a part of the function is made, the captured numbers that have become operands are so
+ * in the part, too. Enter and leave in one function. */
+typedef struct lw_operand_scope {
+    PyObject *names, *outer;
+} lw_operand_scope;
+
+lw_operand_scope lw_compiled_enter_operands(lw_compiled *self);
+void lw_compiled_leave_operands(lw_operand_scope *scope);
 /* Who takes a call. */
 PyObject *lw_compiled_current(lw_compiled *self);
 /* Lets captures compare NumPy's arrays; once, when the module is loaded. */

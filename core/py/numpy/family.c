@@ -1,5 +1,6 @@
 /* Families: what the parameters of a function with excluded= or static= are, and its members.
  */
+#include "core/py/compiled/renew.h"
 #include "core/py/numpy/family_internal.h"
 
 #include "core/base/memory.h"
@@ -360,15 +361,19 @@ lw_family_free(lw_family *family)
 static bool
 members_changed(const lw_family *family)
 {
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
+    PyObject *members = PyDict_Values(family->members); /* the look at one may add others */
+    bool changed = false;
 
-    while (PyDict_Next(family->members, &at, &key, &value)) {
-        lw_captures *captures = ((lw_compiled *)value)->captures;
-        if (captures != NULL && lw_captures_changed(captures))
-            return true;
+    if (members == NULL) {
+        PyErr_Clear();
+        return false; /* out of memory: the next call looks again */
     }
-    return false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(members) && !changed; i++) {
+        lw_captures *captures = ((lw_compiled *)PyList_GET_ITEM(members, i))->captures;
+        changed = captures != NULL && lw_captures_changed(captures);
+    }
+    Py_DECREF(members);
+    return changed;
 }
 
 bool
@@ -656,7 +661,8 @@ static PyObject *
 new_member(const lw_family_args *c)
 {
     PyObject *values = values_of(c), *signatures = NULL, *options = NULL, *function = NULL;
-    PyObject *result = NULL, *outer;
+    PyObject *result = NULL;
+    lw_operand_scope scope;
     lw_member *member = lw_alloc_zero(1, sizeof *member);
 
     if (member == NULL)
@@ -667,9 +673,9 @@ new_member(const lw_family_args *c)
     function = PyDict_GET_SIZE(values) ? lw_function_with_values(c->self->py_func, values)
                                        : Py_NewRef(c->self->py_func);
     if (function != NULL) {
-        outer = lw_captures_operands(((lw_compiled *)c->self)->renewal.operands);
+        scope = lw_compiled_enter_operands((lw_compiled *)c->self);
         result = c->family->door->new_member(c->self, function, signatures, options, member);
-        lw_captures_operands(outer);
+        lw_compiled_leave_operands(&scope);
         member = NULL; /* the ufunc's now */
     }
 done:

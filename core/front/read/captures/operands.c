@@ -99,7 +99,7 @@ lw_guard_takes(const guard *g, PyObject *now)
     return now != NULL && number_of(g, now, &value) && lw_varying_set(g->varying, &value);
 }
 
-/* While objects are made anew: dict (id of the space, name or None) -> space. Borrowed. */
+/* While objects are made anew: dict (id of the space, name or None) -> space. */
 static _Thread_local PyObject *operands;
 
 PyObject *
