@@ -1,9 +1,9 @@
-#include "core/py/compiled/renew.h"
 #include "core/py/numpy_api.h"
 
 #include "forall/static_py.h"
 
 #include "core/py/array/static_value.h"
+#include "core/py/compiled/renew.h"
 #include "core/py/raise.h"
 #include "forall/specialisation_py_internal.h"
 
