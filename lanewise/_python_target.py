@@ -442,7 +442,7 @@ def _indexed(function) -> frozenset:
 
 
 def _as_item(array, core, dropped, indexed):
-    if not isinstance(array, np.ndarray):  # an object
+    if not isinstance(array, (np.ndarray, np.generic)):  # an object
         return array
     if not core:
         return array.reshape(1) if indexed else array[()]

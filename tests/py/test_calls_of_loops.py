@@ -162,7 +162,7 @@ def test_check_with_another_word():
 def test_a_gufunc_is_named_where_its_arguments_do_not_fit():
     g = lw.guvectorize("(n)->()")(row_sum)
     with pytest.raises(errors.TypingError, match="no overload of `row_sum` takes these arguments"):
-        njit(lambda x: g(x))(np.ones(3))
+        njit(lambda x: g(x, 3.0))(np.ones(3))
 
 
 def row_sum(x, out):
