@@ -448,7 +448,7 @@ lw_forall_prepare(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
         lw_forall_refuse_races(p->specialisation, &p->space) < 0)
         goto fail;
     if ((p->specialisation->n_reaches > 0 || p->specialisation->n_scattered > 0) &&
-        lw_forall_refuse_places(p) < 0)
+        !keywords->with_halos && lw_forall_refuse_places(p) < 0)
         goto fail;
     if ((device ? prepare_device(p, keywords) : prepare_host(p)) == 0)
         return 0;
@@ -584,21 +584,45 @@ call_travelling(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
 }
 
 static PyObject *
+call_with(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
+          const lw_forall_keywords *keywords)
+{
+    PyObject *result;
+    lw_prepared p;
+
+    if (travels(self, args, n_args))
+        return call_travelling(self, args, n_args, keywords);
+    if (lw_forall_prepare(self, args, n_args, keywords, &p) < 0)
+        return NULL;
+    result = lw_forall_fire(&p);
+    lw_forall_release(&p);
+    return result;
+}
+
+static PyObject *
 call(lw_forall *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     lw_forall_keywords keywords = {0};
-    PyObject *row[1 + LW_MOST_ARRANGED], *result;
-    lw_prepared p;
+    PyObject *row[1 + LW_MOST_ARRANGED];
 
     if (kwnames && lw_forall_keywords_read(self, &args, &n_args, kwnames, row, &keywords) < 0)
         return NULL;
-    if (travels(self, args, n_args))
-        return call_travelling(self, args, n_args, &keywords);
-    if (lw_forall_prepare(self, args, n_args, &keywords, &p) < 0)
-        return NULL;
-    result = lw_forall_fire(&p);
-    lw_forall_release(&p);
+    return call_with(self, args, n_args, &keywords);
+}
+
+PyObject *
+lw_forall_call_with_halos(PyObject *object, PyObject *const *args, Py_ssize_t n_args)
+{
+    const lw_forall_keywords keywords = {.with_halos = true};
+    lw_forall *current;
+    PyObject *result;
+
+    if (lw_calls_go_round())
+        return lw_forall_call(object, args, (size_t)n_args, NULL);
+    current = (lw_forall *)lw_function_current((lw_function *)object);
+    result = current ? call_with(current, args, n_args, &keywords) : NULL;
+    Py_XDECREF((PyObject *)current);
     return result;
 }
 

@@ -114,6 +114,9 @@ static PyMethodDef forall_methods_head[] = {
                "...     x[i] *= 2\n"
                ">>> x = np.ones(3); step = twice.bind(3, x); step(); step(); x\n"
                "array([4., 4., 4.])")},
+    {"_call_with_halos", (PyCFunction)(void (*)(void))lw_forall_call_with_halos, METH_FASTCALL,
+     PyDoc_STR("_call_with_halos($self, space, /, *args)\n--\n\n"
+               "Call where arrays go on behind their shapes, as in map_blocks().")},
 };
 
 enum { N_HEAD = sizeof forall_methods_head / sizeof *forall_methods_head, MOST_INSPECT = 16 };

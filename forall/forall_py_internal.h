@@ -46,6 +46,7 @@ typedef struct lw_prepared {
 typedef struct lw_forall_keywords {
     PyObject *stream, *progress; /* NULL: not given */
     uint32_t tpb, shared_bytes;
+    bool with_halos; /* elements behind the shapes may be used: _call_with_halos() */
 } lw_forall_keywords;
 
 /* args: the space, then the arguments. -1 with an exception; then there is nothing to
@@ -78,6 +79,9 @@ int lw_forall_refuse_places(const lw_prepared *prepared);
 int lw_forall_run_watched(lw_prepared *prepared, lw_space_run *run);
 
 /* ---- forall_bind_py.c ---- */
+/* Calls where arrays go on behind their shapes, as the blocks of map_blocks() do: no index is
+ * compared with a shape before the call. */
+PyObject *lw_forall_call_with_halos(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
 PyObject *lw_forall_bind(PyObject *self, PyObject *const *args, Py_ssize_t n_args,
                          PyObject *kwnames);
 int lw_forall_bind_register(PyObject *module);

@@ -210,7 +210,7 @@ def _global(kernel, *values, shape, depth, ends, kinds, of, order):
             cut = tuple(slice(begin - halo[0], end - halo[0]) for (begin, end), halo in zip(near, halos))
             args = [x if dtype is None else _placed(x[cut], shape, depth, near, ends) for x, dtype in zip(blocks, of)]
             space = tuple(range(*one) for one in part)
-            kernel(space if len(space) > 1 else space[0], *_in_order(order, args, made))
+            kernel._call_with_halos(space if len(space) > 1 else space[0], *_in_order(order, args, made))
     block = tuple(slice(*one) for one in own)
     results = tuple(one[block].copy() for one in made)
     return results if len(results) > 1 else results[0]

@@ -174,7 +174,7 @@ def test_faults(cpu):
     ((8, 32, 0, 0, 3), ValueError, r"grid \(8, 1, 1\) is not made of whole clusters of \(3, 1, 1\) blocks"),
     ((32, 32, 0, 0, 32), ValueError, "cluster.x must be from 1 to 16"),
     (((8, 8), 32, 0, 0, (8, 4)), ValueError, r"cluster \(8, 4, 1\) has 32 blocks; a cluster has at most 16"),
-    ((8, 32, 0, 0, "2"), TypeError, "cluster.x must be an int"), ((8, 32, 0, 0, 2, 1), ValueError, "expected 2 to 5 entries, not 6"),
+    ((8, 32, 0, 0, "2"), TypeError, "must be a sequence of integers"), ((8, 32, 0, 0, 2, 1), ValueError, "expected 2 to 5 entries, not 6"),
 ])
 def test_bad_shapes(key, error, text):
     with pytest.raises(error, match=text):

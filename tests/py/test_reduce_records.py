@@ -210,7 +210,7 @@ def test_nested_tuples():
     (lambda a: sums(a, initial=3), TypeError, "initial= must be a record or a tuple of 3 items"),
     (lambda a: sums(a, initial=(1, 2)), TypeError, "initial= must be a record or a tuple of 3 items"),
     (lambda a: sums(a, out=np.zeros((), "f4")), TypeError, "cannot take results"),
-    (lambda a: sums(np.zeros(3, [("s", "S3"), ("x", "f4")])), TypeError, "field `s`"),
+    (lambda a: sums(np.zeros(3, [("s", "O"), ("x", "f4")])), TypeError, "field `s`"),
     (lambda a: sums(np.zeros(3, [("v", "f4", 17)])), TypeError, "17 numbers"),
     (lambda a: lw.reduce(lambda a, b: a, map=lambda p: ())(a), TypeError, "tuple of 0 numbers"),
 ])
