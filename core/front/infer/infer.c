@@ -651,8 +651,8 @@ infer_varying(const lw_tree *tree, const lw_front_options *options, const lw_arg
 
     if (status != LW_OK)
         return status;
-    if (infer_all(tree, options, specs, n_args, false, &typed, &ignored) == LW_OK &&
-        same_results(*out, typed)) {
+    (void)infer_all(tree, options, specs, n_args, false, &typed, &ignored);
+    if (typed != NULL && same_results(*out, typed)) {
         lw_typed_free(*out);
         *out = typed;
         return LW_OK;
