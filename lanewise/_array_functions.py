@@ -700,12 +700,9 @@ def _rows_dot(a, b):
     return out
 
 
-def _small(ndim):
-    if ndim > 2:
-        raise ValueError(f"products in compiled code take arrays of at most two axes, not {ndim}")
-
-
 def _dot(a, b):
+    if a.ndim > 2 or b.ndim > 2:
+        raise ValueError(f"products in compiled code take arrays of at most two axes, not {a.ndim} and {b.ndim}")
     if a.ndim == 0 or b.ndim == 0:
         return np.multiply(a, b)
     if a.ndim == 1 and b.ndim == 1:
@@ -714,7 +711,6 @@ def _dot(a, b):
         return _rows_dot(a, b)
     if a.ndim == 1:
         return _rows_dot(b.T, a)
-    _small(a.ndim if a.ndim > b.ndim else b.ndim)
     return _matrix_dot(a, b)
 
 
@@ -742,6 +738,8 @@ def inner(a, b):
 
 
 def trace(a, offset=0):
+    if a.ndim != 2:
+        raise ValueError(f"trace in compiled code takes a matrix, not an array with {a.ndim} axes")
     zero = _sum_type(a.dtype.type)(0)
     s = _total_type(type(zero))(0)
     for i in range(a.shape[0]):

@@ -12,7 +12,7 @@ import numpy as np
 
 from lanewise._array_functions import sort as _sort
 from lanewise._array_functions import (
-    _add, _array_of, _as, _axis_first, _axis_last, _dot, _each, _given, _is_less, _mean_type, _nan_count, _of_total, _reduced, _small, _total_type, _without, mean, searchsorted,
+    _add, _array_of, _as, _axis_first, _axis_last, _dot, _each, _given, _is_less, _mean_type, _nan_count, _of_total, _reduced, _total_type, _without, mean, searchsorted,
 )
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _inserted, concatenate, copy, expand_dims, flatten, ravel, sorted_copy, zeros
@@ -23,7 +23,8 @@ _arrays = intrinsics.arrays  # core/tables/array_names.def
 
 
 def matmul(a, b, out=None):
-    _small(a.ndim if a.ndim > b.ndim else b.ndim)
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError("matmul takes arrays with axes: use `*` for numbers")
     return _given(_dot(a, b), out)
 
 
@@ -37,7 +38,7 @@ def outer(a, b):
 
 
 def kron(a, b):
-    if a.ndim != b.ndim or a.ndim > 2:
+    if a.ndim != b.ndim or a.ndim > 2 or a.ndim == 0:
         raise ValueError(f"kron in compiled code takes two rows or two matrices, not arrays with {a.ndim} and {b.ndim} axes")
     t = type(a.dtype.type(0) * b.dtype.type(0))
     if a.ndim == 1:

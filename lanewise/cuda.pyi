@@ -824,7 +824,7 @@ class _gridsize(Protocol):
     def __call__(self, ndim: Any) -> Any: ...
 
 class _syncthreads(Protocol):
-    """Wait until all threads of the block have arrived; afterwards all of them see what the others wrote before."""
+    """Wait until all threads of the block have arrived; after that, each sees what the others wrote before."""
 
     def __call__(self) -> Any: ...
 
@@ -849,22 +849,22 @@ class _syncwarp(Protocol):
     def __call__(self, mask: Any = ...) -> Any: ...
 
 class _threadfence(Protocol):
-    """The whole device sees the writes before it earlier than those after it."""
+    """A memory fence: no thread of the device sees a write of this thread from after the fence before the writes from before it."""
 
     def __call__(self) -> Any: ...
 
 class _threadfence_block(Protocol):
-    """The block sees the writes before it earlier than those after it."""
+    """The same as threadfence(), for the threads of the block only."""
 
     def __call__(self) -> Any: ...
 
 class _threadfence_system(Protocol):
-    """All devices and the host see the writes before it earlier than those after it."""
+    """The same as threadfence(), for all devices and the host."""
 
     def __call__(self) -> Any: ...
 
 class _nanosleep(Protocol):
-    """Let the thread sleep for about this number of nanoseconds, at most about a millisecond."""
+    """Suspend the thread for about ns nanoseconds, at most about a millisecond."""
 
     def __call__(self, ns: Any) -> Any: ...
 
@@ -874,17 +874,17 @@ class _cg_this_grid(Protocol):
     def __call__(self) -> Any: ...
 
 class _cg_GridGroup_sync(Protocol):
-    """this_grid().sync(): wait until all threads of the grid have arrived. Kernels with it are launched cooperatively: the grid may have as many blocks as fit on the device at once."""
+    """this_grid().sync(): wait until all threads of the grid have arrived. A kernel that calls it is launched cooperatively: the grid can have at most as many blocks as the device runs at the same time."""
 
     def __call__(self) -> Any: ...
 
 class _cg_this_cluster(Protocol):
-    """The group of the blocks of this cluster: kernel[grid, block, stream, sharedmem, cluster], on GPUs of compute capability 9.0 and later. Without a cluster it is the block alone."""
+    """The group of the blocks of this cluster, on GPUs of compute capability 9.0 and later, if the launch has clusters: kernel[grid, block, stream, sharedmem, cluster]. Otherwise the group is the block alone."""
 
     def __call__(self) -> Any: ...
 
 class _cg_ClusterGroup_sync(Protocol):
-    """this_cluster().sync(): wait until all threads of the cluster have arrived; afterwards all of them see what the others wrote before."""
+    """this_cluster().sync(): wait until all threads of the cluster have arrived; after that, each sees what the others wrote before."""
 
     def __call__(self) -> Any: ...
 
@@ -899,7 +899,7 @@ class _cg_ClusterGroup_num_blocks(Protocol):
     def __call__(self) -> Any: ...
 
 class _cg_ClusterGroup_map_shared_rank(Protocol):
-    """this_cluster().map_shared_rank(array, rank): the shared array of another block of the cluster; call sync() before that block ends."""
+    """this_cluster().map_shared_rank(array, rank): the shared array of another block of the cluster. All blocks have to call sync() after the last access, so that none ends before."""
 
     def __call__(self, array: Any, rank: Any) -> Any: ...
 
@@ -909,12 +909,12 @@ class _shfl_sync(Protocol):
     def __call__(self, mask: Any, value: Any, src_lane: Any, width: Any = ...) -> Any: ...
 
 class _shfl_up_sync(Protocol):
-    """The value of the lane delta below; the lowest delta lanes keep their own."""
+    """The value of the lane whose index is smaller by delta; the lowest delta lanes get their own value."""
 
     def __call__(self, mask: Any, value: Any, delta: Any, width: Any = ...) -> Any: ...
 
 class _shfl_down_sync(Protocol):
-    """The value of the lane delta above; the highest delta lanes keep their own."""
+    """The value of the lane whose index is larger by delta; the highest delta lanes get their own value."""
 
     def __call__(self, mask: Any, value: Any, delta: Any, width: Any = ...) -> Any: ...
 
@@ -939,22 +939,22 @@ class _eq_sync(Protocol):
     def __call__(self, mask: Any, predicate: Any) -> Any: ...
 
 class _ballot_sync(Protocol):
-    """The lanes of the mask whose predicate is true, as one bit each."""
+    """A mask of the lanes of the mask whose predicate is true."""
 
     def __call__(self, mask: Any, predicate: Any) -> Any: ...
 
 class _match_any_sync(Protocol):
-    """The lanes of the mask that have the same value, bit for bit."""
+    """A mask of the lanes of the mask whose value has the same bits."""
 
     def __call__(self, mask: Any, value: Any) -> Any: ...
 
 class _match_all_sync(Protocol):
-    """A tuple of the mask and True if all its lanes have the same value, else (0, False)."""
+    """(mask, True) if all lanes of the mask have the same value, else (0, False)."""
 
     def __call__(self, mask: Any, value: Any) -> Any: ...
 
 class _activemask(Protocol):
-    """The lanes of the warp that run together at this moment."""
+    """A mask of the lanes of the warp that run together at this moment."""
 
     def __call__(self) -> Any: ...
 
@@ -999,12 +999,12 @@ class _rsqrt(Protocol):
     def __call__(self, x: Any) -> Any: ...
 
 class _sqrt_normal(Protocol):
-    """The same bits as math.sqrt(x) for x from 1e-30 to 1e30; for other numbers the result is wrong, since GPUs skip the tests for them."""
+    """The same bits as math.sqrt(x), if x is from 1e-30 to 1e30. Faster on GPUs, where the tests for other numbers are left out: for these, the result is wrong."""
 
     def __call__(self, x: Any) -> Any: ...
 
 class _div_normal(Protocol):
-    """The same bits as x / y where the sizes of x and y are from 1e-15 to 1e15 (float64: 1e-100 to 1e100), or x is 0.0; for other numbers the result is wrong, since GPUs skip the tests for them."""
+    """The same bits as x / y, if abs(x) and abs(y) are from 1e-15 to 1e15 (float64: 1e-100 to 1e100), or x is 0.0. Faster on GPUs, where the tests for other numbers are left out: for these, the result is wrong."""
 
     def __call__(self, x: Any, y: Any) -> Any: ...
 
@@ -1014,12 +1014,12 @@ class _selp(Protocol):
     def __call__(self, condition: Any, a: Any, b: Any) -> Any: ...
 
 class _local_array(Protocol):
-    """An uninitialised array of this thread alone; the shape is a constant."""
+    """An uninitialised array that belongs to this thread alone; the shape is a constant."""
 
     def __call__(self, shape: Any, dtype: Any, alignment: Any = ...) -> Any: ...
 
 class _shared_array(Protocol):
-    """An uninitialised array that the block shares; the shape is a constant, or 0 for the dynamic shared memory of the launch."""
+    """An uninitialised array that the threads of the block share; the shape is a constant, or 0 for the dynamic shared memory of the launch."""
 
     def __call__(self, shape: Any, dtype: Any, alignment: Any = ...) -> Any: ...
 
@@ -1029,7 +1029,7 @@ class _const_array_like(Protocol):
     def __call__(self, array: Any) -> Any: ...
 
 class _atomic_add(Protocol):
-    """Add val to ary[idx], and return the old value. Numbers of every type; complex ones part by part."""
+    """Add val to ary[idx], and return the old value. Numbers of every type; real and imaginary parts of complex numbers are added one after the other."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
@@ -1069,12 +1069,12 @@ class _atomic_exch(Protocol):
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_max(Protocol):
-    """Store the larger of ary[idx] and val in ary[idx], and return the old value. A NaN in the array stays, and a NaN as val changes nothing."""
+    """Store the larger of ary[idx] and val in ary[idx], and return the old value. If one of them is NaN, the array does not change."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_min(Protocol):
-    """Store the smaller of ary[idx] and val in ary[idx], and return the old value. A NaN in the array stays, and a NaN as val changes nothing."""
+    """Store the smaller of ary[idx] and val in ary[idx], and return the old value. If one of them is NaN, the array does not change."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
@@ -1089,12 +1089,12 @@ class _atomic_nanmin(Protocol):
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_cas(Protocol):
-    """Store val in ary[idx] if it equals old, bit for bit; return what was there. Real numbers and bool."""
+    """Store val in ary[idx] if ary[idx] equals old, bit for bit; return the value that it had. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any, old: Any, val: Any) -> Any: ...
 
 class _atomic_compare_and_swap(Protocol):
-    """Store val in ary[0] if it equals old, bit for bit; return what was there. Real numbers and bool."""
+    """Store val in ary[0] if ary[0] equals old, bit for bit; return the value that it had. Real numbers and bool."""
 
     def __call__(self, ary: Any, old: Any, val: Any) -> Any: ...
 

@@ -553,3 +553,23 @@ def test_what_numpy_refuses_is_refused(name, f, values, message, dtype):
         f(x)
     with pytest.raises(type(wanted.value), match=message):
         lw.jit(f)(x)
+
+
+AXES = [
+    ("dot", lambda x, y: np.dot(x, y), 3, 3, "products in compiled code take arrays of at most two axes, not 3 and 3"),
+    ("dot_row", lambda x, y: np.dot(x, y), 3, 1, "products in compiled code take arrays of at most two axes, not 3 and 1"),
+    ("inner", lambda x, y: np.inner(x, y), 1, 3, "products in compiled code take arrays of at most two axes, not 1 and 3"),
+    ("method", lambda x, y: x.dot(y), 2, 3, "products in compiled code take arrays of at most two axes, not 2 and 3"),
+    ("matmul", lambda x, y: x @ y, 3, 2, "products in compiled code take arrays of at most two axes, not 3 and 2"),
+    ("matmul_number", lambda x, y: x @ y, 0, 2, "matmul takes arrays with axes"),
+    ("matmul_numbers", lambda x, y: np.matmul(x, y), 2, 0, "matmul takes arrays with axes"),
+    ("kron", lambda x, y: np.kron(x, y), 0, 0, "kron in compiled code takes two rows or two matrices"),
+    ("trace", lambda x, y: np.trace(x), 3, 0, "trace in compiled code takes a matrix, not an array with 3 axes"),
+    ("trace_row", lambda x, y: np.trace(x), 1, 0, "trace in compiled code takes a matrix, not an array with 1 axes"),
+]
+
+
+@pytest.mark.parametrize("name,f,x,y,message", AXES, ids=[row[0] for row in AXES])
+def test_numbers_of_axes_that_are_refused(name, f, x, y, message):
+    with pytest.raises(ValueError, match=message):
+        lw.jit(f)(np.ones((2,) * x), np.ones((2,) * y))

@@ -383,3 +383,40 @@ def test_python_target():
     b = Body(1.0, 2.0)
     with lw.config(target="python"):
         assert njit(advance)(b, 10) == b.x and b.n == 10
+
+
+class Items:
+    def __init__(self, x):
+        self.x = x
+
+    def __setitem__(self, i, value):
+        self.x[i] = value
+
+
+def set_item(x):
+    items = Items(x)
+    items[0] = 3.0
+    return items.x
+
+
+def add_to_item(x):
+    items = Items(x)
+    items[0] += 3.0
+    return items.x
+
+
+@pytest.mark.parametrize("f", [set_item, add_to_item])
+def test_items_of_objects_are_not_assigned(f):
+    with pytest.raises(lw.errors.TypingError, match="E165: an item of a `Items` is assigned") as caught:
+        lw.njit(f)(np.zeros(3))
+    assert "`operator.setitem`" in str(caught.value)
+
+
+def test_items_of_numbers_are_not_assigned_on_the_host():
+    @lw.njit
+    def f(n):
+        n[0] = 2
+        return n
+
+    with pytest.raises(lw.errors.TypingError, match="E121: `n` is not an array"):
+        f(3)

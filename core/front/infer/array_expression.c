@@ -303,6 +303,33 @@ lw_infer_number(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
                : LW_OK;
 }
 
+lw_status
+lw_infer_added(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_infer_value *y,
+               bool *good)
+{
+    const lw_node *n = lw_node_of(f, node);
+    const char *target = lw_describe_source(f, n->a), *op = lw_pyop_text[n->op];
+    const lw_type_row *array;
+    lw_status status;
+
+    *good = false;
+    LW_TRY(lw_infer_number(f, n->b, y));
+    array = lw_array_row(f, y->type);
+    *good = !elementwise_row(f, y->type) &&
+            !(array && array->ndim != 0 && lw_type_is_scalar(f, x.type));
+    if (*good)
+        return LW_OK;
+    return lw_complain(
+        f, n->loc, "E160",
+        lw_format_text(f, "`%s` is %s, and this is %s", target, lw_describe_type(f, x.type),
+                       lw_describe_type(f, y->type)),
+        lw_format_text(f, "write it in full, `%s = %s %s ...`, which makes a new array", target,
+                       target, op),
+        "`%s=` of a whole array to what is no array", op);
+fail:
+    return status;
+}
+
 /* ---- masks ---- */
 
 lw_status

@@ -14,6 +14,7 @@ complain_no_array(lw_infer_frame *f, uint32_t target, lw_type type)
     const lw_front_options *options = &f->run->typed->options;
     const char *source = lw_describe_source(f, lw_node_of(f, target)->a);
     const lw_type_row *tuple = lw_tuple_row(f, type);
+    const lw_class *class = lw_class_of(f, type);
 
     if (tuple)
         return lw_complain(
@@ -23,7 +24,13 @@ complain_no_array(lw_infer_frame *f, uint32_t target, lw_type type)
                            source),
             tuple->is_list ? "lists are not changed in compiled code"
                            : "the items of a tuple cannot be assigned");
-    if (options->procedure || options->threads)
+    if (class)
+        return lw_complain(
+            f, lw_node_of(f, target)->loc, "E165",
+            lw_format_text(f, "`%s` is %s", source, lw_describe_type(f, type)),
+            "call a method that assigns the element, or overload `operator.setitem`",
+            "an item of a `%s` is assigned, and `__setitem__` is not called", class->name);
+    if (options->procedure || options->threads || options->returns_arrays)
         return lw_complain(f, lw_node_of(f, target)->loc, "E121",
                            lw_format_text(f, "this is %s", lw_describe_type(f, type)),
                            "pass an array, if only of one element",

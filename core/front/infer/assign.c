@@ -313,9 +313,9 @@ lw_infer_augassign(lw_infer_frame *f, uint32_t node)
     LW_TRY(status);
     if (lw_array_row(f, x.type) && lw_is_elementwise(f, x.type)) /* the name stays what it is */
         return y.type != LW_T_BOTTOM ? lw_infer_augmented_array(f, node, x, y) : LW_OK;
-    LW_TRY(lw_infer_number(f, n->b, &y));
-    if (lw_type_kind_of(lw_types_of(f), y.type) == LW_TK_ELEMENTWISE)
-        return lw_complain_new_array(f, n->b, y.type);
+    LW_TRY(lw_infer_added(f, node, x, &y, &found));
+    if (!found)
+        return LW_OK;
     before.value = x;
     before.entry = x.constant ? LW_ARG_CONSTANT | x.constant : LW_ARG_WEB | typed->target;
     LW_TRY(lw_infer_object_binary(f, node, (lw_pyop)n->op, before,

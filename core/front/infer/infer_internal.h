@@ -653,6 +653,10 @@ lw_status lw_infer_array_named(lw_infer_frame *f, uint32_t node, lw_name_id name
 lw_status lw_infer_made_array(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* An expression of arrays without axes becomes the number that it is; any other value stays. */
 lw_status lw_infer_number(lw_infer_frame *f, uint32_t node, lw_infer_value *value);
+/* s += y, the statement `node`, where s, of the type of x, is no array: *good unless y is one,
+ * which is E160: s would become an array. */
+lw_status lw_infer_added(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_infer_value *y,
+                         bool *good);
 /* E160: the value of the expression would be a new array. */
 lw_status lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type);
 /* Whether the target is `A[mask]`, where the mask is an array or array expression of bool; then

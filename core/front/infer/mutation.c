@@ -303,6 +303,16 @@ type_of_field(lw_infer_frame *f, uint32_t node, const char *name)
     return is_there ? row->elements[at] : LW_T_BOTTOM;
 }
 
+/* A field does not copy what it is given, as an array in memory does: an expression of whole
+ * arrays, p.x = y + 1, is a new array, which the field keeps. */
+static lw_status
+make_array(lw_infer_frame *f, uint32_t target, lw_infer_value *value)
+{
+    return lw_type_kind_of(lw_types_of(f), value->type) == LW_TK_ELEMENTWISE
+               ? lw_infer_made_array(f, f->source ? f->source : target, value)
+               : LW_OK;
+}
+
 static lw_status
 store_field(lw_infer_frame *f, uint32_t target, const lw_class *class, lw_infer_value value,
             const lw_note *note)
@@ -351,6 +361,7 @@ lw_infer_object_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
     LW_TRY(check_field(f, target, class, member, &refused));
     if (refused)
         return LW_OK;
+    LW_TRY(make_array(f, target, &value));
     if (member && member->kind == LW_MEMBER_PROPERTY)
         return value.type == LW_T_BOTTOM ? LW_OK
                                          : store_property(f, target, member, object, value);
@@ -411,15 +422,19 @@ lw_infer_record_property(lw_infer_frame *f, uint32_t target, const lw_infer_valu
     LW_TRY(lw_infer_borrowed(f, n->a, &object));
     member = lw_member_of(lw_class_of(f, object.type), lw_constant_text(f, n->b));
     *found = member && member->kind == LW_MEMBER_PROPERTY && (member->setter || !value);
-    if (*found && value != NULL && value->type != LW_T_BOTTOM)
-        LW_TRY(store_property(f, target, member, object, *value));
+    if (*found && value != NULL && value->type != LW_T_BOTTOM) {
+        lw_infer_value made = *value;
+        LW_TRY(make_array(f, target, &made));
+        LW_TRY(store_property(f, target, member, object, made));
+    }
 fail:
     return status;
 }
 
 /* ---- augmented assignment ---- */
 
-/* p.x += v: the field is read, then v, then the result is assigned. */
+/* p.x += v: the field is read, then v, then the result is assigned. The elements of an array
+ * change where they are, as in Python. */
 lw_status
 lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object)
 {
@@ -445,6 +460,11 @@ lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object
     lw_unhold(f, held);
     if (status != LW_OK || x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return status;
+    if (lw_array_row(f, x.type) && lw_is_elementwise(f, x.type)) /* the field keeps its array */
+        return lw_infer_augmented_array(f, node, x, y);
+    LW_TRY(lw_infer_added(f, node, x, &y, &found));
+    if (!found)
+        return LW_OK;
     LW_TRY(lw_infer_object_binary(
         f, node, (lw_pyop)n->op, (lw_arg){.node = n->a, .entry = n->a, .value = x},
         (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found, &result));
@@ -452,7 +472,9 @@ lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object
         LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                                (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
+    f->nodes[node].element = LW_T_BOTTOM;
     f->nodes[node].constant = result.constant;
+    LW_TRY(lw_infer_number(f, node, &result));
     note.fresh = f->notes[node].alias ? 2 : f->notes[node].fresh;
     f->source = n->b;
     LW_TRY(store_field(f, n->a, class, result, &note));

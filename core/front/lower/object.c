@@ -91,6 +91,14 @@ lw_lower_object_store(lw_lower_frame *f, uint32_t target, lw_lower_value value)
         write_path(f, target, value);
 }
 
+/* The field that an augmented assignment reads. */
+static lw_lower_value
+read_target(lw_lower_frame *f, uint32_t target)
+{
+    return lw_lower_field_of(f, lw_lower_expression(f, lw_node_at(f, target)->a),
+                             name_of(f, target), lw_typed_at(f, target)->operand);
+}
+
 void
 lw_lower_augmented_field(lw_lower_frame *f, uint32_t node)
 {
@@ -98,16 +106,19 @@ lw_lower_augmented_field(lw_lower_frame *f, uint32_t node)
     const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
     lw_lower_value before, result;
 
+    if (t->elementwise && t->element == LW_T_BOTTOM) {
+        lw_lower_augmented_array(f, node, read_target(f, n->a));
+        return;
+    }
     if (t->constant) {
         result = lw_value_constant(f, t->constant, t->type);
     } else if (lw_lower_calls_method(f, node)) {
         result = lw_lower_method(f, node);
     } else {
-        before = target->constant
-                     ? lw_value_constant(f, target->constant, target->operand)
-                     : lw_lower_field_of(f, lw_lower_expression(f, lw_node_at(f, n->a)->a),
-                                         name_of(f, n->a), target->operand);
-        result = lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
+        before = target->constant ? lw_value_constant(f, target->constant, target->operand)
+                                  : read_target(f, n->a);
+        result = t->elementwise ? lw_lower_augmented_number(f, node, before)
+                                : lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
     }
     write_path(f, n->a, result);
 }
