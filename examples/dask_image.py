@@ -1,4 +1,4 @@
-"""An image in blocks over Dask: a stencil with halos, a gufunc of rows, and reductions. Four processes give the bits of one."""
+"""An image in blocks, with Dask: a stencil with halos, a gufunc of rows, and reductions. Four processes give the same bits as one."""
 
 # Functions that lanewise compiles are typed by their calls, and have no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -12,7 +12,7 @@ import lanewise as lw
 
 @lw.forall(ndim=2)
 def blur(i, j, image, out):
-    """The mean of what lies around; written for the whole image, it runs for its blocks with depth=1."""
+    """The mean of a pixel and its neighbours. It is written for the whole image; `map_blocks` runs it for the blocks, with depth=1."""
     total, n = 0.0, 0
     for di in range(-1, 2):
         for dj in range(-1, 2):
@@ -24,7 +24,7 @@ def blur(i, j, image, out):
 
 @lw.guvectorize([], "(n)->(n)")
 def stretch(row, out):
-    """Each row between 0 and 1."""
+    """Scale each row to the range from 0 to 1."""
     low, high = row.min(), row.max()
     for k in range(row.shape[0]):
         out[k] = (row[k] - low) / (high - low) if high > low else 0.0
@@ -32,7 +32,7 @@ def stretch(row, out):
 
 @lw.vectorize
 def edges(a, b):
-    """Two images: what is brighter, and what is darker than its surroundings."""
+    """Two images: how much each pixel is brighter, and how much it is darker, than its surroundings."""
     return max(a - b, 0.0), max(b - a, 0.0)
 
 

@@ -1,5 +1,5 @@
-"""Monte Carlo over Dask: an option's price and its error from numbers that do not depend on the blocks. Four processes of
-this machine give the bits of one; a cluster's workers would, too."""
+"""Monte Carlo with Dask: the price of an option and its standard error, from random numbers that do not depend on the chunks. Four
+processes on this machine give the same bits as one, and so would the workers of a cluster."""
 
 # Functions that lanewise compiles are typed by their calls, and have no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -16,13 +16,13 @@ SPOT, STRIKE, RATE, SIGMA, YEARS = 100.0, 105.0, 0.03, 0.2, 1.0
 
 @lw.vectorize
 def payoff(z):
-    """Of a call, discounted: z is the standard normal number behind the stock's last price."""
+    """The discounted payoff of a call option: the standard normal number z determines the final price of the stock."""
     price = SPOT * math.exp((RATE - SIGMA * SIGMA / 2) * YEARS + SIGMA * math.sqrt(YEARS) * z)
     return math.exp(-RATE * YEARS) * max(price - STRIKE, 0.0)
 
 
 def merge(a, b):
-    """Counts, means and sums of squared deviations of two parts into those of both."""
+    """Merge the counts, means and sums of squared deviations of two parts."""
     n = a[0] + b[0]
     delta = b[1] - a[1]
     return n, a[1] + delta * b[0] / n, a[2] + b[2] + delta * delta * a[0] * b[0] / n

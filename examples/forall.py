@@ -1,5 +1,4 @@
-"""The forall door: python examples/forall.py. One function of an index; runs on the CPU's cores, and on a GPU where there is
-one."""
+"""`lw.forall`: functions of an index, which run on all CPU cores, and on a GPU if there is one. Run: python examples/forall.py"""
 
 # Functions that lanewise compiles are typed by their calls, and have no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -17,7 +16,7 @@ def saxpy(i, a, x, y, out):
     out[i] = a * x[i] + y[i]
 
 
-# Two indices. Neighbours are read where they lie, so the edge is left out.
+# Two indices. The function reads the neighbours of its element; elements at the edge do not have four of them, so they are copied.
 @lw.forall(ndim=2)
 def smooth(i, j, field, out):
     if 0 < i < field.shape[0] - 1 and 0 < j < field.shape[1] - 1:
@@ -26,7 +25,7 @@ def smooth(i, j, field, out):
         out[i, j] = field[i, j]
 
 
-# A loop over all bodies inside; tuples and small functions are fine.
+# The function may contain loops, here one over all bodies, and may call other functions.
 def pull(dx, dy, dz, softening):
     distance = math.sqrt(dx * dx + dy * dy + dz * dz + softening)
     return 1.0 / (distance * distance * distance)
@@ -45,13 +44,13 @@ def accelerate(i, bodies, masses, softening, out):
     out[i, 0], out[i, 1], out[i, 2] = ax, ay, az
 
 
-# Many elements may meet in one place: atomics.
+# Several indices may add to the same element, so the addition has to be atomic.
 @lw.forall
 def count(i, data, bins):
     lw.cuda.atomic.add(bins, data[i], 1)
 
 
-# Structured arrays: fields by name.
+# The fields of structured arrays are accessed by name.
 particle = np.dtype([("position", np.float32), ("speed", np.float32)])
 
 
@@ -96,7 +95,7 @@ def main() -> None:
     if lw.cuda.is_available():
         on_gpu = lw.cuda.to_device(x)
         result = lw.cuda.device_array_like(on_gpu)
-        saxpy(x.size, 2.0, on_gpu, lw.cuda.to_device(y), result)  # where the data is
+        saxpy(x.size, 2.0, on_gpu, lw.cuda.to_device(y), result)  # runs where the arrays are
         print("on the GPU:", result.copy_to_host()[:3])
 
 

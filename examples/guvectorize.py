@@ -1,6 +1,6 @@
-"""The guvectorize door: python examples/guvectorize.py. Functions of rows and small matrices over whole stacks of them.
+"""`lw.guvectorize`: functions of rows and small matrices, applied to whole stacks of them. Run: python examples/guvectorize.py
 
-`CASES` holds each with arguments and with what NumPy makes of them, one item at a time.
+`cases` returns each function with arguments, and with a function that computes one item with NumPy.
 """
 
 # Functions that lanewise compiles are typed by their calls, and have no annotations.
@@ -11,7 +11,7 @@ import numpy as np
 import lanewise as lw
 
 
-# The layout says what one item is; the rest is looped over. Outputs are filled.
+# The layout gives the shapes of one item; the compiled function loops over all other dimensions. The function fills its output.
 @lw.guvectorize("(n),()->(n)")
 def moving_average(x, window, out):
     total = 0.0
@@ -27,16 +27,16 @@ def cholesky(a, out):
     out[:] = 0
     for i in range(a.shape[0]):
         for j in range(i + 1):
-            total: lw.float64 = a[i, j]  # type: ignore[valid-type]  # in float32 each product would be rounded away a little: W203
+            total: lw.float64 = a[i, j]  # type: ignore[valid-type]  # float64, because a sum in float32 is less accurate (W203)
             for k in range(j):
                 total -= out[i, k] * out[j, k]
             out[i, j] = np.sqrt(total) if i == j else total / out[j, j]
 
 
-# Several outputs; names in outputs only would get their sizes by `sizes=`.
+# A function may have several outputs.
 @lw.guvectorize("(n,n)->(n,n),(n)")
 def lu(a, out, pivots):
-    """Both factors in one matrix, and the row that each row was exchanged with."""
+    """The two factors, stored in one matrix, and for each row the row with which it was exchanged."""
     n = a.shape[0]
     out[:] = a
     for k in range(n):
@@ -55,7 +55,7 @@ def lu(a, out, pivots):
                 out[i, j] -= out[i, k] * out[k, j]
 
 
-# Fixed sizes are constants of the code: loops over them unroll. A small array of the function's own is lw.local.
+# Fixed sizes are constants of the code, so loops over them are unrolled. lw.local creates a small array for one call.
 @lw.guvectorize("(3,3),(3)->(3)")
 def solve3(a, b, x):
     """Cramer's rule."""
@@ -79,7 +79,7 @@ def cross(a, b, out):
 # Outputs that are numbers may be returned.
 @lw.guvectorize("(n),()->()")
 def polynomial(coefficients, x):
-    """Highest power first, by Horner's rule."""
+    """Evaluate a polynomial by Horner's rule; the coefficient of the highest power comes first."""
     total = coefficients[0]
     for i in range(1, coefficients.shape[0]):
         total = total * x + coefficients[i]
@@ -88,7 +88,7 @@ def polynomial(coefficients, x):
 
 @lw.guvectorize("(n)->(n)")
 def sort_rows(x, out):
-    """Insertion sort: for short rows."""
+    """Sort each row by insertion sort, which is fast for short rows."""
     for i in range(x.shape[0]):
         k = i
         while k > 0 and out[k - 1] > x[i]:
@@ -113,7 +113,7 @@ def interpolate(x, xp, fp):
     return fp[low] + (x - xp[low]) / (xp[high] - xp[low]) * (fp[high] - fp[low])
 
 
-# k stands in the output only: its size follows from the others.
+# Only the output has the dimension k, so `sizes=` computes its size from the others.
 @lw.guvectorize("(n),(m)->(k)", sizes={"k": lambda n, m: n + m - 1})
 def convolve(x, w, out):
     for i in range(out.shape[0]):
@@ -125,7 +125,7 @@ def convolve(x, w, out):
 
 @lw.guvectorize("(n),()->()", writable_args=["row"])
 def quantile(row, q):
-    """Linear between neighbours, as numpy.quantile; sorts the row in its place."""
+    """The quantile with linear interpolation, as in numpy.quantile. The function sorts the row in place."""
     n = row.shape[0]
     for i in range(1, n):
         value, k = row[i], i
@@ -141,7 +141,7 @@ def quantile(row, q):
 
 @lw.guvectorize("(n)->(n),(n),()")
 def runs(x, values, lengths, count):
-    """Run-length encoding: what is not needed of the outputs is 0."""
+    """Run-length encoding. The unused elements of the outputs are 0."""
     values[:] = 0
     lengths[:] = 0
     found = 0
@@ -153,7 +153,7 @@ def runs(x, values, lengths, count):
     count[0] = found
 
 
-# ---- the same, one item at a time, in NumPy ----
+# ---- the same with NumPy, one item at a time ----
 
 
 def plain_runs(x):
@@ -181,7 +181,7 @@ def plain_average(x, window):
 
 
 def each(function, n_core, *arguments):
-    """function of each item; the last n_core[i] dimensions of argument i are its own."""
+    """Call the function for each item; the last n_core[i] dimensions of argument i are core dimensions."""
     loop = np.broadcast_shapes(*(np.shape(a)[: np.ndim(a) - n] for a, n in zip(arguments, n_core)))
     whole = [np.broadcast_to(a, loop + np.shape(a)[np.ndim(a) - n :]) for a, n in zip(arguments, n_core)]
     results = [function(*(a[at].copy() if n else a[at] for a, n in zip(whole, n_core))) for at in np.ndindex(*loop)]
@@ -191,7 +191,7 @@ def each(function, n_core, *arguments):
 
 
 def cases(n_items=40):
-    """{name: (the Gufunc, what NumPy does with one item, core dimensions of the inputs, the inputs)}"""
+    """{name: (the gufunc, the function that computes one item with NumPy, numbers of core dimensions of the inputs, the inputs)}"""
     random = np.random.default_rng(1)
     rows, matrices = random.random((n_items, 20)), random.random((n_items, 4, 4))
     knots = np.sort(random.random(20))

@@ -1,5 +1,7 @@
-"""Kernels as numba.cuda writes them: python examples/jit.py. They run on a GPU; where there is none, or with target="cpu", on the
-CPU, with the same blocks, barriers, shared memory and warps."""
+"""`cuda.jit`: kernels as in numba.cuda. Run: python examples/jit.py
+
+The kernels run on a GPU. Without a GPU, or with target="cpu", they run on the CPU, with the same blocks, barriers, shared memory and warps.
+"""
 
 # Functions that lanewise compiles are typed by their calls, and have no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -16,7 +18,7 @@ BLOCK = 128
 FULL = 0xFFFFFFFF
 
 
-# A grid of threads; each asks which it is.
+# A kernel runs in a grid of threads; `cuda.grid` gives each thread its index.
 @cuda.jit
 def saxpy(a, x, y, out):
     i = cuda.grid(1)
@@ -24,7 +26,8 @@ def saxpy(a, x, y, out):
         out[i] = a * x[i] + y[i]
 
 
-# A histogram a block in shared memory, then one atomic a bin and block. The grid walks over the data.
+# Each block counts in a histogram in shared memory, then adds it to the result, with one atomic operation for each bin. Each thread processes
+# elements that are a whole grid apart (a grid-stride loop).
 @cuda.jit
 def histogram(data, bins):
     own = cuda.shared.array(256, int32)
@@ -39,8 +42,8 @@ def histogram(data, bins):
         cuda.atomic.add(bins, b, own[b])
 
 
-# Each block goes through all bodies, a tile of them in shared memory at a time.
-@cuda.jit(warn=False)  # float32 sums are wanted: no W203
+# Each block processes all bodies in tiles, which are loaded into shared memory one after the other.
+@cuda.jit(warn=False)  # the sums are float32 on purpose, so the warning W203 is turned off
 def accelerate(bodies, softening, out):
     tile = cuda.shared.array((BLOCK, 4), float32)
     i, t = cuda.grid(1), cuda.threadIdx.x
@@ -66,7 +69,7 @@ def accelerate(bodies, softening, out):
         out[i, 0], out[i, 1], out[i, 2] = ax, ay, az
 
 
-# Tiles of both factors in shared memory; any sizes.
+# Tiles of both factors are loaded into shared memory. The matrices may have any sizes.
 @cuda.jit(warn=False)
 def matmul(a, b, c):
     left = cuda.shared.array((TILE, TILE), float32)
@@ -85,7 +88,7 @@ def matmul(a, b, c):
         c[row, column] = total
 
 
-# Sums: a warp by shuffles, the block through shared memory, the grid by an atomic.
+# The elements are summed within a warp by shuffles, within a block through shared memory, and over the whole grid by an atomic operation.
 @cuda.jit(device=True)
 def sum_of_warp(value):
     for offset in (16, 8, 4, 2, 1):
@@ -110,7 +113,7 @@ def sum_all(x, total):
             cuda.atomic.add(total, 0, value)
 
 
-# Shared memory sized at the launch: the fourth item in the brackets, in bytes.
+# The size of this shared memory is given at the launch: it is the fourth item in the brackets, in bytes.
 @cuda.jit
 def reverse_blocks(x):
     own = cuda.shared.array(0, float32)
@@ -156,7 +159,7 @@ def main() -> None:
     np.testing.assert_array_equal(ramp, np.arange(256).reshape(4, 64)[:, ::-1].ravel())
     print("reversed:", ramp[:3])
 
-    # What a GPU leaves undefined is told of on the CPU: here half of a block waits for the other.
+    # Errors that have undefined behaviour on a GPU are reported on the CPU: here each half of a block waits at another barrier.
     @cuda.jit
     def divergent(x):
         if cuda.threadIdx.x < 32:
@@ -173,7 +176,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if cuda.is_available():  # a GPU, or the CPU in its place: LANEWISE_TARGET=cpu
+    if cuda.is_available():  # there is a GPU, or LANEWISE_TARGET=cpu makes the CPU take its place
         main()
     else:
         with lw.config(target="cpu"):

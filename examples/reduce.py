@@ -1,6 +1,6 @@
-"""Reductions: the usual ones written out, and some that no library has.
+"""`lw.reduce`: the usual reductions, and some that NumPy does not have. Each is checked against NumPy.
 
-Each is checked against NumPy. They take device arrays as well.
+They also accept device arrays. Run: python examples/reduce.py
 """
 
 # Functions that lanewise compiles are typed by their calls, and have no annotations.
@@ -15,7 +15,7 @@ import lanewise as lw
 
 total = lw.reduce(lambda a, b: a + b)
 product = lw.reduce(lambda a, b: a * b)
-smallest = lw.reduce(lambda a, b: np.minimum(a, b))  # NaN where there is one, as NumPy's
+smallest = lw.reduce(lambda a, b: np.minimum(a, b))  # NaN if an element is NaN, as in NumPy
 largest = lw.reduce(lambda a, b: np.maximum(a, b))
 any_of = lw.reduce(lambda a, b: a or b, map=lambda x: x != 0)
 all_of = lw.reduce(lambda a, b: a and b, map=lambda x: x != 0)
@@ -25,7 +25,7 @@ dot = lw.reduce(map=lambda x, y: x * y, combine=lambda a, b: a + b)
 
 
 def further(a, b):
-    """The larger of two (value, index); NaN wins; of equals the first."""
+    """The larger of two pairs (value, index). NaN counts as the largest; of equal values, the first one is returned."""
     if a[0] != a[0] or b[0] != b[0]:
         first = a[0] != a[0] and (b[0] == b[0] or a[1] < b[1])
     else:
@@ -49,17 +49,17 @@ deviation = lw.reduce(map=lambda x: (1, x, 0.0), combine=merge_moments, finish=l
 
 
 def merge_exponentials(a, b):
-    """(m, s) stands for s * exp(m), so that nothing overflows."""
+    """A pair (m, s) represents s * exp(m), so that nothing overflows."""
     top = max(a[0], b[0])
     return top, a[1] * math.exp(a[0] - top) + b[1] * math.exp(b[0] - top)
 
 
 logsumexp = lw.reduce(map=lambda x: (x, 1.0), combine=merge_exponentials, finish=lambda m, s: m + math.log(s), commutative=True)
 
-# The best score and what belongs to it: several arrays, several results.
+# The best score and its payload: `map` receives elements of two arrays, and a call returns two results.
 best = lw.reduce(map=lambda score, payload: (score, payload), combine=lambda a, b: a if a[0] >= b[0] else b)
 
-# y[i] = a[i] * y[i - 1] + b[i]: maps of one number composed; their order is kept.
+# y[i] = a[i] * y[i - 1] + b[i]: each pair (a, b) is an affine map, and `combine` composes two of them, in their order.
 affine = lw.reduce(map=lambda a, b: (a, b), combine=lambda a, b, c, d: (a * c, b * c + d), finish=lambda a, b: b)
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The vectorize door: python examples/vectorize.py. Runs on the CPU, and on a GPU where there is one."""
+"""`lw.vectorize`: functions of numbers, on the CPU and on a GPU if there is one. Run: python examples/vectorize.py"""
 
 # Functions that lanewise compiles are typed by their calls, and have no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -10,13 +10,13 @@ import numpy as np
 import lanewise as lw
 
 
-# Without signatures: compiled for each new tuple of dtypes. float32 stays float32.
+# Without signatures, the function is compiled for each new combination of dtypes. float32 stays float32.
 @lw.vectorize
 def logistic(x, steepness=1.0):
     return 1.0 / (1.0 + math.exp(-steepness * x))
 
 
-# With signatures, in any order. Two outputs by returning a tuple.
+# Signatures may be given in any order. A function that returns a tuple has several outputs.
 @lw.vectorize(["(float64, float64)", "(float32, float32)"])
 def polar(x, y):
     return math.hypot(x, y), math.atan2(y, x)
@@ -34,7 +34,7 @@ def escape(x, y):
     return 100
 
 
-# Reductions start from the identity, so it must not be larger than any number: 0 would be wrong for negative ones.
+# `reduce` starts from the identity, here the smallest int64. 0 would be wrong for arrays of negative numbers.
 @lw.vectorize(["int64(int64, int64)"], identity=-(2**63))
 def larger(a, b):
     return a if a > b else b
@@ -47,7 +47,7 @@ def main() -> None:
     radius, angle = polar(np.array([3.0, 0.0]), np.array([4.0, 2.0]))
     print("polar:", radius, angle, polar.types)
 
-    # every keyword of numpy.ufunc
+    # calls accept the keywords of numpy.ufunc
     out = np.zeros(9, np.float32)
     logistic(x, out=out, where=x > 0)
     print("where:", out)
@@ -63,7 +63,7 @@ def main() -> None:
         on_gpu = escape(lw.cuda.to_device(x), lw.cuda.to_device(y))
         print("the same on the GPU:", np.array_equal(on_gpu.copy_to_host(), count))
 
-    # ahead of time, for any machine: here assembler text of this CPU's loop
+    # compile ahead of time, here to assembly for this CPU
     assembler = lw.compile(math_free, "float32(float32, float32)", target="cpu", output="asm")
     print("assembler:", len(assembler.splitlines()), "lines")
 

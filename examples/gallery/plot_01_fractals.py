@@ -2,8 +2,8 @@
 Fractals
 ========
 
-How often must a number be squared before it escapes? To which root does Newton's method lead? Both questions are asked of each point of the complex plane, so
-both are functions of one number, made with `lw.vectorize`.
+After how many iterations does a point escape from the Mandelbrot set? To which root does Newton's method lead? Both questions are asked for each point of the complex plane independently of
+all others, so `lw.vectorize` fits.
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 import lanewise as lw
 
 # %%
-# The Mandelbrot set. Each point leaves the loop when it escapes. The logarithms turn the number of steps into a smooth colour.
+# The Mandelbrot set is the set of points that never escape. The loop for a point ends when it escapes. The logarithms turn the number of iterations into a smooth colour.
 
 
 @lw.vectorize
@@ -40,7 +40,7 @@ for ax, values in zip(axes, (whole, detail)):
     ax.axis("off")
 
 # %%
-# Newton's method for z³ = 1. A function may return several numbers; the ufunc then has several outputs.
+# The second fractal shows Newton's method for z³ = 1. A function may return several numbers; the ufunc then has several outputs.
 
 
 @lw.vectorize

@@ -2,7 +2,7 @@
 Heat equation
 =============
 
-Heat flows from each point to its neighbours. A point needs more than its own value, so this is a function of an *index*, made with `lw.forall`.
+Heat flows from each point to its neighbours. The new value of a point depends on its neighbours, so this is a function of an *index*, made with `lw.forall`.
 """
 
 import matplotlib.pyplot as plt
@@ -11,7 +11,7 @@ import numpy as np
 import lanewise as lw
 
 # %%
-# One step in time. ``wall`` marks the points whose temperature is held; the edge of the plate is among them.
+# The function computes one time step. ``wall`` marks the points whose temperature is fixed, which include the edge of the plate.
 
 
 @lw.forall(ndim=2)
@@ -24,7 +24,7 @@ def step(i, j, old, wall, new):
 
 
 # %%
-# A plate with cold edges but for a warm one on the left, and a hot disc in the middle.
+# The plate has a warm left edge, three cold edges, and a hot disc in the middle.
 
 n, m = 200, 300
 i, j = np.ogrid[:n, :m]
@@ -45,7 +45,7 @@ for t in range(10_001):
     now, new = new, now
 
 # %%
-# 600 million updates of a point. No array was allocated in the loop: the two change places.
+# The loop updated 600 million points. It allocates no arrays, because the two arrays swap their roles after each step.
 
 fig, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained", sharey=True)
 for ax, (t, values) in zip(axes, pictures):

@@ -2,8 +2,8 @@
 Game of Life
 ============
 
-A cell lives on with two or three neighbours, and is born with three. The board is a torus: beyond the right edge lies the left one. ``(i + 1) % n`` says so, and is
-inside the array for certain, so that nothing needs to be checked.
+A cell survives with two or three neighbours, and is born with three. The board is a torus, so the right edge is joined to the left one, and the top to the bottom. An index like ``(i + 1) % n`` wraps around at the edge, and is
+never out of bounds.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ def generation(i, j, old, new):
 
 
 # %%
-# A random soup, 500 generations, and a memory of where life has been: each generation fades the trace a little.
+# We start from random cells, compute 500 generations, and record where cells have lived: the trace of a dead cell fades a little in each generation.
 
 @lw.vectorize
 def fade(trace, alive):
@@ -50,7 +50,7 @@ for ax in axes:
     ax.axis("off")
 
 # %%
-# Most of the soup dies quickly.
+# Most of the initial cells die quickly.
 
 fig, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
 ax.plot(population)

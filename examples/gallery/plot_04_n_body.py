@@ -2,7 +2,7 @@
 N-body: two galaxies meet
 =========================
 
-Each star is pulled by the two heavy cores, and the cores by each other. Every star moves independently of the other stars, so the whole path of a star is one call of a function of its index.
+The two heavy cores attract each other and all stars. The stars do not attract each other, so each star can be moved independently of the others, by a function of its index.
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 import lanewise as lw
 
 # %%
-# A plain function that the kernel calls: the acceleration that one core causes. It is compiled along with the kernel.
+# The plain function ``pull`` computes the acceleration that one core causes. The kernel calls it, so it is compiled along with the kernel.
 
 
 def pull(x, y, core_x, core_y, mass):
@@ -37,7 +37,7 @@ def move(k, position, velocity, cores, dt):
 
 
 # %%
-# Two discs of stars on circular orbits, moving towards each other.
+# At the start, there are two discs of stars on circular orbits, which move towards each other.
 
 
 def disc(n, seed, centre, speed, mass, turn):

@@ -2,7 +2,7 @@
 Image filters
 =============
 
-A filter looks at the neighbours of a pixel. ``lw.forall(ndim=2)`` gives the function the pixel's place; what it reads around it is its own business.
+A filter computes each pixel from its neighbours. ``lw.forall(ndim=2)`` passes the two indices of a pixel to the function, which may read any other pixels.
 """
 
 import matplotlib.pyplot as plt
@@ -11,7 +11,7 @@ import numpy as np
 import lanewise as lw
 
 # %%
-# A picture to work on: rings and a bright square, with noise and dead pixels.
+# The test picture contains rings and a bright square, with noise and dead pixels.
 
 y, x = np.mgrid[-1:1:400j, -1:1:400j]
 picture = 0.5 + 0.5 * np.cos(24 * np.hypot(x, y) ** 1.5)
@@ -21,7 +21,7 @@ picture += 0.08 * g.standard_normal(picture.shape)
 picture[g.random(picture.shape) < 0.04] = 0
 
 # %%
-# A blur with any weights. At the border the nearest pixel is taken.
+# ``correlate`` computes a weighted sum of the neighbours, with any weights. Beyond the border, it uses the nearest pixel.
 
 
 @lw.forall(ndim=2)
@@ -38,7 +38,7 @@ def correlate(i, j, image, weights, out):
 
 
 # %%
-# A median of 3 × 3 pixels. ``lw.local`` is a small array of this call alone, which is kept in registers where possible.
+# ``median`` computes the median of 3 × 3 pixels. ``lw.local`` creates a small array for each pixel, which is kept in registers where possible.
 
 
 @lw.forall(ndim=2)
@@ -56,7 +56,7 @@ def median(i, j, image, out):
 
 
 # %%
-# Edges: the length of the gradient, of two correlations. Elementwise work is a `lw.vectorize` function.
+# Edges are where the gradient is large. Its two components are correlations; its length is computed element by element, so it is a `lw.vectorize` function.
 
 
 @lw.vectorize

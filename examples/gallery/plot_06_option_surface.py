@@ -2,7 +2,7 @@
 Option surface
 ==============
 
-The price of an option by Black and Scholes (1973), for a whole surface of strikes and maturities, and the way back: which volatility explains a price?
+The first function computes the price of an option by Black and Scholes (1973), for a whole surface of strikes and maturities. The second one is its inverse: which volatility explains a given price?
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 import lanewise as lw
 
 # %%
-# The price and its derivative by the volatility. Parameters with a default, such as ``rate``, may be left out of a call.
+# ``price_and_slope`` computes the price and its derivative with respect to the volatility. Parameters with a default, such as ``rate``, may be left out of a call.
 
 
 def normal(d):
@@ -44,7 +44,7 @@ ax.plot_surface(strike, years, price, cmap="viridis", rcount=60, ccount=60)
 ax.set(xlabel="strike", ylabel="years", zlabel="price")
 
 # %%
-# The implied volatility of each price by Newton's method. Each of the 90,000 options stops after as many steps as it needs.
+# The implied volatility of each price is computed by Newton's method. Each of the 90,000 options takes only as many steps as it needs.
 
 
 @lw.vectorize

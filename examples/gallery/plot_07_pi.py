@@ -2,7 +2,7 @@
 π by throwing points
 ====================
 
-A random point of the unit square lies in the quarter circle with probability π / 4. How many points does a digit cost?
+A random point of the unit square lies in the quarter circle with probability π / 4. So the share of the points inside, times 4, approximates π. How many points are needed for each digit?
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,7 @@ import lanewise as lw
 from lanewise.random import philox_uniform_float64
 
 # %%
-# The point of a given number, and whether it lies inside. The random numbers depend on the seed and the number of the point alone, so that any core, or a GPU, may draw any of them.
+# ``point`` draws the point with a given index, and ``inside`` tells whether it lies inside the circle. The random numbers depend only on the seed and this index, so any core, or a GPU, may draw any of them.
 
 
 @lw.vectorize
@@ -27,13 +27,13 @@ def inside(index, seed):
 
 
 # %%
-# The mean of the first n points, for each n: a scan. `lw.reductions.cumsum` is one, made with `lw.reduce`.
+# The means of the first n points, for all n, are computed by a scan: `lw.reductions.cumsum`, which is made with `lw.reduce`.
 
 n = np.arange(1, 1_000_001)
 runs = [4 * lw.reductions.cumsum(inside(n, seed)) / n for seed in range(20)]
 
 # %%
-# With a reduction, nothing is stored at all: ``map`` draws the point, and ``combine`` counts. Ten million points take a fraction of a second.
+# With a reduction, the points need not be stored: ``map`` draws a point, and the function that combines two values counts. Ten million points take a fraction of a second.
 
 count = lw.reduce(lambda a, b: a + b, map=lambda index, seed: inside(index, seed), identity=0)
 print("10 million points:", 4 * count(np.arange(10_000_000), 123) / 10_000_000)

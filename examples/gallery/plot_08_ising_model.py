@@ -2,8 +2,8 @@
 Ising model
 ===========
 
-Spins on a lattice point up or down and like to agree with their neighbours; heat disturbs them. Below a critical temperature whole regions agree. The Metropolis
-algorithm updates the black fields of a chessboard, then the white ones, so that no spin changes while a neighbour reads it.
+Spins on a lattice point up or down. They tend to agree with their neighbours, but heat disturbs them. Below a critical temperature, the spins of whole regions agree. The Metropolis
+algorithm updates the black squares of a chessboard, then the white ones, so that no spin changes while a neighbour reads it.
 """
 
 import math
@@ -37,7 +37,7 @@ def run(n, temperature, steps, seed, up=0.5):
 
 
 # %%
-# Below, at and above the critical temperature of 2 / log(1 + √2) ≈ 2.269.
+# The pictures show lattices below, at and above the critical temperature, 2 / log(1 + √2) ≈ 2.269.
 
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.9), layout="constrained")
 for ax, temperature in zip(axes, (1.8, 2.269, 3.0)):
@@ -47,7 +47,7 @@ for ax, temperature in zip(axes, (1.8, 2.269, 3.0)):
     ax.axis("off")
 
 # %%
-# The magnetisation of a small lattice beside Onsager's exact result for an infinite one. All spins point up at the start: from a random start, a cold lattice would
+# The last figure compares the magnetisation of a small lattice with Onsager's exact result for an infinite one. All spins point up at the start, because from a random start, a cold lattice would
 # stay divided into regions for a long time.
 
 temperatures = np.linspace(1.6, 3.2, 17)

@@ -2,8 +2,8 @@
 K-means
 =======
 
-Lloyd's algorithm: give each point to its nearest centre, then move each centre to the mean of its points, until nothing changes. The first step is a function of a
-point and all centres (`lw.guvectorize`), the second a reduction by key.
+Lloyd's algorithm assigns each point to its nearest centre, then moves each centre to the mean of its points, and repeats this until nothing changes. The first step is a function of a
+point and all centres (`lw.guvectorize`), and the second is a reduction by key (`lw.reduce`).
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,7 @@ import numpy as np
 import lanewise as lw
 
 # %%
-# ``(d),(k,d)->()`` says: one point of d coordinates, k centres of d coordinates, one number. The loop over the points is not written; it is what a generalized ufunc adds.
+# The layout ``(d),(k,d)->()`` says that the function receives one point of d coordinates and k centres of d coordinates, and returns one number. The generalized ufunc adds the loop over all points.
 
 
 @lw.guvectorize("(d),(k,d)->()")
@@ -28,7 +28,7 @@ def nearest(point, centres):
 
 
 # %%
-# The mean of each coordinate for each key: pairs of a sum and a count.
+# This reduction computes means, from pairs of a sum and a count. ``by_key`` applies it to the points of each centre.
 
 mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=lambda total, n: total / n)
 
@@ -53,7 +53,7 @@ def k_means(points, k, seed):
 g = lw.random.Generator(20)
 middles = g.uniform(-6, 6, (7, 2))
 points = np.concatenate([m + g.standard_normal((30_000, 2)) @ g.uniform(-0.9, 0.9, (2, 2)) for m in middles])
-labels, path = k_means(points, 7, seed=1)  # other seeds may end in a worse division
+labels, path = k_means(points, 7, seed=1)  # with other seeds, the algorithm may end in a worse local minimum
 print(len(points), "points,", len(path) - 1, "iterations")
 
 fig, ax = plt.subplots(figsize=(7, 5.4), layout="constrained")

@@ -2,7 +2,7 @@
 Moving averages
 ===============
 
-A function of a whole row: means over a window, an exponential average, and bands around a price. One decorated function works on one series or on a thousand of them.
+Moving averages are functions of a whole row. This program computes means over a window, an exponential average, and bands around a price. The same decorated function works on a single series or on a thousand.
 """
 
 import math
@@ -13,13 +13,13 @@ import numpy as np
 import lanewise as lw
 
 # %%
-# Prices: a random walk for each of 1000 shares.
+# The prices are random walks of 1000 shares.
 
 g = lw.random.Generator(12)
 prices = 100 * np.exp(np.cumsum(0.01 * g.standard_normal((1000, 500)), axis=1))
 
 # %%
-# Mean and standard deviation over the last w days, in one pass: what enters the window is added, what leaves it is subtracted. ``(n),()->(n),(n)`` says that a row and a
+# The mean and the standard deviation over the last w days are computed in one pass: the element that enters the window is added, and the one that leaves it is subtracted. The layout ``(n),()->(n),(n)`` says that a row and a
 # number give two rows.
 
 
@@ -41,13 +41,13 @@ mean, deviation = moving(prices, 20)
 assert mean.shape == prices.shape
 
 # %%
-# Several windows at once: they broadcast against the shares.
+# Several windows can be passed at once, because arguments are broadcast.
 
 several, _ = moving(prices[0], np.array([5, 20, 80]))
 assert several.shape == (3, 500)
 
 # %%
-# The exponential average y = 0.94 · y + 0.06 · x is a scan, so it runs in parallel, too: `lw.reductions.affine_scan` computes y = a · y + b.
+# The exponential average y = 0.94 · y + 0.06 · x is a scan, so it can run in parallel, too: `lw.reductions.affine_scan` computes y = a · y + b.
 
 smooth = lw.reductions.affine_scan(np.full(500, 0.94), np.concatenate((prices[0, :1], 0.06 * prices[0, 1:])))
 

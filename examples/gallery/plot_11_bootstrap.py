@@ -2,8 +2,8 @@
 Bootstrap
 =========
 
-How certain is the median of a sample? Draw new samples from it, with replacement, and look at their medians. Each resample is one call of a function, with random
-numbers of its own that depend on its number alone.
+How certain is the median of a sample? The bootstrap draws new samples from it, with replacement, and looks at their medians. Each of these resamples is one call of a function. Its random
+numbers depend only on the seed and the number of the resample.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ import lanewise as lw
 from lanewise.random import philox_uniform_float64
 
 # %%
-# A row goes in, and a number comes out. ``np.empty_like`` and ``np.median`` work inside compiled functions; the memory is freed when the call ends.
+# The function receives the sample and the number of the resample, and returns two numbers. ``np.empty_like`` and ``np.median`` work inside compiled functions; the memory is freed when the call ends.
 
 
 @lw.guvectorize("(n),()->(),()")
@@ -26,7 +26,7 @@ def resampled(x, number):
 
 
 # %%
-# Waiting times of 150 customers, and 20,000 resamples of them.
+# The sample contains the waiting times of 150 customers. We draw 20,000 resamples.
 
 sample = lw.random.Generator(8).gamma(1.5, 4.0, 150)
 means, medians = resampled(sample, np.arange(20_000))

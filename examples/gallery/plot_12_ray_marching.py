@@ -2,7 +2,7 @@
 Ray marching
 ============
 
-A scene is described by one function, the distance of a point to the nearest surface. A ray walks along by that distance until it arrives. Every pixel is one call of a function that is built from small plain ones.
+A single function describes the scene: the distance of a point to the nearest surface. A ray advances by this distance until it reaches a surface. Every pixel is one call of a compiled function, which calls small plain ones.
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 import lanewise as lw
 
 # %%
-# The scene: three spheres that melt into each other, a ring, and a floor. Vectors are tuples.
+# The scene consists of three spheres that melt into each other, a ring, and a floor. The normal vector is returned as a tuple.
 
 
 def smooth_minimum(a, b, k):
@@ -43,7 +43,7 @@ def normal(x, y, z):
 
 
 # %%
-# The loops: to the surface, and from there to the light. A ray that passes close to something on its way to the light lies in its half shadow.
+# ``march`` follows a ray to the surface, and ``light`` continues from there to the light. If this ray passes close to another surface, the point is in half shadow.
 
 
 def march(x, y, z, dx, dy, dz):
