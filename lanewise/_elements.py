@@ -231,12 +231,12 @@ def _types_of(cls, fields):
 
 
 def dtype_of(cls, /, **fields):
-    """The dtype of arrays whose elements are objects of a class.
+    """Return the dtype of arrays whose elements are objects of a class.
 
-    It is a structured dtype with aligned fields, which remembers the class: in compiled code an element has
-    the class's methods, properties and operators, and an object can be stored. So it has in Python, but for
-    storing: NumPy takes a tuple of the fields. The dtype keeps the class through views, copies and pickles,
-    but not in files of `numpy.save`: `np.load(file).view(dtype)` gives it back.
+    It is a structured dtype with aligned fields that remembers the class. In compiled code and in Python, elements have the
+    methods, properties and operators of the class. Compiled code can store objects in such an array; in Python, assign a
+    tuple of the fields. Views, copies and pickles keep the class. Files of `numpy.save` do not: restore it with
+    `np.load(file).view(dtype)`.
 
     Args:
         cls: a class with an `__init__` of its own, a dataclass, or a namedtuple class with methods.
@@ -244,7 +244,7 @@ def dtype_of(cls, /, **fields):
             `lw.float32`, `np.int64`, `float`, or another class.
 
     Raises:
-        TypeError: it is no class, a field has no type, or none that an element can have.
+        TypeError: cls is not a class, a field has no type, or a type that an element cannot have.
 
     >>> class Interval:
     ...     lo: float
@@ -293,15 +293,15 @@ def _item_of(value, dtype):
 
 
 def array_of(objects, dtype=None):
-    """An array of objects of one class.
+    """Return an array of objects of one class.
 
     Args:
         objects: an iterable of objects of one class.
-        dtype: the dtype of the array, as `dtype_of` gives it; None: `dtype_of` the class of the first object.
+        dtype: the dtype of the array, as returned by `dtype_of`; with None, `dtype_of` the class of the first object.
 
     Raises:
-        TypeError: the dtype is none of a class, or an object lacks one of its fields.
-        ValueError: there is no object, and no dtype.
+        TypeError: the dtype is not that of a class, or an object lacks one of its fields.
+        ValueError: there is neither an object nor a dtype.
 
     >>> class Point:
     ...     x: float

@@ -648,7 +648,8 @@ static PyGetSetDef getset[] = {
      NULL},
     {"base", get_base, NULL, "the object that owns the memory of a view, or None", NULL},
     {"_is_alive", get_is_alive, NULL, "did no reset of the device take its memory?", NULL},
-    {"flags", get_flags, NULL, "C_CONTIGUOUS, F_CONTIGUOUS, OWNDATA, WRITEABLE", NULL},
+    {"flags", get_flags, NULL,
+     "the flags C_CONTIGUOUS, F_CONTIGUOUS, OWNDATA and WRITEABLE, as in NumPy", NULL},
     {"real", lw_array_get_real, lw_array_set_real, "a view of the real parts", NULL},
     {"imag", lw_array_get_imag, lw_array_set_imag,
      "a view of the imaginary parts; for real numbers, an array of zeros", NULL},
@@ -664,10 +665,12 @@ static PyGetSetDef getset[] = {
     {"device_ctypes_pointer", lw_array_get_service, NULL,
      "the address of the first element, a ctypes.c_void_p", (void *)"device_ctypes_pointer"},
     {"__cuda_array_interface__", get_interface, NULL, "CUDA Array Interface, version 3", NULL},
-    {"get", refuse_foreign, NULL, "CuPy's: an AttributeError, which names copy_to_host",
-     (void *)"get"},
-    {"cpu", refuse_foreign, NULL, "PyTorch's: likewise", (void *)"cpu"},
-    {"numpy", refuse_foreign, NULL, "PyTorch's: likewise", (void *)"numpy"},
+    {"get", refuse_foreign, NULL,
+     "raises AttributeError: CuPy's method is called copy_to_host here", (void *)"get"},
+    {"cpu", refuse_foreign, NULL,
+     "raises AttributeError: PyTorch's method is called copy_to_host here", (void *)"cpu"},
+    {"numpy", refuse_foreign, NULL,
+     "raises AttributeError: PyTorch's method is called copy_to_host here", (void *)"numpy"},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMethodDef own_methods[] = {
