@@ -263,7 +263,7 @@ def dtype_of(cls, /, **fields):
     if isinstance(cls, _ElementType):
         cls = cls.__lanewise_class__
     if issubclass(cls, tuple) and not hasattr(cls, "_fields"):
-        raise TypeError(f"dtype_of: `{cls.__name__}` is derived from tuple and is no namedtuple")
+        raise TypeError(f"dtype_of: `{cls.__name__}` is derived from tuple, but is not a namedtuple")
     if issubclass(cls, tuple) and not _core._has_code(cls):
         raise TypeError(f"dtype_of: `{cls.__name__}` is a namedtuple without methods, which is a plain tuple in compiled code: give it a "
                         "method, or make it a dataclass")
@@ -325,7 +325,7 @@ def array_of(objects, dtype=None):
             raise TypeError(str(problem).replace("dtype_of:", "array_of: its second argument is the dtype to make.", 1)) from None
     dtype = np.dtype(dtype)
     if class_of(dtype) is None:
-        raise TypeError(f"array_of: {dtype!r:.200} is no dtype of a class; lanewise.extending.dtype_of makes one")
+        raise TypeError(f"array_of: {dtype!r:.200} is not the dtype of a class; lanewise.extending.dtype_of makes one")
     try:
         return np.array([_item_of(one, dtype) for one in objects], dtype)
     except AttributeError as problem:

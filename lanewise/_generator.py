@@ -644,7 +644,7 @@ def default_rng(seed=None):
     if isinstance(seed, Generator):
         return seed
     if isinstance(seed, (np.random.Generator, np.random.BitGenerator, np.random.RandomState)):
-        raise TypeError(f"seed must be an int, a SeedSequence or a lanewise.random.Generator, not NumPy's {type(seed).__name__}: its numbers are others")
+        raise TypeError(f"seed must be an int, a SeedSequence or a lanewise.random.Generator, not NumPy's {type(seed).__name__}: it would draw other numbers")
     return Generator(seed)
 
 

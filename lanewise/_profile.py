@@ -91,7 +91,7 @@ class profile:
         if self._kept is not None:
             return self._kept
         if not self._open:
-            raise RuntimeError("a profile measures inside of `with lw.profile() as p:`, which has not begun")
+            raise RuntimeError("the profile has no results: its block, `with lw.profile() as p:`, has not begun")
         return self._now()
 
     def table(self) -> Table:
@@ -236,7 +236,7 @@ def _start_ranges(wanted: bool) -> bool:
             _n_ranges += 1
             return True
     if wanted:
-        raise RuntimeError(f"NVIDIA's library of ranges was not found: looked for {', '.join(_LIBRARIES[:2])} where the loader looks, and in the package nvidia-nvtx")
+        raise RuntimeError(f"the NVTX library was not found: looked for {', '.join(_LIBRARIES[:2])} where the loader looks, and in the package nvidia-nvtx")
     return False
 
 

@@ -95,7 +95,7 @@ class PrimitiveModel:
     """Not available, because it needs a type of LLVM: raises UnsupportedError. Use a StructModel with one member."""
 
     def __init__(self, dmm, fe_type, be_type):
-        raise UnsupportedError("lanewise.extending.models.PrimitiveModel: there are no types of LLVM's here; write a StructModel of one member, "
+        raise UnsupportedError("lanewise.extending.models.PrimitiveModel is not available, because it needs a type of LLVM; write a StructModel of one member, "
                                'as in members = [("value", types.int64)]')
 
 
@@ -315,12 +315,12 @@ def _frozen_value(type_, value):
         return tuple(_frozen_value(item, one) for item, one in zip(type_.types, value, strict=True))
     if isinstance(type_, types.Boolean):
         if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{value!r:.50} is no bool")
+            raise TypeError(f"{value!r:.50} is not a bool")
     elif isinstance(type_, types.Integer):
         value = operator.index(value)
         limits = np.iinfo(type_.dtype)
         if not limits.min <= value <= limits.max:
-            raise OverflowError(f"{value} is no {type_}")
+            raise OverflowError(f"{value} does not fit {type_}")
     elif isinstance(type_, types.Float):
         value = float(value)
     return type_(value) if isinstance(type_, (types.Number, types.Boolean)) else value
@@ -347,7 +347,7 @@ def _frozen_struct(value):
 def _class_of_result(struct, values):
     """The class of whose objects typeof_impl says that they have the type, for a result that is the first thing seen of it."""
     if not struct.names:
-        raise TypeError(f"a result of type {struct.type} can become no object of Python's: the type has no members to make one of")
+        raise TypeError(f"a result of type {struct.type} cannot become a Python object: the type has no members")
     for cls, function in list(typeof_impl.registry.items()):
         try:
             made = object.__new__(cls)
@@ -359,7 +359,7 @@ def _class_of_result(struct, values):
         if found:
             _set_class(struct.type, cls)
             return cls
-    raise TypeError(f"a result of type {struct.type} can become no object of Python's: no class is known to have the type, by typeof_impl, "
+    raise TypeError(f"a result of type {struct.type} cannot become a Python object: no class was given the type by typeof_impl, "
                     "type_callable or as_numba_type")
 
 

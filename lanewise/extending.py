@@ -154,7 +154,7 @@ def _ask(candidate, arguments, keywords):
     if found is None:
         return None, reason
     if not isinstance(_source(found), _python.FunctionType):
-        return None, f"it returned {found!r:.100}, which is no Python function"
+        return None, f"it returned {found!r:.100}, which is not a Python function"
     wanted, got = _parameters(candidate.selector), _parameters(_source(found))
     if candidate.strict and wanted != got:
         return None, (f"its implementation has the parameters {_names(got)} and not {_names(wanted)}, "

@@ -85,9 +85,10 @@ check_params(const lw_tree *tree, const char *role)
 
     for (uint32_t i = 0; i < fn->params.n; i++)
         if (fn->params.data[i].kind != LW_PARAM_POSITIONAL) {
-            PyErr_Format(PyExc_TypeError,
-                         "%s=: parameters of `%s` must be plain ones, without * or **", role,
-                         fn->name);
+            PyErr_Format(
+                PyExc_TypeError,
+                "%s=: `%s` must not have parameters with * or **, or keyword-only ones", role,
+                fn->name);
             return -1;
         }
     return 0;

@@ -313,7 +313,7 @@ def test_functions_that_are_too_long(generator):
         else:
             cuda.compile(f, "float64(float64)", cc=(8, 0))
     assert 5 <= info.value.lineno <= 44
-    assert "written out 4096 times" in str(info.value)
+    assert "unrolled 4096 times" in str(info.value)
 
 
 def setter(f):

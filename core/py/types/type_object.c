@@ -351,7 +351,7 @@ type_get_underlying_float(PyObject *self, void *Py_UNUSED(closure))
     const lw_sig_type *type = &((type_object *)self)->type;
 
     if (type->kind != LW_SIG_SCALAR || lw_dtypes[type->dtype].kind != LW_KIND_COMPLEX)
-        return PyErr_Format(PyExc_AttributeError, "%S is no complex type", self);
+        return PyErr_Format(PyExc_AttributeError, "%S is not a complex type", self);
     return lw_type_object_of(type->dtype == LW_DT_c64 ? LW_DT_f32 : LW_DT_f64);
 }
 
@@ -377,7 +377,7 @@ type_get_count(PyObject *self, void *closure)
 
     (void)closure;
     if (type->kind != LW_SIG_TUPLE)
-        return PyErr_Format(PyExc_AttributeError, "%S is no tuple", self);
+        return PyErr_Format(PyExc_AttributeError, "%S is not a tuple", self);
     return PyLong_FromUnsignedLong(type->n);
 }
 
@@ -389,7 +389,7 @@ type_length(PyObject *self)
 
     if (type->kind == LW_SIG_TUPLE)
         return (Py_ssize_t)type->n;
-    PyErr_Format(PyExc_TypeError, "%S is no tuple: it has no items", self);
+    PyErr_Format(PyExc_TypeError, "%S is not a tuple: it has no items", self);
     return -1;
 }
 
@@ -409,7 +409,7 @@ type_get_types(PyObject *self, void *closure)
 
     (void)closure;
     if (type->kind != LW_SIG_TUPLE)
-        return PyErr_Format(PyExc_AttributeError, "%S is no tuple", self);
+        return PyErr_Format(PyExc_AttributeError, "%S is not a tuple", self);
     types = PyTuple_New((Py_ssize_t)type->n);
     for (uint32_t i = 0; types != NULL && i < type->n; i++) {
         PyObject *item = lw_type_object_new(&type->items[i]);
@@ -452,7 +452,7 @@ type_get_signed(PyObject *self, void *Py_UNUSED(closure))
     const lw_sig_type *type = &((type_object *)self)->type;
 
     if (type->kind != LW_SIG_SCALAR || !lw_is_integer(type->dtype))
-        return PyErr_Format(PyExc_AttributeError, "%S is no integer type", self);
+        return PyErr_Format(PyExc_AttributeError, "%S is not an integer type", self);
     return PyBool_FromLong(lw_is_signed(type->dtype));
 }
 
