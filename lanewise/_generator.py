@@ -387,6 +387,9 @@ class Generator(_core._Draws, Distributions):
         and the probabilities of the remaining elements keep their ratios: the elements with the smallest e / p are taken, where e
         are exponential numbers (Efraimidis and Spirakis, "Weighted Random Sampling with a Reservoir", 2006). shuffle is accepted
         for NumPy's programs; the order is always random.
+
+            >>> sorted(lw.random.Generator(1).choice(["a", "b", "c"], 2, replace=False, p=[0.5, 0.5, 0.0]).tolist())
+            ['a', 'b']
         """
         refuse_masked("a", a)
         _refuse_dask("a", a, "choice(len(a), size)")

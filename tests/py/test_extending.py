@@ -839,7 +839,7 @@ def test_nothing_fits():
 @pytest.mark.parametrize("selector, said", [
     (lambda x: 1 / 0, "raised ZeroDivisionError: division by zero"),
     (lambda: None, "its signature does not take these arguments: too many positional"),
-    (lambda x: 3, "returned 3, which is not at a Python function"),
+    (lambda x: 3, "returned 3, which is not a Python function"),
     (lambda x: math.sin, "which is not a Python function"),
     (lambda x: lambda y: y, r"parameters \(y\) and not \(x\)"),
     (lambda x: lambda x=1: x, "parameters"),

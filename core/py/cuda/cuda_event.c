@@ -161,7 +161,14 @@ static PyMemberDef event_members[] = {
     {NULL, 0, 0, 0, NULL}};
 static PyType_Slot event_slots[] = {
     {Py_tp_dealloc, event_dealloc},
-    {Py_tp_doc, "A point in the work of a stream. Made by cuda.event()."},
+    {Py_tp_doc, "A point in the work of a stream. Made by cuda.event().\n\n"
+                ">>> begin, end = cuda.event(), cuda.event()\n"
+                ">>> begin.record()\n"
+                ">>> d = cuda.to_device(np.ones(3)) * 2\n"
+                ">>> end.record()\n"
+                ">>> end.synchronize()\n"
+                ">>> begin.elapsed_time(end) >= 0\n"
+                "True"},
     {Py_tp_methods, event_methods},
     {Py_tp_getset, event_getset},
     {Py_tp_members, event_members},

@@ -500,7 +500,12 @@ static PyMemberDef stream_members[] = {
 
 static PyType_Slot stream_slots[] = {
     {Py_tp_dealloc, stream_dealloc},
-    {Py_tp_doc, "A queue of work for a device, which runs in order. Made by cuda.stream()."},
+    {Py_tp_doc, "A queue of work for a device, which runs in order. Made by cuda.stream().\n\n"
+                ">>> s = cuda.stream()\n"
+                ">>> d = cuda.to_device(np.ones(3), stream=s)\n"
+                ">>> s.synchronize()\n"
+                ">>> s.query()\n"
+                "True"},
     {Py_tp_methods, stream_methods},
     {Py_tp_getset, stream_getset},
     {Py_tp_members, stream_members},
