@@ -398,7 +398,7 @@ def philox_normal4_float32(seed, index, counter=0):
     ...     for k in range(steps // 4):
     ...         a, b, c, d = philox_normal4_float32(seed, i, k)
     ...         out[i] += a + b + c + d
-    >>> ends = np.zeros(1000, np.float32)
+    >>> ends = np.zeros(1000)
     >>> paths(1000, 7, 16, ends)
     >>> bool(3.5 < ends.std() < 4.5)
     True

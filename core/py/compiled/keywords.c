@@ -862,7 +862,18 @@ docstring(lw_door door, const char *first, const char *what)
     lw_text text = {0};
 
     add_signature(&text, door, first);
-    lw_text_addf(&text, "%s\n\nKeywords:\n", what);
+    lw_text_addf(
+        &text,
+        door == LW_DOOR_REDUCE
+            ? "%s\n\nThe decorator raises KeywordError for an unknown keyword. A "
+              "function that cannot be compiled\nraises CompileError in the first call "
+              "with new types of arguments.\n\nKeywords:\n"
+            : "%s\n\nThe decorator raises KeywordError for an unknown keyword, and "
+              "SignatureError for a wrong signature.\nA function that cannot be "
+              "compiled raises CompileError: at once if there are signatures, "
+              "otherwise in\nthe first call with new types of arguments."
+              "\n\nKeywords:\n",
+        what);
     for (size_t i = 0; i < N_KEYWORDS; i++)
         if (keywords_known[i].doors & door)
             lw_text_addf(&text, "  %s: %s\n", keywords_known[i].name, keywords_known[i].doc);
