@@ -31,7 +31,7 @@ refuse(const lw_specialisation *specialisation, const lw_race_store *race, uint3
         (lw_fault){LW_ERR_COMPILE, "E164", .label = label,
                    .help =
                        race->augmented
-                           ? "`cuda.atomic.add(array, index, value)` loses no update; "
+                           ? "`cuda.atomic.add(array, index, value)` does not lose updates; "
                              "`lw.reduce` computes sums and other reductions"
                            : "store at the element's own index, or under `if index == 0:`; "
                              "`cuda.atomic` and `lw.reduce` combine the values of all indices",
@@ -195,8 +195,9 @@ warn_of(const lw_prepared *p, const lw_scattered *scattered)
         text, sizeof text,
         "W208: line %u of %.200s updates elements of `%.60s` that other indices of `%.60s` "
         "update, too, and such updates are lost: there are %lld indices, and fewer elements. "
-        "`cuda.atomic.add(%.60s, index, value)` loses none (cuda.atomic.max and others "
-        "likewise), on CPUs and GPUs; warn=False if that is intended",
+        "`cuda.atomic.add(%.60s, index, value)`, cuda.atomic.max and others do not lose "
+        "updates, "
+        "on CPUs and GPUs; warn=False if that is intended",
         (unsigned)loc->line, tree->files.data[loc->file].path, array, fn->name, (long long)p->n,
         array);
     return PyErr_WarnEx(PyExc_RuntimeWarning, text, 1);

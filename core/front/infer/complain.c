@@ -256,9 +256,9 @@ lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
                        lw_format_text(f, "%s into %s %s %s would drop the %s",
                                       lw_describe_type(f, type), to_name[0] == 'i' ? "an" : "a",
                                       to_name, what, lost),
-                       lw_is_complex(from) ? "`.real` or `abs(...)`"
+                       lw_is_complex(from) ? "use `.real` or `abs(...)`"
                        : to == LW_DT_b1    ? "compare with `!= 0`"
-                                           : "`int(...)` or `round(...)`",
+                                           : "use `int(...)` or `round(...)`",
                        "%s cannot be stored as %s", lw_describe_type(f, type), to_name);
 }
 

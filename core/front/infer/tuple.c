@@ -300,7 +300,7 @@ runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *o
                                       "`%s` is %s: a run-time index needs elements of one type",
                                       lw_describe_source(f, lw_node_of(f, node)->a),
                                       lw_describe_type(f, tuple.type)),
-                       "cast them when building the tuple, or use `if`/`match`",
+                       "cast the items when the tuple is made, or use `if`/`match`",
                        "run-time index into a tuple of mixed types");
 }
 
