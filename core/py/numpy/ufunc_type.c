@@ -518,7 +518,7 @@ static const PyMethodDef methods_head[] = {
      METH_FASTCALL | METH_KEYWORDS, NULL},
     {"bind", method_bind, METH_VARARGS,
      PyDoc_STR("bind($self, /, *args)\n--\n\nReturn a callable "
-               "that repeats the call f(*args) on the same arrays, with less overhead.\n\n"
+               "that repeats the call f(*args) on the same arrays.\n\n"
                ">>> step = f.bind(np.arange(3)); step()\n"
                "array([1, 2, 3])")},
 };
