@@ -343,7 +343,7 @@ find_record(const binder *r, array_facts *a, PyArray_Descr *descr)
         return 0;
     if (descr == NULL || !lw_is_record_descr(descr))
         return descr ? no_such_dtype(r, descr)
-                     : refuse_layout(r, "its dtype is none that compiled code knows");
+                     : refuse_layout(r, "compiled code does not support its dtype");
     a->record = lw_record_intern(descr);
     return a->record ? 0 : -1;
 }

@@ -358,7 +358,7 @@ cast_pointer(const lw_specialisation *specialisation, const lw_specialisation_ca
     memcpy(from.bytes, value, lw_dtypes[cast->from].size_bytes);
     lw_value_cast(&from, cast->from, &to, LW_DT_i64);
     if (cast->from != LW_DT_u64 && to.i64 < 0) {
-        PyErr_Format(PyExc_OverflowError, "%s: argument `%s`: %lld is no address",
+        PyErr_Format(PyExc_OverflowError, "%s: argument `%s`: %lld is not an address",
                      lw_function_name(self),
                      self->tree->fns.data[1].params.data[cast->param].name, (long long)to.i64);
         return -1;

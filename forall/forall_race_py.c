@@ -31,7 +31,7 @@ refuse(const lw_specialisation *specialisation, const lw_race_store *race, uint3
         (lw_fault){LW_ERR_COMPILE, "E164", .label = label,
                    .help =
                        race->augmented
-                           ? "`cuda.atomic.add(array, index, value)` loses no update; "
+                           ? "`cuda.atomic.add(array, index, value)` does not lose updates; "
                              "`lw.reduce` computes sums and other reductions"
                            : "store at the element's own index, or under `if index == 0:`; "
                              "`cuda.atomic` and `lw.reduce` combine the values of all indices",

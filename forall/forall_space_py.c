@@ -107,7 +107,7 @@ read_range(const lw_function *self, PyObject *range, lw_space *out, int d)
                          ? -1
                          : read_number(self, part, value[i], &value[i]);
         if (part == Py_None && i == 1)
-            PyErr_Format(PyExc_ValueError, "%s: the slice of an index space must say its stop",
+            PyErr_Format(PyExc_ValueError, "%s: the slice of an index space must have a stop",
                          lw_function_name(self));
         Py_XDECREF(part);
         if (failed)

@@ -713,7 +713,7 @@ OF_CURRENT(get_max_threads_per_block)
 OF_CURRENT(max_cooperative_grid_blocks)
 #undef OF_CURRENT
 
-#define ONE_OR_ALL "\n\nWithout a signature, a dict with the code for all signatures."
+#define ONE_OR_ALL "\n\nWithout a signature, return a dict with the code for each signature."
 #define NUMBERS                                                                                \
     "\n\nWithout a signature, the result is one number if the kernel was declared for one "    \
     "signature, and otherwise a dict whose keys are tuples of argument types."
@@ -747,22 +747,21 @@ PyMethodDef lw_jit_inspect_methods[] = {
                ">>> 'define' in k.inspect_llvm('void(float64[:])', 'cpu')\n"
                "True")},
     {"inspect_nvvm", LW_KEYWORDS(current_inspect_nvvm),
-     PyDoc_STR("inspect_nvvm($self, /, signature=None, target=None)\n--\n\nNVVM IR." ONE_OR_ALL
-               "\n\n"
+     PyDoc_STR("inspect_nvvm($self, /, signature=None, target=None)\n--\n\n"
+               "Return the NVVM IR of the kernel." ONE_OR_ALL "\n\n"
                ">>> 'nvvm.annotations' in k.inspect_nvvm('void(float64[:])')\n"
                "True")},
     {"inspect_ptx", LW_KEYWORDS(current_inspect_ptx),
-     PyDoc_STR("inspect_ptx($self, /, signature=None, target=None)\n--\n\nPTX." ONE_OR_ALL
-               "\n\n"
+     PyDoc_STR("inspect_ptx($self, /, signature=None, target=None)\n--\n\n"
+               "Return the PTX of the kernel." ONE_OR_ALL "\n\n"
                ">>> '.entry' in k.inspect_ptx('void(float64[:])')\n"
                "True")},
     {"inspect_lto_ptx", LW_KEYWORDS(current_inspect_ptx),
-     PyDoc_STR(
-         "inspect_lto_ptx($self, /, signature=None, target=None)\n--\n\n"
-         "What inspect_ptx gives: numba's name for the PTX of code that is optimised as a "
-         "whole, as all code is here." ONE_OR_ALL "\n\n"
-         ">>> '.entry' in k.inspect_lto_ptx('void(float64[:])')\n"
-         "True")},
+     PyDoc_STR("inspect_lto_ptx($self, /, signature=None, target=None)\n--\n\n"
+               "Return the same PTX as inspect_ptx. In numba, this is the PTX after link-time "
+               "optimisation, which all code here has." ONE_OR_ALL "\n\n"
+               ">>> '.entry' in k.inspect_lto_ptx('void(float64[:])')\n"
+               "True")},
     {"inspect_asm", LW_KEYWORDS(current_inspect_asm),
      PyDoc_STR("inspect_asm($self, /, signature=None, target=None)\n--\n\n"
                "Return the PTX, or with target='cpu' the instructions for this CPU." ONE_OR_ALL

@@ -443,23 +443,24 @@ static PyGetSetDef kernel_getset[] = {
     {"signatures", get_signatures, NULL,
      PyDoc_STR("the signatures that have been compiled: ['void(float32[::1], int64)']"), NULL},
     {"nopython_signatures", get_signatures, NULL,
-     PyDoc_STR("the same as signatures, under a name of numba's"), NULL},
+     PyDoc_STR("the same as signatures, under a name that numba uses"), NULL},
     {"_declared_signatures", get_declared, NULL, NULL, NULL},
     {"overloads", get_overloads, NULL,
      PyDoc_STR(
          "a mapping from the compiled signatures to objects that describe the code for each"),
      NULL},
     {"definitions", get_overloads, NULL,
-     PyDoc_STR("the same as overloads, under numba's older name"), NULL},
+     PyDoc_STR("the same as overloads, under an older name that numba uses"), NULL},
     {"specialized", get_specialized, NULL,
      PyDoc_STR("whether signatures were given, so that nothing else is compiled"), NULL},
     {"specializations", lw_jit_specializations, NULL,
      PyDoc_STR("the kernels that specialize() has made, a dict whose keys are signatures"),
      NULL},
     {"extensions", lw_jit_get_extensions, NULL,
-     PyDoc_STR("a list of objects whose prepare_args(type, value, stream, retr) gives what an "
-               "argument becomes: (type, value); retr is a list of functions to call after the "
-               "launch"),
+     PyDoc_STR(
+         "a list of objects with a method prepare_args(type, value, stream, retr), which is "
+         "called for each argument and returns its replacement (type, value); functions that "
+         "it appends to the list retr are called after the launch"),
      NULL},
     {"is_device", get_device, NULL, PyDoc_STR("whether the function was made with device=True"),
      NULL},
@@ -494,14 +495,16 @@ static PyMethodDef kernel_methods_head[] = {
     {"configure", LW_KEYWORDS(kernel_configure),
      PyDoc_STR(
          "configure($self, /, griddim, blockdim, stream=0, sharedmem=0, cluster=0)\n--\n\n"
-         "kernel[griddim, blockdim, stream, sharedmem, cluster].\n\n"
+         "Return the kernel with this launch configuration, as "
+         "kernel[griddim, blockdim, stream, sharedmem, cluster] does.\n\n"
          ">>> k.configure(1, 32) is k[1, 32]\n"
          "True")},
     {"forall", LW_KEYWORDS(lw_jit_forall),
-     PyDoc_STR("forall($self, /, ntasks, tpb=0, stream=0, sharedmem=0)\n--\n\n"
-               "Return a launch of at least ntasks threads, in blocks of tpb threads; with 0, "
-               "in blocks of the size with the best occupancy.\n\n"
-               ">>> k.forall(5)(np.arange(5.0))")},
+     PyDoc_STR(
+         "forall($self, /, ntasks, tpb=0, stream=0, sharedmem=0)\n--\n\n"
+         "Return the kernel with a launch configuration of at least ntasks threads, in blocks "
+         "of tpb threads; with 0, in blocks of the size with the best occupancy.\n\n"
+         ">>> k.forall(5)(np.arange(5.0))")},
     {"specialize", lw_jit_specialize, METH_VARARGS,
      PyDoc_STR("specialize($self, /, *args)\n--\n\n"
                "Return a kernel for only the types of these arguments, which may also be "

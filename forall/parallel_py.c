@@ -28,19 +28,18 @@ lw_place_in_tree(const lw_tree *tree, const lw_module *module, uint32_t loc)
 static const struct {
     const char *sentence, *label, *help;
 } faults[] = {
-    [LW_PARALLEL_CARRIED] =
-        {"iterations of prange depend on each other",
-         "this variable is carried from one iteration to the next",
-         "sums, products, `m = max(m, x)`, `m = min(m, x)` (in this order, "
-         "for NaN), `and`, `or` "
-         "and bits can be carried, by one operation each, where nothing "
-         "else reads them; for the index of an extremum, store each "
-         "iteration's value in an array and take its `argmax()` or "
-         "`argmin()` behind the loop; `range` runs the iterations in order"},
+    [LW_PARALLEL_CARRIED] = {"iterations of prange depend on each other",
+                             "this variable is carried from one iteration to the next",
+                             "sums, products, `m = max(m, x)`, `m = min(m, x)` (in this order, "
+                             "for NaN), `and`, `or` "
+                             "and bits can be carried, by one operation each, where nothing "
+                             "else reads them; for the index of an extremum, store each "
+                             "iteration's value in an array and take its `argmax()` or "
+                             "`argmin()` after the loop; `range` runs the iterations in order"},
     [LW_PARALLEL_MEMORY] =
         {"iterations of prange store different values in the same element",
          "the same element in every iteration",
-         "add up in a variable (`total += x[i]`) and store it behind the loop, or store at the "
+         "add up in a variable (`total += x[i]`) and store it after the loop, or store at the "
          "iteration's own index"},
     [LW_PARALLEL_NARROW] =
         {"iterations of prange may update the same element, of 8 or 16 bits",

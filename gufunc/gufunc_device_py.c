@@ -164,7 +164,7 @@ warn_of_idle(lw_device_gufunc *w)
     resolution->warned = true;
     lw_text_addf(&text, "`%s`: %lld items with large cores run on one thread each%s",
                  w->shape.name, (long long)w->plan.walk.n,
-                 resolution->spread.line ? ". What prevents that more of them share an item is "
+                 resolution->spread.line ? ". More threads cannot share an item because of "
                                          : "");
     lw_spread_tell(&resolution->spread, true, &text);
     failed = lw_door_warn(options, "PerformanceWarning", lw_text_get(&text));

@@ -357,8 +357,8 @@ warn_of_unwritten(const lw_gufunc_object *self, lw_scalar *scalar, int k, lw_err
     lw_text_addf(
         &text,
         "W207: output `%s` of `%s`, line %u of %s, is never written: with "
-        "typing=\"numba\" it keeps what is in its memory, arbitrary values in an output "
-        "that is made",
+        "typing=\"numba\" it keeps the contents of its memory, which are arbitrary if the call "
+        "creates the output",
         fn->params.data[self->params[k]].name, fn->name, at->line, path ? path : "?");
     scalar->unbound =
         text.failed ? NULL : lw_arena_strdup(&scalar->module->arena, lw_text_get(&text));

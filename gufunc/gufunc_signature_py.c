@@ -102,7 +102,7 @@ read_results(const lw_gufunc_object *self, const lw_signature *signature, bool d
 
     if (n == 0 && result->kind == LW_SIG_VOID)
         return refuse(self, signature,
-                      "its function returns the outputs, and void is no output");
+                      "its function returns the outputs, and the signature returns void");
     if (n != 0 && n != (uint32_t)self->base.nout)
         return refuse(self, signature, "another number of outputs");
     for (uint32_t i = 0; i < n; i++)

@@ -89,7 +89,9 @@ njit = jit  # numba's names of the CPU
 
 
 def prange(*args):
-    """``range`` whose iterations run on all cores in a function of ``jit`` that is called on the host.
+    """A ``range`` whose iterations run in parallel on all CPU cores, in functions of ``jit`` that are called on the host.
+
+    Elsewhere it is an ordinary ``range``.
 
     >>> @lw.njit
     ... def total(x):
@@ -104,7 +106,9 @@ def prange(*args):
 
 
 def set_num_threads(n):
-    """How many threads of the CPU loops may use from now on, in the whole process: the setting ``config.threads``.
+    """Set the number of CPU threads that loops may use from now on, in the whole process: the setting ``config.threads``.
+
+    Raises ValueError unless 1 <= n <= 256.
 
     >>> lw.set_num_threads(1)
     >>> lw.get_num_threads()
@@ -119,13 +123,13 @@ def set_num_threads(n):
 
 
 def get_num_threads():
-    """How many threads of the CPU a loop can use; also in functions of ``jit`` that are called on the host."""
+    """Return the number of CPU threads that a loop can use. Functions of ``jit`` that are called on the host may call it, too."""
     return _host_threads()
 
 
 def get_thread_id():
-    """In a function of ``jit`` that is called on the host, the number of the thread that runs this iteration of a loop
-    over ``prange``: from 0 to ``get_num_threads() - 1``, and 0 outside of such a loop. In Python, 0.
+    """Return the number of the thread that runs this iteration of a loop over ``prange``, in a function of ``jit`` that is
+    called on the host: from 0 to ``get_num_threads() - 1``. Outside of such a loop, and in Python, it is 0.
 
     >>> @lw.njit
     ... def total(x):
@@ -140,8 +144,10 @@ def get_thread_id():
 
 
 def literal_unroll(items):
-    """In compiled code, ``for x in literal_unroll(items)`` is written out, so that items of a tuple from outside
-    the function may have different types and shapes: arrays of one and of two dimensions. Elsewhere it gives the items.
+    """Unroll a loop: in compiled code, the body of ``for x in literal_unroll(items)`` is compiled once for each item.
+
+    So the items of a tuple from outside the function may have different types, for example arrays of one and of two
+    dimensions. In Python, ``literal_unroll(items)`` is ``items``.
 
     >>> import numpy as np, lanewise as lw
     >>> cases = np.arange(3.0), np.ones((2, 2))
@@ -161,15 +167,22 @@ literal_unroll.__lanewise_unroll__ = True
 
 
 def map_blocks(kernel, /, *args, depth=0, boundary="none", dtype=None, progress=None, **named):
-    """Run a function of ``forall`` or ``jit`` over Dask arrays, block by block: a Dask array for each of its parameters
-    that has neither an argument, by position or by name, nor a default, or a tuple of several.
+    """Run a function of ``forall`` or ``jit`` over Dask arrays, block by block.
 
-    A function of ``forall`` has the indices of the whole array. depth: how far from its own element it reads, for all axes or
-    for each; what is farther away than that reads as zero. boundary: what lies beyond the ends of an axis, for all axes or for each:
-    "periodic", the other end; "reflect", the elements in the opposite order; "nearest", the last element; a number; or "none".
-    dtype: of the results, one or one for each; None: as the first array. DataArrays of xarray are taken for their Dask arrays, and
-    the results have their labels. A kernel of ``jit`` sees its block and the halo of that depth, and
-    where these begin in its last parameter, if that is named ``offset``. Other arrays and numbers go to every block whole.
+    The parameters of the kernel that receive no argument, by position or by name, and have no default value are its outputs.
+    The result is a Dask array for the only output, or a tuple of Dask arrays. Nothing is computed before ``compute()``.
+
+    A function of ``forall`` uses the indices of the whole array. A kernel of ``jit`` sees a block with its halo, which are the
+    ``depth`` elements around the block; if its last parameter is named ``offset``, it is the position of their first element in
+    the whole array. NumPy arrays and numbers are passed whole to each block. For DataArrays of xarray that hold Dask
+    arrays, the results are DataArrays with the same labels.
+
+    depth: how far from its own element the kernel reads, for all axes or one for each; elements farther away read as zero.
+    boundary: what the kernel reads beyond the ends of an axis, for all axes or one for each: "periodic", the elements at the other
+    end; "reflect", the last elements in the opposite order; "nearest", the last element; a number; or "none", which reads nothing
+    there.
+    dtype: the dtype of the results, for all or one for each; None means the dtype of the first array.
+    progress: must be None or False, because ``dask.diagnostics.ProgressBar`` shows the progress.
 
     Needs Dask: ``pip install lanewise[dask]``.
 

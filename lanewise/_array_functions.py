@@ -902,7 +902,7 @@ def _put_records(out, values):
         out[()] = values
         return
     if len(values) != out.shape[0]:
-        raise ValueError("rows of different lengths make no array")
+        raise ValueError("rows of different lengths cannot be one array")
     if len(values) > 64:  # as many as a loop over a tuple may have
         half = len(values) // 2
         _put_records(out[:half], values[:half])
@@ -946,13 +946,13 @@ def _put(out, values):
     for value in values:
         if isinstance(value, (tuple, list)):
             if len(value) != out.shape[1]:
-                raise ValueError("rows of different lengths make no array")
+                raise ValueError("rows of different lengths cannot be one array")
             _put(out[i], value)
         elif isinstance(value, np.ndarray) and value.ndim == 0:
             out[i] = out.dtype.type(value[()])
         elif isinstance(value, np.ndarray):
             if value.shape != out.shape[1:]:
-                raise ValueError("arrays of different shapes make no array")
+                raise ValueError("arrays of different shapes cannot be one array")
             _cast_to(out[i], value)
         else:
             out[i] = out.dtype.type(value)

@@ -95,7 +95,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
     zero = np.float64(0) if isinstance(x.dtype.type(0), (np.integer, np.bool_)) else abs(x.dtype.type(0))
     if axis is None and x.ndim > 1:
         if ord is not None and ord != "fro":
-            raise ValueError("norms of matrices in compiled code are those of Frobenius")
+            raise ValueError("compiled code supports only the Frobenius norm of matrices")
         return _length(ravel(x), type(zero), None)
     if isinstance(axis, (tuple, list)):
         raise ValueError("norm in compiled code takes one axis")
@@ -273,7 +273,7 @@ def diff(a, n=1, axis=-1):
     k = _arrays.axis(axis, a.ndim)
     if isinstance(a.dtype.type(0), np.datetime64):
         if n == 0:
-            raise ValueError("diff of dates in compiled code takes an order of at least 1: dates are no differences")
+            raise ValueError("diff of dates in compiled code takes an order of at least 1")
         return _diff_again(_diff_once(a, k), n - 1, k)
     return _diff_again(copy(a), n, k)
 

@@ -57,7 +57,7 @@ def attribute(kernel, name):
 
 
 class CFunc:
-    """A compiled function as a function of C, made by cfunc. Called from Python, it is the Python function."""
+    """A Python function compiled as a C function, made by cfunc. A call from Python runs the Python function itself."""
 
     def __init__(self, function, sig, options):
         self._kernel = _core.jit(**options)(function)
@@ -73,39 +73,43 @@ class CFunc:
 
     @property
     def address(self):
-        """Where its code begins, an int. The code lives as long as this object."""
+        """The address of the C function, an int. The code lives as long as this object."""
         return self._pointer.address
 
     @property
     def ctypes(self):
-        """It for ctypes: a function that keeps this object alive."""
+        """The C function for ctypes: a callable, which keeps this object alive."""
         return self._pointer.ctypes
 
     @property
     def cffi(self):
-        """It for cffi: a pointer, which does not keep this object alive."""
+        """The C function for cffi: a function pointer, which does not keep this object alive."""
         return self._pointer.cffi
 
     @property
     def native_name(self):
-        """Its name in inspect_llvm()."""
+        """The name of the function in the text of inspect_llvm()."""
         return _Pointer.native_name
 
     def inspect_llvm(self):
-        """Its code in LLVM's language."""
+        """Return the LLVM IR of the function."""
         return _core._c_function_form(self._kernel, self.signature, "llvm")
 
     def inspect_asm(self):
-        """Its code in this CPU's instructions."""
+        """Return the instructions for this CPU."""
         return _core._c_function_form(self._kernel, self.signature, "asm")
 
 
 def cfunc(sig, **options):
-    """Makes a function of C of a Python function, for libraries that take function pointers.
+    """Compile a Python function as a C function, for libraries that accept function pointers.
 
-    sig: its types, with that of the result: `"float64(float64)"`, `"void(float64*, int64)"`. Numbers and pointers
-    (`CPointer(float64)`, `voidptr`) are possible; a pointer is indexed as an array is, and `carray` makes an array of it.
-    options: those of jit. What the function raises goes to sys.unraisablehook, and the result is then 0.
+    sig: the types of the result and of the arguments: `"float64(float64)"`, `"void(float64*, int64)"`. They can be
+    numbers and pointers (`CPointer(float64)`, `voidptr`). The function indexes a pointer like an array, or makes an array of
+    it with `carray`.
+    options: the keywords of jit.
+
+    Returns a CFunc. An exception in the function is passed to sys.unraisablehook, and the C function then returns 0.
+    Raises CompileError for a function that cannot be compiled, and SignatureError for a signature that cannot be read.
 
         >>> from scipy import LowLevelCallable, integrate
         >>> @lw.cfunc("float64(float64)")
@@ -138,9 +142,9 @@ def _viewed(pointer, shape, dtype, order):
 
 
 def carray(ptr, shape, dtype=None):
-    """The array of this shape, in the order C, that begins at a pointer: in functions of cfunc, and for pointers of ctypes in Python.
+    """Return an array of this shape, in C order, over the memory at a pointer, without a copy.
 
-    dtype is needed for `voidptr` alone.
+    It works in functions of cfunc, and in Python for pointers of ctypes. dtype is needed only for `voidptr`.
 
         >>> @lw.cfunc("void(float64*, float64*, int64)")
         ... def double(x, out, n):
@@ -154,7 +158,7 @@ def carray(ptr, shape, dtype=None):
 
 
 def farray(ptr, shape, dtype=None):
-    """carray in the order F.
+    """The same as carray, with the elements in Fortran order.
 
         >>> x = np.arange(6.0)
         >>> lw.farray(x, (2, 3))

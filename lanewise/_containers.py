@@ -31,7 +31,7 @@ def promised(a: Any) -> "str | None":
     if kind.startswith("dask.delayed"):
         return f"{with_library(a)}, which has no values yet; pass x.compute(), or dask.array.from_delayed(x, shape=..., dtype=...)"
     if kind.startswith("dask.bag"):
-        return f"{with_library(a)}, whose items are no array; pass numpy.array(x.compute())"
+        return f"{with_library(a)}, whose items are not an array; pass numpy.array(x.compute())"
     return None
 
 
@@ -91,12 +91,12 @@ def what_is_lost(a: Any, labels: "bool | None") -> "str | None":
         return f"{shown}, which has no values yet; pass x.collect().to_numpy()"
     if _has_missing(a):
         if _is_missing(a):
-            return f"{shown}, which is no number; numpy.nan is one that stands for a missing one"
+            return f"{shown}, which is not a number; numpy.nan stands for a missing number"
         how = ("x.fillna(...).data" if library == "xarray" else "x.fill_null(...).to_numpy()" if library in ("pyarrow", "polars")
                else "x.to_numpy(dtype=..., na_value=...), or x.dropna().to_numpy()")
         return f"{shown} with missing values, which compiled code would ignore; pass {how}"
     if _is_category(a):
-        return f"{shown}, whose elements are no numbers; pass their codes"
+        return f"{shown}, whose elements are not numbers; pass their codes"
     if labels is None and is_lazy(a):
         return f"{shown}, which a kernel takes block by block: call lw.map_blocks(kernel, x), or pass x.compute()"
     if not labels:

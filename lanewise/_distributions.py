@@ -15,47 +15,47 @@ class Distributions(HostDistributions):
     Those with an underscore are what `_Draws` leaves of its methods of the same names (random/formulas.def)."""
 
     def _lognormal(self, mean=0.0, sigma=1.0, size=None, dtype=None, out=None, *, stream=0):
-        """exp of normal numbers; sigma >= 0."""
+        """Draw from the log-normal distribution: exp of normal numbers; sigma >= 0."""
         return self._made("lognormal", ["normal"], [("mean", mean, "number"), ("sigma", sigma, "not negative")], size, dtype, out, stream)
 
     def _laplace(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
-        """Double exponential numbers; scale >= 0."""
+        """Draw from the Laplace (double exponential) distribution; scale >= 0."""
         return self._made("laplace", ["uniform"], _placed(loc, scale), size, dtype, out, stream)
 
     def _logistic(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
-        """Logistic numbers, by inversion; scale >= 0."""
+        """Draw from the logistic distribution, by inversion; scale >= 0."""
         return self._made("logistic", ["uniform"], _placed(loc, scale), size, dtype, out, stream)
 
     def _gumbel(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
-        """Numbers of the largest extreme value, by inversion; scale >= 0."""
+        """Draw from the Gumbel (largest extreme value) distribution, by inversion; scale >= 0."""
         return self._made("gumbel", ["exponential"], _placed(loc, scale), size, dtype, out, stream)
 
     def _rayleigh(self, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
-        """Lengths of two-dimensional normal vectors; scale >= 0."""
+        """Draw from the Rayleigh distribution: lengths of two-dimensional normal vectors; scale >= 0."""
         return self._made("rayleigh", ["exponential"], [("scale", scale, "not negative")], size, dtype, out, stream)
 
     def _weibull(self, a, size=None, dtype=None, out=None, *, stream=0):
-        """Powers 1 / a of exponential numbers; a >= 0."""
+        """Draw from the Weibull distribution: e**(1 / a) of exponential numbers e; a >= 0."""
         return self._made("weibull", ["exponential"], [("a", a, "not negative")], size, dtype, out, stream)
 
     def _pareto(self, a, size=None, dtype=None, out=None, *, stream=0):
-        """Lomax numbers (Pareto II), by inversion; a > 0."""
+        """Draw from the Lomax (Pareto II) distribution, by inversion; a > 0."""
         return self._made("pareto", ["exponential"], [("a", a, "positive")], size, dtype, out, stream)
 
     def _power(self, a, size=None, dtype=None, out=None, *, stream=0):
-        """Powers 1 / a of uniform numbers; a > 0."""
+        """Draw from the power distribution: u**(1 / a) of uniform numbers u; a > 0."""
         return self._made("power", ["exponential"], [("a", a, "positive")], size, dtype, out, stream)
 
     def _standard_cauchy(self, size=None, dtype=None, out=None, *, stream=0):
-        """Quotients of two normal numbers."""
+        """Draw from the Cauchy distribution: quotients of two normal numbers."""
         return self._made("standard_cauchy", ["normal", "normal"], [], size, dtype, out, stream)
 
     def _standard_t(self, df, size=None, dtype=None, out=None, *, stream=0):
-        """Student's t with df > 0 degrees of freedom: a normal number by the root of a gamma one."""
+        """Draw from Student's t distribution: normal numbers divided by the square root of gamma numbers; df > 0."""
         return self._made("standard_t", ["normal", ("gamma", 0, 0.5, 0.0)], [("df", df, "positive shape")], size, dtype, out, stream)
 
     def _chisquare(self, df, size=None, dtype=None, out=None, *, stream=0):
-        """Gamma numbers of the shape df / 2 and the scale 2; df > 0."""
+        """Draw from the chi-square distribution: gamma numbers of shape df / 2 and scale 2; df > 0."""
         return self._made("chisquare", [("gamma", 0, 0.5, 0.0)], [("df", df, "positive shape")], size, dtype, out, stream)
 
     def _f(self, dfnum, dfden, size=None, dtype=None, out=None, *, stream=0):
@@ -64,12 +64,12 @@ class Distributions(HostDistributions):
         return self._made("f", draws, [("dfnum", dfnum, "positive shape"), ("dfden", dfden, "positive shape")], size, dtype, out, stream)
 
     def _beta(self, a, b, size=None, dtype=None, out=None, *, stream=0):
-        """X / (X + Y) of gamma numbers of the shapes a > 0 and b > 0."""
+        """Draw from the beta distribution: X / (X + Y) of gamma numbers of shapes a > 0 and b > 0."""
         draws = [("gamma", 0, 1.0, 1.0), "exponential", ("gamma", 1, 1.0, 1.0), "exponential"]
         return self._made("beta", draws, [("a", a, "positive shape"), ("b", b, "positive shape")], size, dtype, out, stream)
 
     def _triangular(self, left, mode, right, size=None, dtype=None, out=None, *, stream=0):
-        """Numbers whose density rises from left to mode and falls to right, by inversion."""
+        """Draw from the triangular distribution, by inversion; left <= mode <= right, left < right."""
         corners = [parameter(name, value) for name, value in (("left", left), ("mode", mode), ("right", right))]
         common_shape(None, corners, None)
         if not (corners[0] <= corners[1]).all():
@@ -82,7 +82,7 @@ class Distributions(HostDistributions):
         return self._made("triangular", ["uniform"], given, size, dtype, out, stream)
 
     def _wald(self, mean, scale, size=None, dtype=None, out=None, *, stream=0):
-        """Inverse Gaussian numbers (Michael, Schucany and Haas, 1976); mean > 0, scale > 0."""
+        """Draw from the Wald (inverse Gaussian) distribution (Michael, Schucany and Haas, 1976); mean > 0, scale > 0."""
         return self._made("wald", ["normal", "uniform"], [("mean", mean, "positive"), ("scale", scale, "positive")], size, dtype, out, stream)
 
     def _geometric(self, p, size=None, dtype=None, out=None, *, stream=0):
@@ -93,7 +93,7 @@ class Distributions(HostDistributions):
         return self._made("geometric", ["exponential"], [("p", p, "positive chance")], size, dtype, out, stream, integers=True)
 
     def _negative_binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
-        """Failures before n > 0 successes: Poisson numbers whose means are gamma numbers; 0 < p <= 1."""
+        """Draw the number of failures before n > 0 successes: Poisson numbers whose means are gamma numbers; 0 < p <= 1."""
         from lanewise._generator import _Alone
 
         given = [("n", n, "positive shape"), ("p", p, "positive chance")]
@@ -127,7 +127,7 @@ class Distributions(HostDistributions):
         return out
 
     def multinomial(self, n, pvals, size=None, *, stream=0):
-        """How often each of len(pvals) outcomes comes in n trials: an int64 NumPy array of the shape (*size, len(pvals)).
+        """Draw how often each of len(pvals) outcomes occurs in n trials: an int64 NumPy array of shape (*size, len(pvals)).
 
         Binomial numbers one after the other, each of what is left."""
         trials, p = integers("n", n, "count"), check("pvals", parameter("pvals", pvals), "chance")
@@ -146,7 +146,7 @@ class Distributions(HostDistributions):
         return counts
 
     def dirichlet(self, alpha, size=None, *, stream=0):
-        """Shares with the sum 1: gamma numbers of the shapes alpha >= 0 by their sum. An array of shape (*size, len(alpha))."""
+        """Draw from the Dirichlet distribution: gamma numbers of shapes alpha >= 0, divided by their sum. The result has shape (*size, len(alpha))."""
         shapes = parameter("alpha", alpha, "shape")
         if shapes.ndim != 1 or shapes.size == 0:
             raise ValueError(f"alpha must be one-dimensional and not empty, not of shape {shapes.shape}")

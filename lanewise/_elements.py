@@ -231,12 +231,12 @@ def _types_of(cls, fields):
 
 
 def dtype_of(cls, /, **fields):
-    """The dtype of arrays whose elements are objects of a class.
+    """Return the dtype of arrays whose elements are objects of a class.
 
-    It is a structured dtype with aligned fields, which remembers the class: in compiled code an element has
-    the class's methods, properties and operators, and an object can be stored. So it has in Python, but for
-    storing: NumPy takes a tuple of the fields. The dtype keeps the class through views, copies and pickles,
-    but not in files of `numpy.save`: `np.load(file).view(dtype)` gives it back.
+    It is a structured dtype with aligned fields that remembers the class. In compiled code and in Python, elements have the
+    methods, properties and operators of the class. Compiled code can store objects in such an array; in Python, assign a
+    tuple of the fields. Views, copies and pickles keep the class. Files of `numpy.save` do not: restore it with
+    `np.load(file).view(dtype)`.
 
     Args:
         cls: a class with an `__init__` of its own, a dataclass, or a namedtuple class with methods.
@@ -244,7 +244,7 @@ def dtype_of(cls, /, **fields):
             `lw.float32`, `np.int64`, `float`, or another class.
 
     Raises:
-        TypeError: it is no class, a field has no type, or none that an element can have.
+        TypeError: cls is not a class, a field has no type, or a type that an element cannot have.
 
     >>> class Interval:
     ...     lo: float
@@ -263,7 +263,7 @@ def dtype_of(cls, /, **fields):
     if isinstance(cls, _ElementType):
         cls = cls.__lanewise_class__
     if issubclass(cls, tuple) and not hasattr(cls, "_fields"):
-        raise TypeError(f"dtype_of: `{cls.__name__}` is derived from tuple and is no namedtuple")
+        raise TypeError(f"dtype_of: `{cls.__name__}` is derived from tuple, but is not a namedtuple")
     if issubclass(cls, tuple) and not _core._has_code(cls):
         raise TypeError(f"dtype_of: `{cls.__name__}` is a namedtuple without methods, which is a plain tuple in compiled code: give it a "
                         "method, or make it a dataclass")
@@ -293,15 +293,15 @@ def _item_of(value, dtype):
 
 
 def array_of(objects, dtype=None):
-    """An array of objects of one class.
+    """Return an array of objects of one class.
 
     Args:
         objects: an iterable of objects of one class.
-        dtype: the dtype of the array, as `dtype_of` gives it; None: `dtype_of` the class of the first object.
+        dtype: the dtype of the array, as returned by `dtype_of`; with None, `dtype_of` the class of the first object.
 
     Raises:
-        TypeError: the dtype is none of a class, or an object lacks one of its fields.
-        ValueError: there is no object, and no dtype.
+        TypeError: the dtype is not that of a class, or an object lacks one of its fields.
+        ValueError: there is neither an object nor a dtype.
 
     >>> class Point:
     ...     x: float
@@ -325,7 +325,7 @@ def array_of(objects, dtype=None):
             raise TypeError(str(problem).replace("dtype_of:", "array_of: its second argument is the dtype to make.", 1)) from None
     dtype = np.dtype(dtype)
     if class_of(dtype) is None:
-        raise TypeError(f"array_of: {dtype!r:.200} is no dtype of a class; lanewise.extending.dtype_of makes one")
+        raise TypeError(f"array_of: {dtype!r:.200} is not the dtype of a class; lanewise.extending.dtype_of makes one")
     try:
         return np.array([_item_of(one, dtype) for one in objects], dtype)
     except AttributeError as problem:

@@ -91,7 +91,7 @@ def _of_cffi(f):
     if kind.kind == "pointer" and kind.item.kind == "function":
         kind = kind.item
     if kind.kind != "function":
-        raise TypeError(f"{kind.cname:.200} of cffi is no function")
+        raise TypeError(f"{kind.cname:.200} of cffi is not a function")
     if kind.ellipsis:
         raise TypeError(f"{name}: compiled code cannot call a function of any number of arguments")
     types = [_cffi_type(name, one, "argument", cffi) for one in kind.args]

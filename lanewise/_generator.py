@@ -108,7 +108,10 @@ class Generator(_core._Draws, Distributions):
 
     @property
     def capsule(self):
-        """What NumPy draws words of this stream with; TypeError for xoroshiro128+."""
+        """A PyCapsule through which NumPy draws from this stream, as from the bit generators of NumPy.
+
+        Raises TypeError for xoroshiro128+.
+        """
         copyreg.pickle(np.random.Generator, _reduced)
         return super().capsule
 
@@ -118,20 +121,20 @@ class Generator(_core._Draws, Distributions):
 
     @property
     def lock(self):
-        """The lock that NumPy holds while it draws from this stream (`capsule`)."""
+        """The lock that NumPy holds while it draws from this stream through `capsule`."""
         return self._lock
 
     # ---- streams ----
 
     def spawn(self, n_children):
-        """n_children new generators whose streams are independent of this one and of each other."""
+        """Return a list of n_children new generators, whose streams are independent of this one and of each other."""
         n_children = integer("n_children", n_children)
         if n_children < 0:
             raise ValueError(f"n_children must not be negative, not {n_children}")
         return [Generator(child, self._name, self.target) for child in self._sequence.spawn(n_children)]
 
     def jumped(self, jumps=1):
-        """A generator at this one's place in another of its seed's streams, none of which overlap: jumped(0) is a copy."""
+        """Return a generator at the same position of another stream of the same seed. Streams do not overlap; jumped(0) is a copy."""
         jumps = integer("jumps", jumps)
         if not 0 <= jumps < 2**30 - self._jumps:
             raise ValueError(f"jumps must be from 0 to {2**30 - 1 - self._jumps}, not {jumps}: a seed has 2**30 streams")
@@ -144,9 +147,10 @@ class Generator(_core._Draws, Distributions):
 
     @property
     def state(self):
-        """All that the next numbers depend on, as a dict that can be kept and assigned again.
+        """The state of the generator, a dict. Assign it again later to repeat the numbers that follow.
 
-        Where NumPy draws from the stream (`numpy.random.default_rng(g)`), it goes on with the next 64 blocks after this.
+        NumPy draws from the stream in groups of 64 blocks (`numpy.random.default_rng(g)`). After the state has been read, it
+        begins a new group.
         """
         with _Alone(self):
             self._drop_words()
@@ -361,7 +365,7 @@ class Generator(_core._Draws, Distributions):
         return self._each("poisson", (means,), "iu", size, dtype, out, stream, target, np.int64)
 
     def _binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
-        """Successes in n >= 0 trials of probability p: inversion below n * p = 10, Hormann's BTRS (1993) above."""
+        """Draw the number of successes in n >= 0 trials of probability p: by inversion for n * p < 10, by Hormann's BTRS (1993) otherwise."""
         target = self._target_of(n, p)
         arrays = integers("n", n, "count"), parameter("p", p, "chance")
         fits("n", _dtype_of(dtype, out, np.int64), lambda: arrays[0])
@@ -377,11 +381,15 @@ class Generator(_core._Draws, Distributions):
         return fill.run(1, *(spread(a, fill.shape, a.dtype) for a in arrays))
 
     def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True, *, stream=0):
-        """Elements of `a` along its axis (an int: of arange(a)), each with probability p.
+        """Draw elements of `a` along an axis. If `a` is an int, they are drawn from arange(a).
 
-        Without replacement where replace is False: as if drawn one after the other, each with the chances of what is
-        left. With p that is done by exponential keys: the elements with the least e / p (Efraimidis and Spirakis,
-        "Weighted Random Sampling with a Reservoir", 2006). shuffle is there for NumPy's sake: the order is always random.
+        p: the probability of each element; with None, all are equally likely. With replace=False, no element is drawn twice,
+        and the probabilities of the remaining elements keep their ratios: the elements with the smallest e / p are taken, where e
+        are exponential numbers (Efraimidis and Spirakis, "Weighted Random Sampling with a Reservoir", 2006). shuffle is accepted
+        for NumPy's programs; the order is always random.
+
+            >>> sorted(lw.random.Generator(1).choice(["a", "b", "c"], 2, replace=False, p=[0.5, 0.5, 0.0]).tolist())
+            ['a', 'b']
         """
         refuse_masked("a", a)
         _refuse_dask("a", a, "choice(len(a), size)")
@@ -467,7 +475,7 @@ class Generator(_core._Draws, Distributions):
         return array
 
     def permutation(self, x, axis=0, *, stream=0):
-        """A copy of x with its parts along the axis in random order (an int: of arange(x))."""
+        """Return a copy of x with its slices along the axis in random order. If x is an int, return arange(x) in random order."""
         refuse_masked("x", x)
         _refuse_dask("x", x, "permutation(len(x))")
         if type(x) is int or np.ndim(x) == 0 and not on_device(x):
@@ -491,7 +499,7 @@ class Generator(_core._Draws, Distributions):
             return cuda.to_device(mixed, stream=stream)
 
     def shuffle(self, x, axis=0, *, stream=0):
-        """Put the parts of x along the axis in random order, in place: a NumPy or device array, or a list or the like."""
+        """Put the slices of x along the axis in random order, in place. x is a NumPy or device array, or a mutable sequence."""
         if isinstance(x, MutableSequence):
             if axis != 0:
                 raise NotImplementedError(f"axis must be 0 for a {type(x).__name__}")
@@ -510,8 +518,10 @@ class Generator(_core._Draws, Distributions):
             x[...] = self.permutation(x, axis, stream=stream)
 
     def permuted(self, x, axis=None, out=None, *, stream=0):
-        """A NumPy array like x where each line along the axis is in a random order of its own (None: all elements in one).
-        out: an array of x's shape for it, perhaps x itself."""
+        """Return a copy of x in which each line along the axis has a random order of its own. With axis=None, all elements are mixed.
+
+        out: an array of the shape of x for the result; it may be x itself.
+        """
         refuse_masked("x", x)
         _refuse_dask("x", x, "permutation(len(x))")
         x = np.asarray(x)
@@ -540,7 +550,7 @@ class Generator(_core._Draws, Distributions):
         return out
 
     def bytes(self, length, *, stream=0):
-        """length random bytes."""
+        """Return this number of random bytes."""
         length = integer("length", length)
         if length < 0:
             raise ValueError(f"length must not be negative, not {length}")
@@ -637,7 +647,7 @@ def default_rng(seed=None):
     if isinstance(seed, Generator):
         return seed
     if isinstance(seed, (np.random.Generator, np.random.BitGenerator, np.random.RandomState)):
-        raise TypeError(f"seed must be an int, a SeedSequence or a lanewise.random.Generator, not NumPy's {type(seed).__name__}: its numbers are others")
+        raise TypeError(f"seed must be an int, a SeedSequence or a lanewise.random.Generator, not NumPy's {type(seed).__name__}: it would draw other numbers")
     return Generator(seed)
 
 

@@ -14,7 +14,7 @@ class HostDistributions:
     """Methods of `Generator`. What is made on the host is a NumPy array, whatever the target."""
 
     def _noncentral_chisquare(self, df, nonc, size=None, dtype=None, out=None, *, stream=0):
-        """Chi-square numbers whose degrees of freedom are df + 2 K with Poisson numbers K of the mean nonc / 2; df > 0, nonc >= 0."""
+        """Draw from the noncentral chi-square distribution: chi-square numbers of df + 2 * K degrees of freedom, with K from the Poisson distribution of mean nonc / 2; df > 0, nonc >= 0."""
         if self._is_single(size, dtype, out, stream, df, nonc):
             number = self._one("noncentral_chisquare", (df, nonc), 2, lambda place, count: self._few_noncentral(df, nonc, place, count))
             if number is not None:
@@ -26,7 +26,10 @@ class HostDistributions:
             return self.chisquare(float(total) if is_one else total, None if is_one else shape, dtype, out, stream=stream)
 
     def noncentral_f(self, dfnum, dfden, nonc, size=None, dtype=None, out=None, *, stream=0):
-        """Quotients of noncentral chi-square numbers and chi-square numbers, each by its degrees of freedom, which are > 0; nonc >= 0."""
+        """Draw from the noncentral F distribution; dfnum > 0, dfden > 0, nonc >= 0.
+
+        The numbers are quotients of noncentral chi-square and chi-square numbers, each divided by its degrees of freedom.
+        """
         below = parameter("dfden", dfden, "positive shape")
         above, nonc, shape = self._mixed_parameters("dfnum", dfnum, nonc, size, out, below)
         is_one = size is out is None and shape == ()
@@ -38,13 +41,13 @@ class HostDistributions:
             return self._made("noncentral_f", [("gamma", 0, 1.0, 0.0), ("gamma", 1, 0.5, 0.0)], given, None if is_one else shape, dtype, out, stream)
 
     def _logseries(self, p, size=None, dtype=None, out=None, *, stream=0):
-        """Logarithmic series numbers, from 1 on (Kemp, 1981, LK); 0 <= p < 1."""
+        """Draw from the logarithmic series distribution (Kemp, 1981, algorithm LK); 0 <= p < 1."""
         if not (parameter("p", p, "chance") < 1).all():
             raise ValueError(f"p < 0, p >= 1 or p is NaN: p must be at least 0 and below 1, not {p}")
         return self._made("logseries", ["uniform", "uniform"], [("p", p, "chance")], size, dtype, out, stream, integers=True)
 
     def _zipf(self, a, size=None, dtype=None, out=None, *, stream=0):
-        """Zipf numbers: k with the chance k**-a / zeta(a), by rejection (Devroye, 1986, X.6.1); a > 1. None reaches 2**63."""
+        """Draw from the Zipf distribution: k with probability k**-a / zeta(a), by rejection (Devroye, 1986, X.6.1); a > 1. The results are below 2**63."""
         power = parameter("a", a, "positive")
         if not (power > 1).all():
             raise ValueError(f"a <= 1 or a is NaN: a must be above 1, not {a}")
@@ -60,7 +63,7 @@ class HostDistributions:
         return self._each("zipf", (power,), "iu", size, dtype, out, stream, self._target_of(a), np.int64)
 
     def _vonmises(self, mu, kappa, size=None, dtype=None, out=None, *, stream=0):
-        """Angles from -pi to pi around mu, by rejection (Best and Fisher, 1979); kappa >= 0."""
+        """Draw angles between -pi and pi from the von Mises distribution around mu, by rejection (Best and Fisher, 1979); kappa >= 0."""
         arrays = parameter("mu", mu), parameter("kappa", kappa, "not negative")
         if self._is_single(size, dtype, out, stream, mu, kappa):
             number = self._one("vonmises", (mu, kappa), 1, lambda place, count: self._few_each("vonmises", arrays, place, np.empty(count)))
@@ -70,7 +73,7 @@ class HostDistributions:
         return self._each("vonmises", arrays, floats, size, dtype, out, stream, self._target_of(mu, kappa))
 
     def _hypergeometric(self, ngood, nbad, nsample, size=None, *, stream=0):
-        """Good ones among nsample of ngood + nbad, by inversion: an int64 NumPy array. Each parameter is less than 10**9."""
+        """Draw the number of good items among nsample of ngood + nbad items, by inversion: an int64 NumPy array. Each parameter is less than 10**9."""
         if self._is_single(size, None, None, stream, ngood, nbad, nsample):
             number = self._one("hypergeometric", (ngood, nbad, nsample), 1, lambda place, count: self._few_hypergeometric(ngood, nbad, nsample, place, count))
             if number is not None:
@@ -86,7 +89,7 @@ class HostDistributions:
         return result if size is not None or shape else int(result)
 
     def multivariate_hypergeometric(self, colors, nsample, size=None, method="marginals", *, stream=0):
-        """How many of each colour are among nsample of sum(colors): an int64 NumPy array of the shape (*size, len(colors))."""
+        """Draw nsample of sum(colors) items, and return how many of each colour they are: an int64 NumPy array of shape (*size, len(colors))."""
         if method not in ("count", "marginals"):
             raise ValueError(f'method must be "count" or "marginals", not {method!r:.200}')
         counts = integers("colors", colors, "in an urn")
@@ -110,7 +113,7 @@ class HostDistributions:
         return result
 
     def multivariate_normal(self, mean, cov, size=None, check_valid="warn", tol=1e-8, *, method="svd", stream=0):
-        """Normal vectors of a mean and a covariance matrix: a float64 NumPy array of the shape (*size, len(mean))."""
+        """Draw normal vectors with this mean and covariance matrix: a float64 NumPy array of shape (*size, len(mean))."""
         import warnings
 
         if method not in ("svd", "eigh", "cholesky"):

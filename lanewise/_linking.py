@@ -121,13 +121,13 @@ class Module(_Handle):
 class LinkableCode:
     """Code to link a kernel with, passed as link= to any decorator or to declare_device.
 
-    data: bytes (or str, for text), or an io.BytesIO or io.StringIO. name: shown in messages.
-    setup_callback, teardown_callback: called once with each module that holds the code (a Module,
-    which serves as the int CUmodule too): before any of its kernels runs, and before it is unloaded.
-
+    data: the code, as bytes, as a str if it is text, or as an io.BytesIO or io.StringIO.
+    name: the name in messages.
+    setup_callback, teardown_callback: functions that are called with each loaded module that contains the code, once before
+    its first kernel runs, and once before it is unloaded. The argument can be used as CUDA's CUmodule (an int).
     nrt: True for code that calls functions of lanewise_nrt.h (lanewise.runtime.get_include()).
 
-    Use one of PTXSource, CUSource, Cubin, Fatbin, Archive, Object and LTOIR.
+    Use one of the subclasses PTXSource, CUSource, Cubin, Fatbin, Archive, Object and LTOIR.
 
         >>> cuda.PTXSource(".version 8.0", name="helpers.ptx")
         PTXSource('helpers.ptx', 12 bytes)
@@ -152,12 +152,12 @@ class LinkableCode:
 
     @property
     def data(self):
-        """The code, as bytes."""
+        """The code, in bytes."""
         return self._data
 
     @property
     def name(self):
-        """As messages show it."""
+        """The name in messages."""
         return self._name
 
     @property
@@ -170,7 +170,7 @@ class LinkableCode:
 
     @property
     def nrt(self):
-        """Whether the code calls functions of lanewise_nrt.h, which kernels that are linked with it then offer."""
+        """Whether the code calls functions of lanewise_nrt.h."""
         return self._nrt
 
     def __repr__(self):
@@ -178,7 +178,7 @@ class LinkableCode:
 
     @classmethod
     def from_path(cls, path, **keywords):
-        """The code in a file; on LinkableCode itself its kind is told by the extension."""
+        """Read the code from a file. LinkableCode.from_path returns the subclass that the file's extension stands for."""
         path = os.fspath(path)
         if not cls.kind:
             return _of_path(path, **keywords)
@@ -196,9 +196,9 @@ class CUSource(LinkableCode):
     """CUDA C++ text, compiled by NVRTC for the kernel's device and inlined. Functions for kernels
     are `extern "C" __device__`.
 
-    include_dirs: a folder, or a list of them, in which included files are looked for: behind the
-    source's own, where it was read from a file, and before the setting include_path and the toolkit's.
-    `#include <lanewise_nrt.h>` is found by itself; code with it says nrt=True.
+    include_dirs: a folder or a list of folders for included files. They are searched after the folder of
+    the source file, if it was read from one, and before the setting include_path and the folders of the toolkit.
+    `#include <lanewise_nrt.h>` needs no folder, but nrt=True.
 
         >>> cuda.CUSource('extern "C" __device__ int one() { return 1; }', "one.cu", include_dirs=["."]).name
         'one.cu'
@@ -213,7 +213,7 @@ class CUSource(LinkableCode):
 
     @property
     def include_dirs(self):
-        """Where included files are looked for, a tuple of absolute paths."""
+        """The folders for included files, a tuple of absolute paths."""
         return self._given_dirs
 
 
@@ -438,15 +438,16 @@ def _check_symbol(name):
 def declare_device(name, sig, link=None, use_cooperative=False, abi="numba", *, host=None):
     """Declare a function that is written in another language, so that kernels can call it.
 
-    name: its symbol. sig: its types, with the result, as "float32(float32, int32)"; pointers are
-    "float32*" and take arrays. link: the code it is in, as link= of cuda.jit; kernels that call
-    the function are linked with it. abi: "numba" for `extern "C" __device__ int name(T *result,
-    arguments...)`, which returns 0 (anything else raises RuntimeError); "c" for `extern "C"
-    __device__ T name(arguments...)`. host: what CPUs run in its place, a Python function that can be
-    compiled, of the same parameters: it gets arguments converted to the types of sig, and so is its result.
-    Without it, the function exists on GPUs only.
+    name: the symbol of the function.
+    sig: the types of the result and of the arguments, such as "float32(float32, int32)". Pointers, such as
+    "float32*", receive arrays.
+    link: the code that contains the function, as link= of cuda.jit; kernels that call the function are linked with it.
+    abi: "numba" for `extern "C" __device__ int name(T *result, arguments...)`, which returns 0 (any other number raises
+    RuntimeError), or "c" for `extern "C" __device__ T name(arguments...)`.
+    host: a Python function with the same parameters, which is compiled for CPUs in its place. Its arguments and its
+    result are converted to the types of sig. Without it, the function exists only on GPUs.
 
-    Raises SignatureError for types that cannot be passed, TypeError without a result type.
+    Raises SignatureError for types that cannot be passed, and TypeError if sig has no result type.
 
         >>> twice = cuda.declare_device("twice", "float32(float32)", abi="c",
         ...     link=cuda.CUSource('extern "C" __device__ float twice(float x) { return 2 * x; }'))

@@ -46,7 +46,7 @@ def _number(pointer) -> int:
 class MemoryPointer:
     """Device memory: `size` bytes at `pointer`, an int or a ctypes pointer.
 
-    The finalizer, a function without arguments, is called once: by `free`, or when the object goes.
+    The finalizer, a function without arguments, is called once: by `free`, or when the object is deleted.
     """
 
     __cuda_memory__ = True
@@ -89,11 +89,11 @@ class MemoryPointer:
                 "data": (self.device_pointer_value or 0, False), "stream": None}
 
     def own(self):
-        """The memory itself: Python's references keep it."""
+        """Return the object itself, because references of Python keep the memory alive."""
         return self
 
     def free(self) -> None:
-        """Run the finalizer now. Raises RuntimeError the second time."""
+        """Call the finalizer now. A second call raises RuntimeError."""
         if not self.is_managed:
             return
         if not self._finalizer.alive:
@@ -101,12 +101,12 @@ class MemoryPointer:
         self._finalizer()
 
     def memset(self, byte, count=None, stream=0) -> None:
-        """Set bytes, all of them or the first `count`."""
+        """Set all bytes, or the first `count`, to the value `byte`."""
         n = self.size if count is None else count
         _array(self, self.device_pointer_value or 0, n, np.uint8, None).fill(byte, stream=stream)
 
     def view(self, start, stop=None):
-        """A part of the memory, from one byte to another, that keeps the whole."""
+        """Return the memory from byte `start` up to byte `stop`, which keeps the whole memory alive."""
         size = (self.size if stop is None else stop) - start
         if size < 0:
             raise RuntimeError(f"stop: expected at least start, {start}, got {stop}")
@@ -173,40 +173,40 @@ class BaseCUDAMemoryManager(abc.ABC):
 
     @abc.abstractmethod
     def memalloc(self, size):
-        """A MemoryPointer to `size` bytes on the device of `self.context`, which is current."""
+        """Return a MemoryPointer to `size` new bytes on the device of `self.context`, which is current."""
 
     @abc.abstractmethod
     def memhostalloc(self, size, mapped, portable, wc):
-        """`size` bytes of page-locked host memory: MappedMemory if mapped, else PinnedMemory."""
+        """Return `size` new bytes of page-locked host memory: MappedMemory if mapped, otherwise PinnedMemory."""
 
     @abc.abstractmethod
     def mempin(self, owner, pointer, size, mapped):
-        """Page-lock memory of `owner`: MappedMemory if mapped, else PinnedMemory."""
+        """Page-lock memory of `owner`, and return it as MappedMemory if mapped, otherwise as PinnedMemory."""
 
     @abc.abstractmethod
     def initialize(self):
-        """Called once, before anything else."""
+        """Prepare the manager. It is called once, before all other methods."""
 
     @abc.abstractmethod
     def get_ipc_handle(self, memory):
-        """An IpcHandle of a MemoryPointer."""
+        """Return an IpcHandle of a MemoryPointer."""
 
     @abc.abstractmethod
     def get_memory_info(self):
-        """MemoryInfo(free, total) in bytes, or NotImplementedError."""
+        """Return MemoryInfo(free, total), in bytes. A manager that does not know them raises NotImplementedError."""
 
     @abc.abstractmethod
     def reset(self):
-        """Free everything: the device is about to be reset."""
+        """Free all memory, because the device is about to be reset."""
 
     @abc.abstractmethod
     def defer_cleanup(self):
-        """A context manager inside of which nothing is freed that would make the device wait."""
+        """Return a context manager. Inside its block, no memory is freed if this would make the device wait."""
 
     @property
     @abc.abstractmethod
     def interface_version(self):
-        """The version of this interface that was implemented: 1."""
+        """The version of this interface that the class implements, which must be 1."""
 
 
 class _Deferred:
@@ -268,7 +268,7 @@ class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
 
 
 class GetIpcHandleMixin:
-    """`get_ipc_handle` for managers whose memory comes from cuMemAlloc."""
+    """The method `get_ipc_handle`, for managers whose memory comes from cuMemAlloc."""
 
     def get_ipc_handle(self, memory):
         return _handle_of(memory, _number(memory.device_pointer), memory.size)
@@ -298,7 +298,7 @@ class _PoolMemory(GetIpcHandleMixin, HostOnlyCUDAMemoryManager):
 def set_memory_manager(mm_plugin) -> None:
     """Use objects of this class to allocate device memory from now on, or, with None, lanewise's own pool.
 
-    Arrays that are there go back to where they came from. Raises RuntimeError for a plugin of
+    The memory of existing arrays is given back to the manager that allocated it. Raises RuntimeError for a plugin of
     another version of the interface.
     """
     global _plugin, _latest, _managers
@@ -454,7 +454,7 @@ class _DriverHandle(bytes):
 
 
 class IpcHandle:
-    """Memory of a device array, for other processes of this machine: pickle it, and `open` it there.
+    """A handle of device memory, for other processes on this machine. Pickle it, and call `open` in the other process.
 
     `handle`: the driver's 64 bytes; `offset`: of the memory in its allocation; `source_info`: the
     device's uuid. `base` keeps the memory in the process that made the handle.
@@ -469,7 +469,7 @@ class IpcHandle:
         self._opened = None
 
     def open(self, context=None):
-        """The memory, a MemoryPointer, until `close`. context: where; None: the current one."""
+        """Return the memory, a MemoryPointer that is valid until `close`. context: where to open it; with None, in the current one."""
         if self._opened is not None:
             raise ValueError("IpcHandle is already opened: close() it first")
         if _cuda._on_host():
@@ -481,14 +481,14 @@ class IpcHandle:
         return memory
 
     def open_array(self, context, shape, dtype, strides=None):
-        """The memory as a device array; it stays open for as long as the array lives."""
+        """Return the memory as a device array. It stays open as long as the array exists."""
         dtype = np.dtype(dtype)
         _check_fits(shape, dtype, strides, self.size)
         memory = self.open(context)
         return _array(memory.owner, memory.device_pointer, shape, dtype, strides)
 
     def close(self) -> None:
-        """Close it, when the arrays over it are gone. Raises ValueError when it is not open."""
+        """Close the memory, after the last use of its arrays. Raises ValueError if it is not open."""
         if self._opened is None:
             raise ValueError("the handle is not open")
         self._opened = None
@@ -569,7 +569,7 @@ def _memory_handle(context, memory) -> IpcHandle:
 
 @contextlib.contextmanager
 def open_ipc_array(handle, shape, dtype, strides=None, offset=0):
-    """A device array over memory of another process inside a ``with`` block.
+    """A context manager that gives a device array over memory of another process, valid inside its block.
 
     handle: an IpcHandle, or the driver's 64 bytes (bytes or ints).
     """

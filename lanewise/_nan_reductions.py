@@ -230,7 +230,7 @@ def _warn_of_few(a: Any, result: Any, axis: Any, where: Any, least: float, text:
 
 
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
-    """The sum of what is not NaN, as numpy.nansum.
+    """The sum of the elements that are not NaN, as numpy.nansum.
 
     >>> lw.reductions.nansum([1.0, np.nan, 3.0])
     np.float64(4.0)
@@ -246,7 +246,7 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., wher
 
 
 def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
-    """The product of what is not NaN, as numpy.nanprod.
+    """The product of the elements that are not NaN, as numpy.nanprod.
 
     >>> lw.reductions.nanprod([2.0, np.nan, 3.0])
     np.float64(6.0)
@@ -260,7 +260,7 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., whe
 
 
 def nanmin(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
-    """The smallest element that is not NaN, as numpy.nanmin; NaN, with a warning on the host, where there is none.
+    """The smallest element that is not NaN, as numpy.nanmin. If there is none, the result is NaN, with a warning on the host.
 
     >>> lw.reductions.nanmin([[3.0, np.nan], [np.nan, 5.0]], axis=1)
     array([3., 5.])
@@ -293,9 +293,9 @@ def _end(name, reduction, operator, a, axis, out, keepdims, initial, where, stre
 
 
 def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
-    """Where the largest element is that is not NaN, as numpy.nanargmax.
+    """The index of the largest element that is not NaN, as numpy.nanargmax.
 
-    On device arrays a slice of nothing but NaN gives its first place, on the host it is NumPy's ValueError.
+    For a slice in which all elements are NaN, the result is 0 on device arrays, and NumPy's ValueError is raised on the host.
 
     >>> lw.reductions.nanargmax([np.nan, 9.0, 9.0, 1.0])
     np.int64(1)
@@ -306,7 +306,7 @@ def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=N
 
 
 def nanargmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
-    """Where the smallest element is that is not NaN, as numpy.nanargmin.
+    """The index of the smallest element that is not NaN, as numpy.nanargmin.
 
     >>> lw.reductions.nanargmin([[np.nan, 1.0], [2.0, 5.0]], axis=1)
     array([1, 0])
@@ -347,7 +347,7 @@ def _elements_at(a: np.ndarray, places: Any, axis: int | None, keepdims: bool) -
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
-    """The mean of what is not NaN, as numpy.nanmean.
+    """The mean of the elements that are not NaN, as numpy.nanmean.
 
     >>> lw.reductions.nanmean([1.0, np.nan, 6.0])
     np.float64(3.5)
@@ -364,7 +364,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
 
 
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
-    """The variance of what is not NaN, as numpy.nanvar; NaN where no more than `ddof` elements are left.
+    """The variance of the elements that are not NaN, as numpy.nanvar; NaN if there are at most `ddof` of them.
 
     >>> lw.reductions.nanvar([1.0, 2.0, np.nan, 3.0, 4.0])
     np.float64(1.25)
@@ -375,7 +375,7 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
 
 
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
-    """The standard deviation of what is not NaN, as numpy.nanstd.
+    """The standard deviation of the elements that are not NaN, as numpy.nanstd.
 
     >>> lw.reductions.nanstd([[1.0, 3.0], [2.0, np.nan]], axis=1)
     array([1., 0.])
@@ -410,7 +410,7 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
 
 
 def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
-    """Sums on the way in which NaN counts as 0, as numpy.nancumsum.
+    """Cumulative sums in which NaN counts as 0, as numpy.nancumsum.
 
     >>> lw.reductions.nancumsum([1.0, np.nan, 3.0])
     array([1., 1., 4.])
@@ -426,7 +426,7 @@ def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None)
 
 
 def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
-    """Products on the way in which NaN counts as 1, as numpy.nancumprod.
+    """Cumulative products in which NaN counts as 1, as numpy.nancumprod.
 
     >>> lw.reductions.nancumprod([2.0, np.nan, 3.0])
     array([2., 2., 6.])

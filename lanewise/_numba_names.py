@@ -7,8 +7,8 @@ name of the package was replaced. Python's own error would say only that there i
 import opcode
 import sys
 
-_CONTAINERS = "compiled functions have no lists, dicts and sets that grow; use arrays, `np.empty(n)` and a count of what is in it, and do the rest in Python"
-_CLASSES = "a class needs no decorator: a function of `njit` takes its objects as arguments, and fields that it assigns are those of the caller's object afterwards"
+_CONTAINERS = "compiled functions have no lists, dicts and sets that grow; use arrays (`np.empty(n)`) and a count of their items, and do the rest in Python"
+_CLASSES = "a class needs no decorator: pass its objects to a function of `njit`; a field that the function assigns changes in the caller's object"
 _OBJECTS = "there is no object mode: keep code that cannot be compiled in a Python function that calls the compiled one"
 
 HINTS = {
@@ -24,14 +24,14 @@ HINTS = {
     "pycc": "`lanewise.compile` makes code ahead of time",
     "gdb": "set breakpoints with the setting `target=\"python\"`; the page \"Debugging\" of the documentation shows how",
     "threading_layer": "there is a single pool of threads; `lanewise.get_num_threads()` is their number",
-    "literally": "texts, functions and types that are arguments of functions called on the host are constants as they are; numbers are with `static=` of `forall` and `jit`",
+    "literally": "strings, functions and types that are passed to functions called on the host are constants without it; for numbers, use `static=` of `forall` and `jit`",
     "optional": "None is a type of its own: call the function with None, and leave the signature out",
-    "deferred_type": "classes need no types of their fields: a function of `njit` takes their objects as arguments",
+    "deferred_type": "classes need no declared types of fields: pass their objects to a function of `njit`",
     "pndindex": "write the outermost loop over `prange(x.shape[0])`, and `range` inside",
     "jit_module": "decorate each function with `njit`",
-    "set_parallel_chunksize": "the parts of a loop over `prange` are made by the measured time of an iteration; leave it out",
-    "get_parallel_chunksize": "the parts of a loop over `prange` are made by the measured time of an iteration; leave it out",
-    "parallel_chunksize": "the parts of a loop over `prange` are made by the measured time of an iteration; leave it out",
+    "set_parallel_chunksize": "leave it out: the parts of a loop over `prange` are chosen by the measured time of an iteration",
+    "get_parallel_chunksize": "leave it out: the parts of a loop over `prange` are chosen by the measured time of an iteration",
+    "parallel_chunksize": "leave it out: the parts of a loop over `prange` are chosen by the measured time of an iteration",
 }
 
 

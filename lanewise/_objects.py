@@ -59,8 +59,8 @@ def _is_object(value):
 def _check_plain(cls):
     """Elements of arrays are objects by their fields: of types with a model they would not have the members, nor the overloads."""
     if cls is not None and _struct_types.typeof_impl.dispatch(cls) is not None:
-        raise TypeError(f"an operand of class `{cls.__name__}`, whose objects have a type with a model (typeof_impl): such objects are arguments of "
-                        "lanewise.jit and forall, and no elements of arrays")
+        raise TypeError(f"an operand of class `{cls.__name__}`, whose objects have a type with a model (typeof_impl): such objects can be arguments "
+                        "of lanewise.jit and forall, but not elements of arrays")
 
 
 def _array(value):
@@ -670,8 +670,8 @@ def _forms(reduction, operands):
     example = _example_of_form(form)
     combined = _form(reduction, reduction.py_func, [example, example])
     if _names_of_form(combined) != _names_of_form(form):
-        raise TypeError(f"`{reduction.__name__}` combines two of {_shown(form)} to {_shown(combined)}; expected one that is combined further: return such a "
-                        "one, and take the number out of it in finish=")
+        raise TypeError(f"`{reduction.__name__}` combines two of {_shown(form)} to {_shown(combined)}; expected a value that can be combined again: "
+                        "return one, and compute the result from it in finish=")
     if finish is None:
         return form, form
     final = _form(reduction, finish, example if _takes_items(finish, form) else [example])

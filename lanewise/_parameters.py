@@ -219,7 +219,7 @@ def _lanes(states, bit_generator, n_lanes):
         raise ValueError(f"state's states must be {n_lanes} of dtype {xoroshiro128p_dtype}, not an array of shape "
                          f"{states.shape} and dtype {states.dtype!s:.200}")
     if not (states["s0"] | states["s1"]).all():
-        raise ValueError("state's states must not have one of zeros, which gives nothing but zeros")
+        raise ValueError("state's states must not contain a state of zeros, which would give only zeros")
     return np.array(states)
 
 

@@ -34,13 +34,13 @@ class Table(str):
 
 
 class profile:
-    """A context manager that measures the calls of compiled functions in it, by all threads of the process.
+    """A context manager that measures the calls of compiled functions inside its block, in all threads of the process.
 
-    It counts calls, and measures how long they compiled, how long they ran, and how many bytes of arrays they
-    were given and returned, for each function and target. On a GPU the time is that of the kernels, measured by
-    the driver's events; leaving the block waits for them. Nothing is measured while no profile is open.
+    For each function and target, it counts the calls and measures how long they compiled, how long they ran, and how
+    many bytes of arrays they received and returned. On a GPU, the time is that of the kernels, measured by events of
+    the driver; the end of the block waits for them. Outside of the block nothing is measured.
 
-    nvtx: whether calls are also ranges in NVIDIA's profilers. None: if the library is there.
+    nvtx: whether the calls are also shown as ranges in NVIDIA's profilers; with None, they are if the NVTX library is found.
 
     >>> import numpy as np, lanewise as lw
     >>> @lw.vectorize
@@ -91,15 +91,15 @@ class profile:
         if self._kept is not None:
             return self._kept
         if not self._open:
-            raise RuntimeError("a profile measures inside of `with lw.profile() as p:`, which has not begun")
+            raise RuntimeError("the profile has no results: its block, `with lw.profile() as p:`, has not begun")
         return self._now()
 
     def table(self) -> Table:
-        """Calls, time to compile and to run, and bytes, for each function and target; the most time comes first.
+        """Return a table of the calls, the time to compile and to run, and the bytes of each function and target.
 
-        It is text. Its attribute `rows` is a list of dicts with these keys: function, place, generator, target,
-        calls, failed, kernels, compile_s, run_s, call_s, bytes. run_s is the time of the kernels on a GPU, and
-        of the calls without compiling elsewhere; call_s is the time of the calls without compiling everywhere.
+        The function with the most time comes first. The table is a str. Its attribute `rows` is a list of dicts with the
+        keys function, place, generator, target, calls, failed, kernels, compile_s, run_s, call_s and bytes. call_s is the
+        time of the calls without compiling. run_s is the same on the CPU, and the time of the kernels on a GPU.
         """
         names, totals, *_ = self._data()
         rows = []
@@ -118,10 +118,10 @@ class profile:
         return table
 
     def trace(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file of Chrome's trace format, which https://ui.perfetto.dev and chrome://tracing show.
+        """Write a file in Chrome's trace format, which https://ui.perfetto.dev and chrome://tracing show.
 
-        Each thread is a track with its calls and compilations, and each GPU one with its kernels. Times begin
-        where the profile began.
+        Each thread is a track with its calls and compilations, and each GPU is a track with its kernels. Times count
+        from the beginning of the profile.
         """
         names, _, events, lost, threads = self._data()
         base = self._began_ns
@@ -236,7 +236,7 @@ def _start_ranges(wanted: bool) -> bool:
             _n_ranges += 1
             return True
     if wanted:
-        raise RuntimeError(f"NVIDIA's library of ranges was not found: looked for {', '.join(_LIBRARIES[:2])} where the loader looks, and in the package nvidia-nvtx")
+        raise RuntimeError(f"the NVTX library was not found: looked for {', '.join(_LIBRARIES[:2])} where the loader looks, and in the package nvidia-nvtx")
     return False
 
 

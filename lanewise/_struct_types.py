@@ -60,7 +60,7 @@ class _Managers:
 
 
 class StructModel:
-    """The values of a type are structs of these members, pairs of a name and a type.
+    """The model of a type whose values are structs. members: pairs of a name and a type.
 
     >>> class PairType(lw.types.Type):
     ...     def __init__(self):
@@ -85,22 +85,22 @@ class StructModel:
 
 
 class OpaqueModel:
-    """The values of a type have no members: all that compiled code knows of one is its type."""
+    """The model of a type whose values have no members, so that compiled code knows only their type."""
 
     def __init__(self, dmm, fe_type):
         self._dmm, self._fe_type, self._members = dmm, fe_type, []
 
 
 class PrimitiveModel:
-    """Raises UnsupportedError: it names a type of LLVM's. A StructModel of one member is the same number."""
+    """Not available, because it needs a type of LLVM: raises UnsupportedError. Use a StructModel with one member."""
 
     def __init__(self, dmm, fe_type, be_type):
-        raise UnsupportedError("lanewise.extending.models.PrimitiveModel: there are no types of LLVM's here; write a StructModel of one member, "
+        raise UnsupportedError("lanewise.extending.models.PrimitiveModel is not available, because it needs a type of LLVM; write a StructModel of one member, "
                                'as in members = [("value", types.int64)]')
 
 
 class models:
-    """What values of a type consist of: StructModel, or OpaqueModel for types without members."""
+    """The classes that models are derived from: StructModel, or OpaqueModel for types without members."""
 
     StructModel = StructModel
     OpaqueModel = OpaqueModel
@@ -117,11 +117,11 @@ def _type_class(typ, what):
 
 
 def register_model(typ):
-    """Decorates the model of a class of types: a class derived from `models.StructModel`, or models.OpaqueModel itself.
+    """A decorator: the decorated class is the model of a class of types. It is derived from `models.StructModel`, or is models.OpaqueModel.
 
-    In compiled code, values of such a type are structs of the members, which have fixed types: what is stored to one is converted as to an
-    annotated variable. Attributes are those that make_attribute_wrapper names. The type itself, called in compiled code, makes a value
-    of its members in their order.
+    In compiled code, values of such a type are structs of the members. A value that is stored in a member is converted to the member's
+    type. Compiled code can read the attributes that make_attribute_wrapper declares. A call of the type in compiled code, with
+    the members in their order as arguments, makes a value.
 
         >>> class MetresType(lw.types.Type):
         ...     def __init__(self):
@@ -151,9 +151,9 @@ def register_model(typ):
 
 
 def make_attribute_wrapper(typeclass, struct_attr, python_attr):
-    """Gives values of a class of types an attribute, `python_attr`, which reads the member `struct_attr` of their model.
+    """Declare an attribute `python_attr` of values of a class of types, which reads the member `struct_attr` of their model.
 
-    Objects that are arguments are passed as these attributes of theirs.
+    An object that is passed to a compiled function is read by these attributes.
 
         >>> lw.extending.make_attribute_wrapper(float, "re", "real")
         Traceback (most recent call last):
@@ -231,11 +231,11 @@ def _set_class(type_, cls):
 
 
 class _Typeof:
-    """`@typeof_impl.register(C)` decorates a function of an object and a context that gives the type of objects of C.
+    """`@typeof_impl.register(C)` is a decorator: the decorated function receives an object of class C and a context, and returns its type.
 
-    Objects of the class, and of classes derived from it, that are arguments of compiled functions have this type: one derived from
-    lanewise.types.Type that has a model. They are passed as the attributes that make_attribute_wrapper names, and results become objects of the
-    class in the same way. Called itself, it gives the type of any value, as lanewise.typeof does.
+    The type must be derived from lanewise.types.Type and have a model. Arguments of compiled functions that are objects of C, or of a
+    class derived from it, have this type. They are read by the attributes that make_attribute_wrapper declares, and results become objects
+    of the class in the same way. `typeof_impl(value)` returns the type of any value, as lanewise.typeof does.
 
         >>> class Celsius:
         ...     def __init__(self, degrees):
@@ -315,12 +315,12 @@ def _frozen_value(type_, value):
         return tuple(_frozen_value(item, one) for item, one in zip(type_.types, value, strict=True))
     if isinstance(type_, types.Boolean):
         if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{value!r:.50} is no bool")
+            raise TypeError(f"{value!r:.50} is not a bool")
     elif isinstance(type_, types.Integer):
         value = operator.index(value)
         limits = np.iinfo(type_.dtype)
         if not limits.min <= value <= limits.max:
-            raise OverflowError(f"{value} is no {type_}")
+            raise OverflowError(f"{value} does not fit {type_}")
     elif isinstance(type_, types.Float):
         value = float(value)
     return type_(value) if isinstance(type_, (types.Number, types.Boolean)) else value
@@ -347,7 +347,7 @@ def _frozen_struct(value):
 def _class_of_result(struct, values):
     """The class of whose objects typeof_impl says that they have the type, for a result that is the first thing seen of it."""
     if not struct.names:
-        raise TypeError(f"a result of type {struct.type} can become no object of Python's: the type has no members to make one of")
+        raise TypeError(f"a result of type {struct.type} cannot become a Python object: the type has no members")
     for cls, function in list(typeof_impl.registry.items()):
         try:
             made = object.__new__(cls)
@@ -359,7 +359,7 @@ def _class_of_result(struct, values):
         if found:
             _set_class(struct.type, cls)
             return cls
-    raise TypeError(f"a result of type {struct.type} can become no object of Python's: no class is known to have the type, by typeof_impl, "
+    raise TypeError(f"a result of type {struct.type} cannot become a Python object: no class was given the type by typeof_impl, "
                     "type_callable or as_numba_type")
 
 
@@ -367,7 +367,7 @@ def _class_of_result(struct, values):
 
 
 class _AsType:
-    """`as_numba_type(C)` is the type of objects of a class; `as_numba_type.register(C, type)` says which that is, also of `C(...)` in compiled code.
+    """`as_numba_type(C)` returns the type of objects of class C. `as_numba_type.register(C, type)` sets it, also for `C(...)` in compiled code.
 
     >>> lw.extending.as_numba_type(float)
     float64
@@ -409,10 +409,11 @@ def _add_typer(func, typer):
 
 
 def type_callable(func):
-    """Decorates a function of a context, which gives the *typer* of func: a function of the types of a call's arguments that says which type the call has.
+    """A decorator for the types of calls of func: the decorated function receives a context, and returns a *typer*, which is a function
+    that receives the types of a call's arguments and returns the type of the call.
 
-    If func is a class whose objects have that type, compiled code runs its `__init__` and keeps the type's members. What else a call
-    does, its overload says, which goes before: `overload(func)`, whose implementation may return `type(...)` of the members.
+    If func is a class whose objects have that type, compiled code runs its `__init__` and keeps the members of the type. For other
+    functions, write an `overload(func)`, which has priority; its implementation may return `type(...)` of the members.
 
         >>> class Kelvin:
         ...     def __init__(self, degrees):

@@ -28,7 +28,7 @@ _LONG = 16  # elements of a line from which on partitioning it pays
 def topk(a, k, axis=-1, split_every=None, *, progress=None):
     """The k largest elements along an axis, the largest first; with k < 0, the -k smallest, the smallest first.
 
-    NaN counts as larger than all numbers, as where NumPy sorts. If there are fewer than `abs(k)` elements, the result has all of them.
+    NaN counts as larger than all numbers, as in numpy.sort. If there are fewer than `abs(k)` elements, the result has all of them.
     `split_every=` is for Dask arrays: how many blocks are merged at once.
 
     >>> lw.reductions.topk([5, 1, 3, 6], 2)

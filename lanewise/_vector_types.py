@@ -30,7 +30,7 @@ class Vector:
 
     def __new__(cls, *numbers: Any) -> Any:
         if not hasattr(cls, "base_type"):
-            raise TypeError(f"{cls.__name__} is no vector type: call lanewise.cuda.float32x4 or another one")
+            raise TypeError(f"{cls.__name__} is not a vector type: call lanewise.cuda.float32x4 or another one")
         found = [number for item in numbers for number in _numbers_of(cls, item)]
         _check_count(cls, len(found))
         self = object.__new__(cls)

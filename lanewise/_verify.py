@@ -32,7 +32,7 @@ _NAMES = {  # of Python and NumPy, whose row of intrinsics.def has another name
 
 
 class Difference(NamedTuple):
-    """One element that differs: its index, both values, and the inputs at that place where they are known."""
+    """One element that differs: its index, both values, and the inputs at that index if they are known."""
 
     index: tuple[int, ...]  # type: ignore[assignment]
     got: Any
@@ -43,7 +43,7 @@ class Difference(NamedTuple):
 
 
 class Mismatch(errors.LanewiseError):
-    """Raised by ``lanewise.verify(..., raise_=True)`` where results differ; `report` has everything."""
+    """Raised by ``lanewise.verify(..., raise_=True)`` if results differ. `report` is the Report."""
 
     report: "Report"
 
@@ -51,13 +51,13 @@ class Mismatch(errors.LanewiseError):
 class Report:
     """What `lanewise.verify` found.
 
-    ok            whether everything agreed
+    ok            whether all results agreed
     n_checked     how many elements were compared
     n_different   how many of them differ by more than is allowed
-    worst_ulp     the largest distance of two floats that were compared
-    allowed_ulp   the distance that the functions in use account for
-    differences   the first thousand: tuples (index, got, expected, inputs, ulp, where)
-    compared      how the results were made, in words
+    worst_ulp     the largest difference of two floats that were compared, in units in the last place
+    allowed_ulp   the largest difference that the error bounds of the functions in use allow
+    differences   the first thousand differences: tuples (index, got, expected, inputs, ulp, where)
+    compared      how the results were computed, in words
     """
 
     def __init__(self, name: str) -> None:
@@ -633,22 +633,24 @@ def _size(subject, args, kwargs) -> int:
 
 
 class _Verify:
-    """Whether a compiled function gives the same results where it is compiled or run in another way.
+    """Check that a compiled function gives the same results when it is compiled or run in another way.
 
-    `f` runs on the arguments' target, or on `target`. Then drawn elements (of reductions and kernels: all)
-    are computed again. On a GPU's arrays that is done by the CPU. On arrays of the host it is done twice: by
-    code that the optimiser has not seen, and by Python, beside code with ``fma=False``; Python computes at
-    most `sample` elements and is left out of calls of kernels and reductions that have more.
+    `f` is called with copies of the arguments, where the arguments are or on `target`. Then a random sample of the
+    elements is computed again; reductions and kernels are computed again completely. For device arrays, the CPU does this. For
+    host arrays, it is done twice: by code without optimisations, and by Python, which is compared with code compiled with
+    ``fma=False``. Functions of lanewise.reductions are compared with NumPy's on the host.
 
-    Integers and booleans must be equal, NaN equals NaN, and floats may be as far apart as the functions in
-    use account for (docs/differences.md); `ulp=` sets that distance, and `atol=` one in absolute terms: where
-    a small result is the difference of large numbers (cancellation), their roundings are many units in its last
-    place. Of reductions, gufuncs and functions with prange, the order of sums is free: they may also be apart by
-    some roundings of the sum of the elements' absolute values. Runs are made on copies: arguments stay as they are.
-    Functions of lanewise.reductions are taken, too; on the host they are compared with NumPy's.
+    f: a compiled function, a kernel with its grid (``k[grid, block]``), or a function of lanewise.reductions.
+    sample: how many elements are computed again. Kernels and reductions with more elements are not run in Python.
+    ulp: how far two floats may be apart, in units in the last place; with None, as far as the error bounds of the functions in
+    use allow (docs/differences.md). Integers and booleans must be equal. NaN equals NaN. Sums in reductions, gufuncs and functions
+    with prange may be computed in another order: their rounding errors, relative to the sum of the absolute values, are
+    allowed as well.
+    atol: an absolute difference that is always allowed, for small results that are differences of large numbers (cancellation).
+    raise_: True raises `lanewise.verify.Mismatch` if results differ.
 
-    Returns a report with `ok`, `n_checked`, `worst_ulp` and `differences`. With ``raise_=True`` a difference
-    is a `lanewise.verify.Mismatch`. While Python computes, the setting `target` is "python" for the process.
+    Returns a report with `ok`, `n_checked`, `worst_ulp` and `differences`. While Python computes, the setting `target` is
+    "python" for the whole process.
 
     >>> import numpy as np, lanewise as lw
     >>> @lw.vectorize

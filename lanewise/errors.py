@@ -13,11 +13,14 @@ __all__ = [
 
 
 class LanewiseError(Exception):
-    """Base of all; itself raised only for a mistake of lanewise's own."""
+    """The base class of lanewise's exceptions. An instance of the class itself reports a fault in lanewise."""
 
 
 class CompileError(LanewiseError):
-    """A function cannot be compiled. The message shows file, line, source line and caret."""
+    """A function cannot be compiled. The message shows file, line, source line and caret.
+
+    Attributes: `code` (such as "E103"), `filename`, `lineno`, `col`, `end_col` and `help`.
+    """
 
     code: str = ""
     filename: "str | None" = None
@@ -28,31 +31,33 @@ class CompileError(LanewiseError):
 
 
 class TypingError(CompileError, TypeError):
-    """The types in a function do not go together."""
+    """The types in a function do not fit together, for example the types of two operands."""
 
 
 class ArgumentError(TypingError, ValueError):
-    """A constant that no named function takes for this parameter, such as an alignment of 3."""
+    """A constant argument has a value that the called function does not accept, such as an alignment of 3."""
 
 
 class UnsupportedError(CompileError):
-    """Something that compiled code cannot do, or not yet."""
+    """A function uses something that compiled code does not support."""
 
 
 class SignatureError(CompileError, ValueError, TypeError):
-    """A signature that cannot be read, or that contradicts another one or the layout. It is a ValueError, and a TypeError too,
-    since both are what other libraries raise."""
+    """A signature cannot be read, or contradicts another one or the layout.
+
+    It is both a ValueError and a TypeError, because other libraries raise one or the other.
+    """
 
 
 class KeywordError(LanewiseError, TypeError, KeyError):
-    """A keyword that a decorator does not have: a TypeError, as Python's own, and a KeyError, as numba's."""
+    """A decorator was called with a keyword that it does not have. It is a TypeError, as in Python, and a KeyError, as in numba."""
 
     __str__ = Exception.__str__  # not KeyError's, which shows a repr
 
 
 class LinkError(LanewiseError):
-    """The linker refused code (its log is in the message), or a callable that was asked for code to
-    link failed or gave something else."""
+    """Code given with link= cannot be linked; the message contains the linker's log. Or a callable that should return the code
+    failed or returned something else."""
 
 
 _CUDA_CORE = ("cuda.core._utils.cuda_utils", "cuda.core.experimental._utils.cuda_utils")
@@ -74,9 +79,9 @@ def _for_cuda_core(ours: type) -> type:
 
 
 class DriverError(LanewiseError, RuntimeError):
-    """A call of the CUDA driver failed: `name` and `code` are CUDA's.
+    """A call of the CUDA driver failed. `name` and `code` are the name and the number of CUDA's error.
 
-    In a program that has imported cuda.core, it is a cuda.core CUDAError as well, which numba-cuda raises.
+    In programs that have imported cuda.core, it is also a CUDAError of cuda.core, which numba-cuda raises.
     """
 
     name: str = ""
@@ -87,9 +92,12 @@ class DriverError(LanewiseError, RuntimeError):
 
 
 class LaunchError(DriverError, TypeError, ValueError):
-    """A kernel that cannot be launched so: without the shape of the launch, with more threads than `launch_bounds=` allows, or
-    because it is a device function. numba raises a ValueError, the driver's error or a RuntimeError: it is each of them, and
-    a TypeError."""
+    """A kernel was called without a grid and a block, launched with more threads than `launch_bounds=` allows, or is a device
+    function, which cannot be launched.
+
+    numba raises a ValueError, a RuntimeError or the driver's error in these cases. This class is derived from all of them, and
+    from TypeError.
+    """
 
 
 class CompilerNotFound(LanewiseError):
@@ -97,15 +105,15 @@ class CompilerNotFound(LanewiseError):
 
 
 class KernelError(LanewiseError, RuntimeError):
-    """A kernel failed while it ran."""
+    """A kernel failed while it ran, or check={'race'} found a race."""
 
 
 class PerformanceWarning(UserWarning):
-    """Works, but slower than it could."""
+    """The program works, but more slowly than it could."""
 
 
 class PrecisionWarning(UserWarning):
-    """Does what it says, and loses digits on the way."""
+    """A computation loses digits."""
 
 
 _NUMBAS = {

@@ -1,6 +1,6 @@
-"""Functions, methods and attributes of other code in compiled functions.
+"""Compiled implementations of functions, methods and attributes that lanewise does not know.
 
-An overload is a Python function that looks at the types of a call (`lanewise.types`) and returns the
+An overload is a Python function that receives the types of the arguments of a call (`lanewise.types`) and returns the
 function that compiled code runs for them, or None. See docs/extending.md.
 
     >>> def area(shape): ...
@@ -154,7 +154,7 @@ def _ask(candidate, arguments, keywords):
     if found is None:
         return None, reason
     if not isinstance(_source(found), _python.FunctionType):
-        return None, f"it returned {found!r:.100}, which is no Python function"
+        return None, f"it returned {found!r:.100}, which is not a Python function"
     wanted, got = _parameters(candidate.selector), _parameters(_source(found))
     if candidate.strict and wanted != got:
         return None, (f"its implementation has the parameters {_names(got)} and not {_names(wanted)}, "
@@ -294,7 +294,9 @@ def _checked(strict, inline, prefer_literal, jit_options, target):
 
 
 def get_cython_function_address(module_name, function_name):
-    """The address of a C function that a Cython module exports (`cdef ... api`, or in its .pxd): an int, for a function type of ctypes.
+    """Return the address of a C function that a Cython module exports (`cdef ... api`, or in its .pxd), an int for a function type of ctypes.
+
+    Raises ValueError if the module exports no such function.
 
         >>> import ctypes
         >>> address = lw.extending.get_cython_function_address("scipy.special.cython_special", "gammaln")
@@ -320,14 +322,16 @@ def get_cython_function_address(module_name, function_name):
 
 
 def overload(func, jit_options=None, strict=True, inline="never", prefer_literal=False, *, target="generic"):
-    """Decorates a function of types, which gives compiled code the implementation of func.
+    """A decorator: the decorated function returns the implementation of func in compiled code, for given types of arguments.
 
-    func: any callable: a function of yours, of a library, a builtin, a class, a function of `operator` for objects. The decorated function is
-    called with the types of the arguments as func is called, and returns a Python function with the
-    same parameters (strict=False: with any), or None where it is not for these types. Overloads are
-    asked in the order in which they were registered. prefer_literal=True: first with `types.Literal` for numbers that
-    are known when a function is compiled. target: "cpu" or "cuda" goes before "generic" in code for that target, and
-    behind it in other code. inline and jit_options are taken, and the compiler decides.
+    It receives the types of the arguments in the way in which func receives the arguments. It returns a Python function, or None if it has
+    none for these types. Overloads are asked in the order in which they were registered.
+
+    func: any callable: a function of your own or of a library, a builtin, a class, or a function of `operator` for objects.
+    strict: whether the implementation must have the same parameters as the decorated function.
+    prefer_literal: True asks first with `types.Literal` for numbers that are known at compile time.
+    target: an overload for "cpu" or "cuda" is asked before the "generic" ones in code for that target, and after them in other code.
+    inline, jit_options: accepted for numba's programs; the compiler decides.
 
         >>> import ctypes.util
         >>> cbrt = ctypes.CDLL(ctypes.util.find_library("m")).cbrt
@@ -370,10 +374,10 @@ def _registers(table, typ, attr, options):
 
 
 def overload_method(typ, attr, *, jit_options=None, strict=True, inline="never", prefer_literal=False, target="generic"):
-    """Decorates a function of types, which gives compiled code the method `attr` of objects of type `typ`.
+    """A decorator: the decorated function returns the implementation of the method `attr` of objects of type `typ`, as for overload.
 
-    typ: a kind (`lw.types.Array`, `lw.types.Float`), one type (`lw.types.float64`), a class of types of yours or a class of yours.
-    The object is the first argument; other keywords are those of overload.
+    typ: a kind (`lw.types.Array`, `lw.types.Float`), one type (`lw.types.float64`), a class of types of your own, or a class of your own.
+    The object is the first argument. The other keywords are those of overload.
 
         >>> @lw.extending.overload_method(lw.types.Float, "limited")
         ... def _(x, lo, hi):
@@ -387,8 +391,9 @@ def overload_method(typ, attr, *, jit_options=None, strict=True, inline="never",
 
 
 def overload_attribute(typ, attr, *, jit_options=None, strict=True, inline="never", prefer_literal=False, target="generic"):
-    """Decorates a function of a type, which gives compiled code the attribute `attr` of objects of type `typ`,
-    as overload_method does methods. It is read only.
+    """A decorator: the decorated function returns the implementation of the attribute `attr` of objects of type `typ`.
+
+    It receives the type of the object. The attribute can be read, but not set. The keywords are those of overload_method.
 
         >>> @lw.extending.overload_attribute(lw.types.Array, "centre")
         ... def _(row):
@@ -399,8 +404,10 @@ def overload_attribute(typ, attr, *, jit_options=None, strict=True, inline="neve
 
 
 def register_jitable(function=None, **options):
-    """Says that a function is for compiled code too. It is returned as it is: every function with
-    Python source can be called in compiled functions. Options of numba's are taken and do nothing."""
+    """Return the function unchanged, because compiled functions can call every function with Python source.
+
+    It is for numba's programs, whose options it accepts.
+    """
     def register(function):
         if not callable(function):
             raise TypeError(f"register_jitable takes a function, not {function!r:.200}")
@@ -413,15 +420,15 @@ def register_jitable(function=None, **options):
 
 def _refused(name, instead):
     def refuse(*args, **kwargs):
-        raise UnsupportedError(f"lanewise.extending.{name}: there is no builder of intermediate representation here; {instead}")
+        raise UnsupportedError(f"lanewise.extending.{name} is not available: there is no builder of intermediate representation here. {instead}")
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"Raises UnsupportedError: {instead}."
+    refuse.__doc__ = f"Not available: raises UnsupportedError. {instead}."
     return refuse
 
 
 def is_jitted(function):
-    """Whether a function is one of lanewise.jit.
+    """Return whether a function was made by lanewise.jit.
 
         >>> lw.extending.is_jitted(lw.jit(lambda x: x)), lw.extending.is_jitted(max)
         (True, False)
@@ -429,20 +436,20 @@ def is_jitted(function):
     return isinstance(function, _core.Kernel)
 
 
-_FUNCTION = "write an overload(func), which is compiled from Python, or use declare_external for a function in another language"
-_CLASS = ("write an overload(func), which is compiled from Python; for a class with a type_callable nothing is needed, because compiled "
+_FUNCTION = "Write an overload(func), which is compiled from Python, or use declare_external for a function in another language"
+_CLASS = ("Write an overload(func), which is compiled from Python; a class with a type_callable needs none, because compiled "
           "code runs its __init__")
-_PASSED = "nothing is needed: objects are passed as the attributes that make_attribute_wrapper names"
+_PASSED = "It is not needed: arguments that are objects are read by the attributes that make_attribute_wrapper declares"
 
 intrinsic = _refused("intrinsic", _FUNCTION)
 lower_builtin = _refused("lower_builtin", _CLASS)
 lower = _refused("lower", _CLASS)
-lower_cast = _refused("lower_cast", "call an overload(func) that makes the one from the other")
-lower_getattr = _refused("lower_getattr", "write an overload_attribute(typ, name), or make_attribute_wrapper for a member of the model")
-lower_getattr_generic = _refused("lower_getattr_generic", "write an overload_attribute(typ, name) for each name")
-lower_constant = _refused("lower_constant", "nothing is needed: objects that a function finds as globals are frozen by the attributes that make_attribute_wrapper names")
-box = _refused("box", "nothing is needed: a result becomes an object of the class that typeof_impl, type_callable or as_numba_type knows, "
-                      "with the attributes that make_attribute_wrapper names")
+lower_cast = _refused("lower_cast", "Write an overload(func) that converts the value, and call it")
+lower_getattr = _refused("lower_getattr", "Write an overload_attribute(typ, name), or make_attribute_wrapper for a member of the model")
+lower_getattr_generic = _refused("lower_getattr_generic", "Write an overload_attribute(typ, name) for each name")
+lower_constant = _refused("lower_constant", "It is not needed: compiled code copies the attributes that make_attribute_wrapper declares from objects that are global variables")
+box = _refused("box", "It is not needed: a result becomes an object of the class that typeof_impl, type_callable or as_numba_type connects "
+                      "with the type. The object has the attributes that make_attribute_wrapper declares")
 unbox = _refused("unbox", _PASSED)
 NativeValue = _refused("NativeValue", _PASSED)
 
@@ -453,18 +460,18 @@ NativeValue = _refused("NativeValue", _PASSED)
 def register(cls=None, /, **fields):
     """Fix the types of the fields of a class.
 
-    The fields of an object follow from the arguments of each call, unless their types are fixed: then what is assigned to them in
-    compiled code is converted as to an annotated variable, and what objects have that are passed as arguments must fit.
+    Without this, each call infers the types of the fields from its arguments. In compiled code, a value that is assigned to a field
+    with a fixed type is converted to that type. An object that is passed as an argument must have a value that fits the type.
 
     Args:
-        cls: a dataclass, or a class written in Python. Left out: for use as a decorator.
-        **fields: for each field that is fixed, its type: `lw.float64`, or another number's.
+        cls: a dataclass, or a class written in Python. Without it, the call returns a decorator.
+        **fields: the type of each field to fix, such as `x=lw.float64`.
 
     Returns:
         The class.
 
     Raises:
-        TypeError: it is no such class, it has no such field, or a type is not a number's.
+        TypeError: cls is not such a class, it has no such field, or a type is not that of a number.
 
     >>> class Point:
     ...     def __init__(self, x, y):

@@ -65,7 +65,7 @@ _BELOW_ONE_F32 = np.float32(1.0 - 2.0**-24)
 
 
 def xoroshiro128p_next(states, index):
-    """The next 64 random bits of ``states[index]``, a uint64, and the state moved on by one step.
+    """Return the next 64 random bits of ``states[index]``, a uint64, and advance the state by one step.
 
     Source: Blackman and Vigna, "Scrambled Linear Pseudorandom Number Generators", in the form of
     2016 (rotations 55, 14, 36), as numba has it.
@@ -91,7 +91,7 @@ def xoroshiro128p_next(states, index):
 
 
 def xoroshiro128p_jump(states, index):
-    """Move ``states[index]`` on by 2**64 steps: to the subsequence of the next state."""
+    """Advance ``states[index]`` by 2**64 steps, to the subsequence of the next state."""
     low = np.uint64(0)
     high = np.uint64(0)
     for word in (np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922)):
@@ -214,9 +214,9 @@ def xoroshiro128p_exponential_float64(states, index):
 
 
 def xoroshiro128p_integers(states, index, low, high):
-    """An int64 from low up to, not including, high, each as likely: no bias.
+    """An int64 from low up to, but not including, high, from ``states[index]``; all are equally likely.
 
-    Source: Lemire, "Fast Random Integer Generation in an Interval", 2019. Where high <= low it gives low.
+    Source: Lemire, "Fast Random Integer Generation in an Interval", 2019. If high <= low, the result is low.
     """
     span = np.uint64(np.int64(high) - np.int64(low))
     if np.int64(high) <= np.int64(low):
@@ -289,7 +289,7 @@ def xoroshiro128p_poisson(states, index, lam):
 
 
 def xoroshiro128p_binomial(states, index, n, p):
-    """An int64: successes in n trials of probability p, from ``states[index]``.
+    """An int64 from ``states[index]``: the number of successes in n trials of probability p.
 
     Inversion where n * min(p, 1 - p) is below 10, else transformed rejection (Hormann's BTRS, "The Generation of Binomial
     Random Variates", 1993). -1 where n < 0 or p is outside [0, 1].
@@ -398,7 +398,7 @@ def philox_normal4_float32(seed, index, counter=0):
     ...     for k in range(steps // 4):
     ...         a, b, c, d = philox_normal4_float32(seed, i, k)
     ...         out[i] += a + b + c + d
-    >>> ends = np.zeros(1000, np.float32)
+    >>> ends = np.zeros(1000)
     >>> paths(1000, 7, 16, ends)
     >>> bool(3.5 < ends.std() < 4.5)
     True

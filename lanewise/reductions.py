@@ -490,7 +490,7 @@ def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
 
 @_at_once(_any, "biufc", dtype=np.dtype(bool))
 def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
-    """Is any element true? As numpy.any.
+    """Whether any element is true, as numpy.any.
 
     >>> lw.reductions.any([[0, 0], [0, 2]], axis=1)
     array([False,  True])
@@ -502,7 +502,7 @@ def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, prog
 
 @_at_once(_all, "biufc", dtype=np.dtype(bool))
 def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
-    """Are all elements true? As numpy.all.
+    """Whether all elements are true, as numpy.all.
 
     >>> lw.reductions.all([1.0, 0.5])
     np.True_
@@ -514,7 +514,7 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, prog
 
 @_at_once(_count, "biufc")
 def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
-    """How many elements are not zero, as numpy.count_nonzero.
+    """The number of elements that are not zero, as numpy.count_nonzero.
 
     >>> lw.reductions.count_nonzero([[0, 1], [2, 3]], axis=0)
     array([1, 2])
@@ -527,7 +527,7 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
 
 @_at_once(_argmax, "biuf")
 def argmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
-    """Where the largest element is: the first of equal ones, the first NaN if there is one; as numpy.argmax.
+    """The index of the largest element, as numpy.argmax: of the first among equal ones, or of the first NaN if there is one.
 
     >>> lw.reductions.argmax([3, 9, 9, 1])
     np.int64(1)
@@ -537,7 +537,7 @@ def argmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None
 
 @_at_once(_argmin, "biuf")
 def argmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
-    """Where the smallest element is, as numpy.argmin.
+    """The index of the smallest element, as numpy.argmin.
 
     >>> lw.reductions.argmin([[3, 1], [2, 5]], axis=1)
     array([1, 0])
@@ -572,7 +572,7 @@ def _check_takes_indices(out: Any) -> None:
 
 @_at_once(_mean, "fc")
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
-    """The mean, as numpy.mean; NaN of nothing.
+    """The mean, as numpy.mean; NaN if there are no elements.
 
     >>> lw.reductions.mean([1, 2, 6])
     np.float64(3.0)
@@ -589,7 +589,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
 
 
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
-    """The variance, as numpy.var: in one pass over the elements, by merging moments; around `mean=` if it is given, with reduced axes kept.
+    """The variance, as numpy.var, in one pass over the elements, by merging moments. `mean=`, if given, keeps the reduced axes with size 1.
 
     >>> lw.reductions.var([1.0, 2.0, 3.0, 4.0])
     np.float64(1.25)
@@ -754,7 +754,7 @@ def _scan(name: str, reduction: lw.Reduction, *arrays: Any, **given: Any) -> Any
 
 @_scans_at_once(_sum, "biufc")
 def cumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
-    """Sums on the way, as numpy.cumsum.
+    """Cumulative sums, as numpy.cumsum.
 
     >>> lw.reductions.cumsum([[1, 2], [3, 4]])
     array([ 1,  3,  6, 10])
@@ -768,7 +768,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
 
 @_scans_at_once(_prod, "biufc")
 def cumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
-    """Products on the way, as numpy.cumprod.
+    """Cumulative products, as numpy.cumprod.
 
     >>> lw.reductions.cumprod([[1, 2], [3, 4]], axis=1)
     array([[ 1,  2],

@@ -1,4 +1,4 @@
-"""The memory of arrays that compiled functions make: what is allocated and freed, and how code in other languages takes part.
+"""Statistics of the memory of arrays that compiled functions create, and access to it for code in other languages.
 
     >>> import numpy as np, lanewise as lw
     >>> @lw.jit
@@ -47,7 +47,7 @@ def _targets(target):
 
 
 def get_include():
-    """The folder of `lanewise_nrt.h`, as a str, for compilers that are not NVRTC.
+    """Return the folder of `lanewise_nrt.h`, a str, for compilers other than NVRTC.
 
     >>> import os
     >>> sorted(os.listdir(lw.runtime.get_include()))
@@ -57,22 +57,22 @@ def get_include():
 
 
 def memsys_enable_stats(*, target=None):
-    """Count from now on."""
+    """Start to count allocations. target: "cpu", "cuda" or None, which means both."""
     _core._runtime_count(_targets(target), True)
 
 
 def memsys_disable_stats(*, target=None):
-    """Stop counting; the numbers stay."""
+    """Stop counting. The numbers counted so far are kept."""
     _core._runtime_count(_targets(target), False)
 
 
 def memsys_stats_enabled(*, target=None):
-    """Whether it is counted: with target=None on the host and on devices."""
+    """Return whether allocations are counted: with target=None, on the host and on all devices."""
     return _core._runtime_counts(_targets(target))
 
 
 def get_allocation_stats(*, target=None):
-    """What was counted, a Stats. Raises RuntimeError while counting is disabled."""
+    """Return what has been counted, a Stats. Raises RuntimeError while counting is disabled."""
     whom = _targets(target)
     if not _core._runtime_counts(whom):
         raise RuntimeError("NRT stats are disabled. Call lanewise.runtime.memsys_enable_stats() first")
@@ -80,7 +80,10 @@ def get_allocation_stats(*, target=None):
 
 
 class _Runtime:
-    """numba's object of that name: `rtsys`. Programs call it without `target=`; `stream` is accepted, and all work is waited for."""
+    """The object `rtsys`, for programs that use numba's. Its methods have the names and keywords of numba's, and `target=`.
+
+    `stream` is accepted and ignored: the methods wait for all work on devices.
+    """
 
     def ensure_allocated(self, stream=None):
         """Prepare the heap of the current device, if there is one, and what counts in it. Kernels do so by themselves."""
@@ -93,24 +96,24 @@ class _Runtime:
     ensure_initialized = allocate = initialize = ensure_allocated
 
     def close(self):
-        """Stop counting, and forget the numbers."""
+        """Stop counting, and discard the numbers."""
         memsys_disable_stats()
         _core._runtime_forget(_TARGETS[None])
 
     def memsys_enable_stats(self, stream=None, *, target=None):
-        """Count from now on."""
+        """Start to count allocations."""
         memsys_enable_stats(target=target)
 
     def memsys_disable_stats(self, stream=None, *, target=None):
-        """Stop counting; the numbers stay."""
+        """Stop counting. The numbers counted so far are kept."""
         memsys_disable_stats(target=target)
 
     def memsys_stats_enabled(self, stream=None, *, target=None):
-        """Whether it is counted."""
+        """Return whether allocations are counted."""
         return memsys_stats_enabled(target=target)
 
     def get_allocation_stats(self, stream=None, *, target=None):
-        """What was counted, a Stats. Raises RuntimeError while counting is disabled."""
+        """Return what has been counted, a Stats. Raises RuntimeError while counting is disabled."""
         return get_allocation_stats(target=target)
 
     def memsys_get_stats_alloc(self, stream=None, *, target=None):
@@ -122,7 +125,7 @@ class _Runtime:
         return get_allocation_stats(target=target).free
 
     def memsys_get_stats_mi_alloc(self, stream=None, *, target=None):
-        """How often a MemInfo was made."""
+        """How often a MemInfo was created."""
         return get_allocation_stats(target=target).mi_alloc
 
     def memsys_get_stats_mi_free(self, stream=None, *, target=None):
@@ -130,7 +133,7 @@ class _Runtime:
         return get_allocation_stats(target=target).mi_free
 
     def print_memsys(self, stream=None, *, target=None):
-        """Print whether it is counted, and the numbers."""
+        """Print whether allocations are counted, and the numbers."""
         whom = _targets(target)
         numbers = Stats(*_core._runtime_stats(whom))
         enabled = _core._runtime_counts(whom)

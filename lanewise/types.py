@@ -88,11 +88,11 @@ def _letters(type_: CoreType) -> str:
 
 
 class Dummy(_Kind):
-    """A type of which compiled code knows nothing but the type: its objects have no fields, and choose overloads."""
+    """A type without fields, whose objects only select overloads."""
 
 
 class Opaque(Dummy):
-    """The same as Dummy, by numba's other name."""
+    """The same as Dummy, under another name that numba has for it."""
 
 
 class Number(_Kind):
@@ -124,7 +124,7 @@ class Complex(Number):
 
 
 class Boolean(_Kind):
-    """bool_, which is no Number."""
+    """bool_, which is not a Number."""
 
     @classmethod
     def _holds(cls, type_: CoreType) -> bool:
@@ -132,7 +132,7 @@ class Boolean(_Kind):
 
 
 class NPDatetime(_Kind):
-    """``NPDatetime("D")``: NumPy's datetime64 of that unit, which may have a multiple, "10ms". Called with a value it casts.
+    """``NPDatetime("D")``: NumPy's datetime64 of that unit, which may be a multiple, such as "10ms". Called with a value, it converts it.
 
     >>> lw.types.NPDatetime("D"), lw.types.NPDatetime("D")("2020-02-29")
     (datetime64[D], np.datetime64('2020-02-29'))
@@ -226,7 +226,7 @@ class UniTuple(Tuple):
 
 
 class NamedTuple(Tuple):
-    """A namedtuple of class `cls`, its items of these types."""
+    """A namedtuple of class `cls`, whose items have these types."""
 
     def __new__(cls_, types: Iterable[Any], cls: type) -> Any:
         _check_made(cls_)
@@ -238,7 +238,7 @@ class NamedTuple(Tuple):
 
 
 class NamedUniTuple(NamedTuple):
-    """A namedtuple of class `cls`, its `count` items of one type."""
+    """A namedtuple of class `cls`, whose `count` items have one type."""
 
     def __new__(cls_, dtype: Any, count: int, cls: type) -> Any:
         _check_made(cls_)
@@ -262,7 +262,7 @@ class Record(_Kind):
 
     @staticmethod
     def make_c_struct(name_types: Iterable[tuple[str, Any]]) -> CoreType:
-        """The record that C lays out for these fields: ``[("x", float32), ("y", float64)]``."""
+        """Return a record with these fields, laid out as in C: ``[("x", float32), ("y", float64)]``."""
         return from_dtype(np.dtype([(name, type_.dtype) for name, type_ in name_types], align=True))
 
     @classmethod
@@ -271,7 +271,7 @@ class Record(_Kind):
 
 
 class Object(Type):
-    """What an overload is told of an object of a class: `cls`, and `fields`, a dict of the fields' types.
+    """The type of an object, as an overload receives it: its class `cls`, and `fields`, a dict of the types of its fields.
 
     >>> class Point: ...
     >>> lw.types.Object(Point, {"x": float32, "y": float32})
@@ -312,7 +312,7 @@ class Literal(Type, metaclass=_KindType):
 
     @property
     def literal_type(self) -> Type | None:
-        """The type of other values like it; None of what has no type but itself."""
+        """The type of other values of this kind, such as int64 for 2; None if there is none."""
         return _literal_types.get(type(self.literal_value))
 
     @property
@@ -321,19 +321,19 @@ class Literal(Type, metaclass=_KindType):
 
 
 class IntegerLiteral(Literal):
-    """An int that is known when a function is compiled."""
+    """An int that is known at compile time."""
 
 
 class BooleanLiteral(Literal):
-    """True or False, known when a function is compiled."""
+    """True or False, known at compile time."""
 
 
 class StringLiteral(Literal):
-    """A text; all texts of compiled code are known when it is compiled."""
+    """A str. In compiled code, every str is known at compile time."""
 
 
 class UnicodeType(_Kind):
-    """Texts: compiled code has StringLiteral only, which is of this kind."""
+    """Any str. Compiled code has only StringLiteral, which is of this kind."""
 
 
 def literal(value: Any) -> Literal:

@@ -625,7 +625,7 @@ static PyMemberDef members[] = {
     {"_changes", T_ULONGLONG, offsetof(lw_draws_object, stream), READONLY,
      PyDoc_STR("how often the key or the stream has been set")},
     {"target", T_OBJECT, offsetof(lw_draws_object, target), 0,
-     PyDoc_STR("where results are made: None, \"cpu\" or \"cuda\"")},
+     PyDoc_STR("where results are created: None, \"cpu\" or \"cuda\"")},
     {"_window", T_OBJECT, offsetof(lw_draws_object, window), 0,
      PyDoc_STR("while a block of a larger array is drawn: where each run of its items begins, "
                "the items of a run, and those of the whole array")},
@@ -641,37 +641,39 @@ static PyMemberDef members[] = {
 
 static PyMethodDef methods[] = {
     DRAW("random", draw_random_alone, FILL,
-         "Uniform numbers in [0, 1): float32 with 24, float64 with 53 random bits."),
+         "Draw uniform numbers in [0, 1): float32 with 24 random bits, float64 with 53."),
     DRAW("uniform", draw_uniform_alone, "low=0.0, high=1.0, " FILL,
-         "Uniform numbers: low + (high - low) * u with u in [0, 1)."),
+         "Draw uniform numbers: low + (high - low) * u with u in [0, 1)."),
     DRAW("standard_normal", draw_standard_normal_alone, FILL,
-         "Normal numbers of mean 0 and variance 1: Box and Muller's pairs."),
+         "Draw normal numbers of mean 0 and variance 1, with the method of Box and Muller."),
     DRAW("normal", draw_normal_alone, "loc=0.0, scale=1.0, " FILL,
-         "Normal numbers of mean loc and standard deviation scale >= 0."),
+         "Draw normal numbers of mean loc and standard deviation scale >= 0."),
     DRAW("standard_exponential", draw_standard_exponential_alone, FILL,
-         "Exponential numbers of mean 1."),
+         "Draw exponential numbers of mean 1."),
     DRAW("exponential", draw_exponential_alone, "scale=1.0, " FILL,
-         "Exponential numbers of mean scale >= 0: the logarithm of a uniform number."),
+         "Draw exponential numbers of mean scale >= 0, by inversion."),
     DRAW("gamma", draw_gamma_alone, "shape, scale=1.0, " FILL,
-         "Gamma numbers; shape >= 0, scale >= 0 (Marsaglia and Tsang, 2000)."),
+         "Draw from the gamma distribution (Marsaglia and Tsang, 2000); shape >= 0, scale >= "
+         "0."),
     DRAW("standard_gamma", draw_standard_gamma_alone, "shape, " FILL,
-         "Gamma numbers of scale 1."),
+         "Draw from the gamma distribution of scale 1; shape >= 0."),
     DRAW("poisson", draw_poisson_alone, "lam=1.0, " FILL,
-         "Poisson numbers of mean lam: multiplication below 10, Hormann's PTRS (1993) from "
-         "there on."),
+         "Draw from the Poisson distribution of mean lam: by multiplication for lam < 10, by "
+         "Hormann's PTRS (1993) otherwise."),
     DRAW("binomial", draw_binomial_alone, "n, p, " FILL,
-         "Successes in n >= 0 trials of probability p: inversion below n * p = 10, Hormann's "
-         "BTRS "
-         "(1993) above."),
+         "Draw the number of successes in n >= 0 trials of probability p: by inversion for "
+         "n * p < 10, by Hormann's BTRS (1993) otherwise."),
 #define FORMULA(name, fields, signature, text)                                                 \
     DRAW(#name, draw_##name##_alone, signature, text),
 #include "random/formulas.def"
     {"integers", (PyCFunction)(void (*)(void))draw_integers_alone,
      METH_FASTCALL | METH_KEYWORDS,
-     PyDoc_STR("integers($self, low, high=None, size=None, dtype=None, endpoint=False, "
-               "out=None, *, stream=0, chunks=None)\n--\n\n"
-               "Integers from low up to high (endpoint: including it), without bias; from 0 up "
-               "to low where high is None.")},
+     PyDoc_STR(
+         "integers($self, low, high=None, size=None, dtype=None, endpoint=False, "
+         "out=None, *, stream=0, chunks=None)\n--\n\n"
+         "Draw integers from low up to, but not including, high, each equally likely. With "
+         "endpoint=True, high is included. With high=None, the integers are from 0 up to "
+         "low.")},
     {"_sample", lw_draws_sample, METH_VARARGS,
      PyDoc_STR("_sample(n, count, words, stream): the first of the numbers below n in random "
                "order")},

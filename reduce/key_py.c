@@ -27,7 +27,7 @@ check_keys(const lw_reduce_call *call, int ndim, int64_t n, lw_dtype dtype)
         PyErr_Format(PyExc_ValueError, "%lld rows of values do not match %lld keys",
                      (long long)(call->ndim ? call->shape[0] : 0), (long long)n);
     else if (dtype == LW_DT_void)
-        PyErr_SetString(PyExc_TypeError, "keys have a dtype that kernels do not compute in");
+        PyErr_SetString(PyExc_TypeError, "kernels do not support the dtype of the keys");
     else
         return 0;
     return -1;

@@ -85,9 +85,10 @@ check_params(const lw_tree *tree, const char *role)
 
     for (uint32_t i = 0; i < fn->params.n; i++)
         if (fn->params.data[i].kind != LW_PARAM_POSITIONAL) {
-            PyErr_Format(PyExc_TypeError,
-                         "%s=: parameters of `%s` must be plain ones, without * or **", role,
-                         fn->name);
+            PyErr_Format(
+                PyExc_TypeError,
+                "%s=: `%s` must not have parameters with * or **, or keyword-only ones", role,
+                fn->name);
             return -1;
         }
     return 0;
@@ -502,26 +503,30 @@ static PyMemberDef reducer_members[] = {
 static const PyMethodDef methods_head[] = {
     {"accumulate", (PyCFunction)(void (*)(void))reducer_accumulate,
      METH_FASTCALL | METH_KEYWORDS,
-     PyDoc_STR("accumulate($self, a, /, *args, **kwargs)\n--\n\n"
-               "accumulate(a, axis=0, exclusive=False, *, dtype=None, out=None): all partial "
-               "results.\n\n"
-               ">>> total = lw.reduce(lambda a, b: a + b)\n"
-               ">>> total.accumulate(np.arange(5))\n"
-               "array([ 0,  1,  3,  6, 10])\n"
-               ">>> total.accumulate(np.arange(5), exclusive=True)\n"
-               "array([0, 0, 1, 3, 6])")},
+     PyDoc_STR(
+         "accumulate($self, a, /, *args, **kwargs)\n--\n\n"
+         "accumulate(a, axis=0, exclusive=False, *, dtype=None, out=None): return all partial "
+         "results, as numpy.ufunc.accumulate does. With exclusive=True, each result leaves out "
+         "the element at its own position.\n\n"
+         ">>> total = lw.reduce(lambda a, b: a + b)\n"
+         ">>> total.accumulate(np.arange(5))\n"
+         "array([ 0,  1,  3,  6, 10])\n"
+         ">>> total.accumulate(np.arange(5), exclusive=True)\n"
+         "array([0, 0, 1, 3, 6])")},
     {"reduceat", LW_KEYWORDS(reducer_reduceat),
-     PyDoc_STR("reduceat($self, a, /, *args, **kwargs)\n--\n\n"
-               "reduceat(a, indices, axis=0, *, dtype=None, out=None): slices of one axis, as "
-               "numpy.ufunc.reduceat.\n\n"
-               ">>> lw.reduce(lambda a, b: a + b).reduceat(np.arange(8), [0, 4])\n"
-               "array([ 6, 22])")},
+     PyDoc_STR(
+         "reduceat($self, a, /, *args, **kwargs)\n--\n\n"
+         "reduceat(a, indices, axis=0, *, dtype=None, out=None): reduce slices of one axis, as "
+         "numpy.ufunc.reduceat does.\n\n"
+         ">>> lw.reduce(lambda a, b: a + b).reduceat(np.arange(8), [0, 4])\n"
+         "array([ 6, 22])")},
     {"by_key", LW_KEYWORDS(reducer_by_key),
-     PyDoc_STR("by_key($self, keys, /, *values, stream=0)\n--\n\n"
-               "Reduce the values of each run of equal keys, and return (keys, results). Sort "
-               "by key first.\n\n"
-               ">>> lw.reduce(lambda a, b: a + b).by_key([1, 1, 2], [10, 20, 30])\n"
-               "(array([1, 2]), array([30, 30]))")},
+     PyDoc_STR(
+         "by_key($self, keys, /, *values, stream=0)\n--\n\n"
+         "Reduce the values of each run of equal consecutive keys, and return (keys, results). "
+         "To get one result for each key, sort by key first.\n\n"
+         ">>> lw.reduce(lambda a, b: a + b).by_key([1, 1, 2], [10, 20, 30])\n"
+         "(array([1, 2]), array([30, 30]))")},
     {"_simulate", LW_KEYWORDS(reducer_simulate),
      PyDoc_STR("_simulate($self, a, /, *args, **kwargs)\n--\n\n"
                "The GPU's kernel on the simulator, for tests; size= is the grid's.")},
@@ -541,7 +546,9 @@ static const PyMethodDef methods_head[] = {
          "--\n\n"
          "Return the accumulators of these elements, for merge() and finish(), as an array of "
          "records\nof the numbers `f0`, `f1`, ….\n"
-         "offset: the index of the first element in the whole, for a map with an index.\n\n"
+         "offset: the index of the first element in the whole array, for a map with a "
+         "parameter "
+         "`index`.\n\n"
          ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], "
          "a[1] + b[1]),\n"
          "...                  finish=lambda s, n: s / n)\n"

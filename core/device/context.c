@@ -312,7 +312,8 @@ lw_device_current(lw_device **out, lw_error *err)
         if ((*out)->handle == handle)
             return LW_OK;
     }
-    status = lw_fail(err, LW_ERR_DRIVER, "the current CUDA context is of no visible device");
+    status = lw_fail(err, LW_ERR_DRIVER,
+                     "the current CUDA context does not belong to a visible device");
 fail:
     return status;
 }
@@ -371,7 +372,8 @@ lw_device_of_address(CUdeviceptr address, lw_device **out, lw_error *err)
         return lw_device_get(ordinal, out, err);
     if (why.vendor_code == LW_CUDA_INVALID_VALUE)
         status = lw_fail(err, LW_ERR_VALUE,
-                         "the address 0x%llx belongs to no CUDA device's memory", address);
+                         "the address 0x%llx does not belong to the memory of a CUDA device",
+                         address);
     else
         lw_driver_pass(err, &why);
     lw_error_reset(&why);

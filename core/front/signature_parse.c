@@ -94,14 +94,14 @@ instead_of(const char *word)
         {"Set", "there are no sets: pass an array, `float64[:]`"},
         {"set", "there are no sets: pass an array, `float64[:]`"},
         {"unicode_type",
-         "a signature cannot name texts: leave it out; a text that is an argument "
-         "is a constant of the code, and none is a result"},
+         "a signature cannot name strings: leave it out; a str argument is a constant of "
+         "the compiled code, and a result cannot be a str"},
         {"string",
-         "a signature cannot name texts: leave it out; a text that is an argument is a "
-         "constant of the code, and none is a result"},
+         "a signature cannot name strings: leave it out; a str argument is a constant of "
+         "the compiled code, and a result cannot be a str"},
         {"pyobject", "there is no object mode"},
-        {"optional", "a value is there or is not when the function is compiled: leave the "
-                     "signature out, and None may be passed"},
+        {"optional", "leave the signature out: the function is then compiled for None, too, "
+                     "when an argument is None"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -287,7 +287,7 @@ parse_pointer(lw_signature_parser *s, lw_sig_type *out, const char *start)
         return status;
     if (out->kind != LW_SIG_SCALAR && out->kind != LW_SIG_VOID)
         return lw_signature_fail(s, start, s->p, "E180", NULL,
-                                 "a pointer is one to a number, or to anything: `void*`");
+                                 "a pointer must be to a number, or `void*`");
     if (out->kind == LW_SIG_VOID)
         out->dtype = LW_DT_void;
     out->kind = LW_SIG_POINTER;

@@ -31,8 +31,8 @@
          PyDoc_STR("inspect_cubin($self, /, sig=None, target='sm_90')\n--\n\n"                 \
                    "Return the machine code as bytes; for 'cpu', this is an object file.")},   \
         {"inspect_ltoir", LW_KEYWORDS(prefix##inspect_ltoir),                                  \
-         PyDoc_STR("inspect_ltoir($self, /, sig=None, target='sm_90')\n--\n\nLTO-IR as "       \
-                   "bytes.")},                                                                 \
+         PyDoc_STR("inspect_ltoir($self, /, sig=None, target='sm_90')\n--\n\nReturn the "      \
+                   "LTO-IR as bytes.")},                                                       \
     {                                                                                          \
         "inspect_asm", LW_KEYWORDS(prefix##inspect_asm),                                       \
             PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\nReturn the instructions for "    \

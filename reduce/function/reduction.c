@@ -407,8 +407,8 @@ fix_point(builder *b)
         LW_TRY(widen(b, &changed));
     if (changed)
         return lw_fail(b->err, LW_ERR_TYPE,
-                       "reduce: the types of `%s` do not come to rest: each accumulator that "
-                       "it makes is wider than those it takes",
+                       "reduce: the types of `%s` do not converge: the accumulators that it "
+                       "returns are always wider than those it receives",
                        name_of(b->source->combine));
 fail:
     return status;

@@ -315,7 +315,8 @@ test_copies(void)
         "cuMemcpyHtoDAsync failed on device 0: CUDA_ERROR_INVALID_VALUE (1)");
     GOOD(lw_device_of_address(a->address, &of, err));
     CHECK(of == device);
-    BAD(lw_device_of_address(64, &of, err), LW_ERR_VALUE, "0x40 belongs to no CUDA device");
+    BAD(lw_device_of_address(64, &of, err), LW_ERR_VALUE,
+        "0x40 does not belong to the memory of a CUDA device");
     lw_pool_put(a);
     lw_pool_put(b);
     lw_driver_close();

@@ -104,7 +104,7 @@ def test_numba_typing():
     lambda x: np.array([v for v in x], copy=True), lambda x: np.array(v for v in x), lambda x: np.zeros([v for v in x]),
 ])
 def test_what_is_refused(f):
-    with pytest.raises(lw.errors.CompileError, match="E103: a .* cannot be compiled(?s:.)*in `np.array` an array of numbers"):
+    with pytest.raises(lw.errors.CompileError, match="E103: a .* cannot be compiled(?s:.)*`math.prod` and `np.array`"):
         njit(f)(X)
 
 

@@ -223,7 +223,7 @@ def check_door(door):
     results, told = steps(doors()[door], change_k)
     for step, result in enumerate(results):
         np.testing.assert_allclose(result, expected(door, step * 0.3 + 0.1), rtol=1e-15)
-    assert len(told) == 1 and "from now on it is an operand" in told[0]
+    assert len(told) == 1 and "from now on it is read at each call" in told[0]
 
 
 @pytest.mark.parametrize("door", DOORS)

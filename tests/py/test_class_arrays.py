@@ -502,11 +502,11 @@ def test_array_of():
     (lambda: dtype_of(Untyped, z=float), TypeError, "`Untyped` has no field `z`"),
     (lambda: dtype_of(Interval, lo=[1]), TypeError, "the field `lo`"),
     (lambda: dtype_of(enum.Enum), TypeError, "does not say which fields"),
-    (lambda: dtype_of(type("T", (tuple,), {})), TypeError, "no namedtuple"),
+    (lambda: dtype_of(type("T", (tuple,), {})), TypeError, "is not a namedtuple"),
     (lambda: dtype_of(collections.namedtuple("T", "a b")), TypeError, "without methods, which is a plain tuple in compiled code"),
     (lambda: array_of([]), ValueError, "the dtype has to be given"),
     (lambda: array_of([Untyped(1, 2)]), TypeError, "does not say which fields"),
-    (lambda: array_of([Interval(1, 2)], np.dtype("f8")), TypeError, "no dtype of a class"),
+    (lambda: array_of([Interval(1, 2)], np.dtype("f8")), TypeError, "is not the dtype of a class"),
     (lambda: array_of([Interval(1, 2), Plain(3)]), TypeError, "an object has no field"),
 ])
 def test_bad_dtypes(call, error, said):

@@ -110,7 +110,7 @@ DOORS = {
 }
 LOST = {
     "Int64": (NA, "a pandas Series of dtype Int64 with missing values"), "array": (NA.array, "a pandas IntegerArray of dtype Int64 with missing"),
-    "boolean": (COLUMNS["boolean"], "dtype boolean with missing values"), "category": (pd.Series([1, 2, 3], dtype="category"), "elements are no numbers"),
+    "boolean": (COLUMNS["boolean"], "dtype boolean with missing values"), "category": (pd.Series([1, 2, 3], dtype="category"), "elements are not numbers"),
 }
 
 

@@ -160,5 +160,5 @@ def test_collections_that_are_no_arrays_say_what_to_pass(call):
     delayed, bag = pytest.importorskip("dask.delayed").delayed, pytest.importorskip("dask.bag")
     with pytest.raises(TypeError, match=r"argument .* is a dask Delayed, which has no values yet; pass .\.compute\(\), or dask.array.from_delayed\(.,"):
         call(delayed(np.arange)(3.0))
-    with pytest.raises(TypeError, match=r"argument .* is a dask Bag, whose items are no array; pass numpy.array\(.\.compute\(\)\)"):
+    with pytest.raises(TypeError, match=r"argument .* is a dask Bag, whose items are not an array; pass numpy.array\(.\.compute\(\)\)"):
         call(bag.from_sequence([1, 2, 3]))

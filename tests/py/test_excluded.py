@@ -491,7 +491,7 @@ def test_cubins(arch):
 
 
 def test_reductions_have_closures_instead():
-    with pytest.raises(lw.errors.UnsupportedError, match="static= is no keyword of reduce"):
+    with pytest.raises(lw.errors.UnsupportedError, match="reduce does not accept static="):
         lw.reduce(static="n")
     assert callable(lw.reduce(static=()))
 

@@ -839,8 +839,8 @@ def test_nothing_fits():
 @pytest.mark.parametrize("selector, said", [
     (lambda x: 1 / 0, "raised ZeroDivisionError: division by zero"),
     (lambda: None, "its signature does not take these arguments: too many positional"),
-    (lambda x: 3, "returned 3, which is no Python function"),
-    (lambda x: math.sin, "which is no Python function"),
+    (lambda x: 3, "returned 3, which is not a Python function"),
+    (lambda x: math.sin, "which is not a Python function"),
     (lambda x: lambda y: y, r"parameters \(y\) and not \(x\)"),
     (lambda x: lambda x=1: x, "parameters"),
 ])
@@ -919,12 +919,12 @@ def test_refused(call, error, said):
 
 
 @pytest.mark.parametrize("name, said", [
-    ("intrinsic", r"write an overload\(func\)"), ("lower", r"write an overload\(func\)"), ("lower_builtin", "compiled code runs its __init__"), ("lower_cast", "call an overload"),
-    ("lower_getattr", "overload_attribute"), ("lower_getattr_generic", "overload_attribute"), ("lower_constant", "nothing is needed"), ("box", "nothing is needed"), ("unbox", "nothing is needed: objects are passed"),
-    ("NativeValue", "nothing is needed"),
+    ("intrinsic", r"Write an overload\(func\)"), ("lower", r"Write an overload\(func\)"), ("lower_builtin", "compiled code runs its __init__"), ("lower_cast", r"Write an overload\(func\)"),
+    ("lower_getattr", "overload_attribute"), ("lower_getattr_generic", "overload_attribute"), ("lower_constant", "It is not needed"), ("box", "It is not needed"), ("unbox", "It is not needed: arguments that are objects"),
+    ("NativeValue", "It is not needed"),
 ])
 def test_builders_are_refused(name, said):
-    with pytest.raises(lw.errors.UnsupportedError, match=f"extending.{name}: there is no builder(.|\n)*{said}"):
+    with pytest.raises(lw.errors.UnsupportedError, match=f"extending.{name} is not available: there is no builder(.|\n)*{said}"):
         getattr(extending, name)(Circle, types.Float)
 
 

@@ -340,7 +340,7 @@ def test_results_that_are_no_numbers(function, value, caret, label):
     with pytest.raises(lw.errors.TypingError) as caught:
         lw.vectorize(function)(value)
     lines = str(caught.value).splitlines()
-    assert lines[0] == "E154: a result that is no number" and lines[3].strip("| ^") == label
+    assert lines[0] == "E154: a result that is not a number" and lines[3].strip("| ^") == label
     assert lines[3].count("^") == len(caret) and caret in lines[2]
 
 

@@ -408,7 +408,7 @@ def test_wrong_spaces():
         fill_index(-1, out)
     with pytest.raises(ValueError, match="step of 0"):
         fill_index(slice(0, 3, 0), out)
-    with pytest.raises(ValueError, match="must say its stop"):
+    with pytest.raises(ValueError, match="must have a stop"):
         fill_index(slice(3, None), out)
     with pytest.raises(TypeError, match="tuple of 2"):
         outer(5, out, out, out.reshape(1, 3))

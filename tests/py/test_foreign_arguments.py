@@ -148,7 +148,7 @@ def copy(i, x, out):
     out[i] = x[i]
 
 
-NAMED = "missing values|masked array|is no number|no values yet"
+NAMED = "missing values|masked array|is not a number|no values yet"
 
 
 @pytest.mark.parametrize("make", WITH_MISSING)

@@ -454,7 +454,7 @@ def test_nothing_is_stored_if_an_index_is_outside(function, bad):
 @pytest.mark.parametrize("f", [lambda x, i: x[i], lambda x, i: x[i, 1]])
 def test_arrays_that_are_no_indices(f):
     """The message says what an index array must be, and nothing about kernels, which this is not."""
-    for index, says in ((np.array(1), r"E160: an index that is an array without axes(?s:.)*this is int64\[\](?s:.)*`i\[\(\)\]`"),
+    for index, says in ((np.array(1), r"E160: a 0-dimensional array is not an index(?s:.)*this is int64\[\](?s:.)*`i\[\(\)\]`"),
                         (np.array([1.0]), r"E160: an index array must have integers or bools(?s:.)*this is float64\[::1\]")):
         with pytest.raises(lw.errors.CompileError, match=says) as caught:
             lw.njit(f)(np.zeros((3, 3)), index)

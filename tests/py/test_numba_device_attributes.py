@@ -47,8 +47,8 @@ def test_len_of_types_of_tuples():
     assert len(types.Tuple((lw.float32, lw.int32))) == 2
     assert len(types.UniTuple(lw.int8, 3)) == 3
     assert list(types.Tuple((lw.float32, lw.int32))) == [lw.float32, lw.int32]
-    with pytest.raises(TypeError, match="int8 is no tuple"):
+    with pytest.raises(TypeError, match="int8 is not a tuple"):
         iter(lw.int8)
     assert lw.float32 and lw.float32[:]
-    with pytest.raises(TypeError, match="float32 is no tuple"):
+    with pytest.raises(TypeError, match="float32 is not a tuple"):
         len(lw.float32)

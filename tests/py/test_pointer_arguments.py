@@ -95,7 +95,7 @@ def test_what_is_no_address():
         kernel[1, 1](np.zeros(3, np.int32), 1, 0, 0, 0)
     with pytest.raises(TypeError, match="argument `x` is float; the signature has int32"):
         kernel[1, 1](0, 1, 0.5, 0, 0)
-    with pytest.raises(OverflowError, match="argument `r`: -4 is no address"):
+    with pytest.raises(OverflowError, match="argument `r`: -4 is not an address"):
         kernel[1, 1](-4, 1, 0, 0, 0)
     with pytest.raises(ValueError, match="argument `y`: the address 6 is not a multiple of 4, the size of int32"):
         kernel[1, 1](0, 1, 0, 6, 0)

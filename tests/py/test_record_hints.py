@@ -34,7 +34,7 @@ def _truncates(r):
 
 @pytest.mark.parametrize(("f", "code", "says"), [
     (_other_dtype, "E120", 'assign field by field, `out["x"] = r["x"]`'),
-    (_truncates, "E142", "`int(...)` or `round(...)`"),
+    (_truncates, "E142", "use `int(...)` or `round(...)`"),
     (lambda r: np.concatenate((r, r["x"])), "E120", "arrays of the same dtype"),
     (lambda r: np.full(3, (1, 2), r.dtype), "E120", "arrays of the same dtype"),
     (lambda r: np.array([(1, 2, 3)], r.dtype), "E120", "3 items cannot be assigned to a record with 2 fields"),

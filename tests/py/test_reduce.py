@@ -139,7 +139,7 @@ def test_functions_are_pythons(role):
         with pytest.raises(TypeError, match=f"{role}= must be a Python function, not {type(bad).__module__}" if isinstance(bad, (np.ndarray, np.ufunc))
                            else f"{role}= must be a Python function, not {type(bad).__name__} "):
             lw.reduce(**{"combine": lambda a, b: a + b, role: bad})
-    with pytest.raises(TypeError, match=f"{role}=: parameters of `<lambda>` must be plain ones"):
+    with pytest.raises(TypeError, match=f"{role}=: `<lambda>` must not have parameters with"):
         lw.reduce(**{"combine": lambda a, b: a + b, role: lambda *a: a[0]})
 
 
@@ -951,7 +951,7 @@ def test_the_kernel_compiles_for_gpus(cc):
         (lambda: lw.reduce(lambda a, b: a, color=1), TypeError, "unexpected keyword argument 'color'"),
         (lambda: lw.reduce(color=1), TypeError, "unexpected keyword argument 'color'"),
         (lambda: lw.reduce(lambda a, b: a, combine=max), TypeError, "twice"),
-        (lambda: lw.reduce(lambda *a: a), TypeError, "plain ones"),
+        (lambda: lw.reduce(lambda *a: a), TypeError, "must not have parameters with"),
         (lambda: lw.reduce(lambda a, b: a, commutative=1), TypeError, "commutative= must be"),
         (lambda: lw.reduce(lambda a, b, c: a)(np.ones(3)), TypeError, "takes 3 parameters"),
         (lambda: lw.reduce(lambda a, b: (a, b))(np.ones(3)), TypeError, "gives a tuple of 2 numbers"),

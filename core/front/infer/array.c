@@ -61,9 +61,10 @@ complain_index(lw_infer_frame *f, const lw_index_item *item)
     const lw_type_row *row = lw_array_row(f, item->type);
 
     if (row && row->ndim == 0)
-        return lw_complain(f, n->loc, "E160", lw_format_text(f, "this is %s", type),
-                           "an index array has an axis at least; take the element, `i[()]`",
-                           "an index that is an array without axes");
+        return lw_complain(
+            f, n->loc, "E160", lw_format_text(f, "this is %s", type),
+            "an index array needs at least one dimension; use the element, `i[()]`",
+            "a 0-dimensional array is not an index");
     if (row)
         return lw_complain(f, n->loc, "E160", lw_format_text(f, "this is %s", type),
                            "an index array has integers or bools, as `i.astype(np.int64)` has",

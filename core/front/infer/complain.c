@@ -236,13 +236,13 @@ lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
     if (lw_is_time(from) || lw_is_time(to))
         return f->run->typed->options.casting_unsafe && lw_time_casts(from, to)
                    ? LW_OK
-                   : lw_complain(f, loc, "E142",
-                                 lw_format_text(f, "%s into a %s %s", lw_describe_type(f, type),
-                                                to_name, what),
-                                 lw_format_text(f, "`x.astype(\"%s\")`, where that is meant",
-                                                lw_dtypes[to].alias),
-                                 "%s cannot be stored as %s", lw_describe_type(f, type),
-                                 to_name);
+                   : lw_complain(
+                         f, loc, "E142",
+                         lw_format_text(f, "%s into a %s %s", lw_describe_type(f, type),
+                                        to_name, what),
+                         lw_format_text(f, "write `x.astype(\"%s\")` if that is intended",
+                                        lw_dtypes[to].alias),
+                         "%s cannot be stored as %s", lw_describe_type(f, type), to_name);
     if (lw_is_integer(from) && lw_is_integer(to))
         return LW_OK;
     if (f->run->typed->options.casting_unsafe ||
@@ -256,9 +256,9 @@ lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
                        lw_format_text(f, "%s into %s %s %s would drop the %s",
                                       lw_describe_type(f, type), to_name[0] == 'i' ? "an" : "a",
                                       to_name, what, lost),
-                       lw_is_complex(from) ? "`.real` or `abs(...)`"
+                       lw_is_complex(from) ? "use `.real` or `abs(...)`"
                        : to == LW_DT_b1    ? "compare with `!= 0`"
-                                           : "`int(...)` or `round(...)`",
+                                           : "use `int(...)` or `round(...)`",
                        "%s cannot be stored as %s", lw_describe_type(f, type), to_name);
 }
 

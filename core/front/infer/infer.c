@@ -56,7 +56,7 @@ walk_until_settled(lw_infer_frame *f)
     do {
         if (f->iteration >= LW_MAX_ITERATIONS)
             return lw_fail(f->run->quiet ? NULL : f->run->err, LW_ERR_INTERNAL,
-                           "types of `%s` did not settle in %d walks", f->fn->name,
+                           "the types of `%s` did not converge in %d passes", f->fn->name,
                            LW_MAX_ITERATIONS);
         LW_TRY(walk(f, false));
         if (!f->changed)

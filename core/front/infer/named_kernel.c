@@ -282,10 +282,11 @@ check_alignment(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t
             "write a number, such as 16 (numba: "
             "RequireLiteralValue: alignment must be a constant integer)");
     if (value < 1 || value > 4096 || (value & (value - 1)) != 0)
-        return lw_complain(f, lw_node_of(f, args[2].node)->loc, "E125",
-                           lw_format_text(f, "this is %s", lw_describe_value(f, args[2].value)),
-                           "elements are then aligned to any smaller power of two, too",
-                           "Alignment must be a power of two from 1 to 4096");
+        return lw_complain(
+            f, lw_node_of(f, args[2].node)->loc, "E125",
+            lw_format_text(f, "this is %s", lw_describe_value(f, args[2].value)),
+            "use the next larger power of two, which includes all smaller alignments",
+            "Alignment must be a power of two from 1 to 4096");
     return LW_OK;
 }
 

@@ -157,7 +157,7 @@ lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
             : lw_format_text(f, "%s does not fit %s", value, type),
         !lw_type_is_strong_int(dtype) ? NULL
         : *other && dtype < LW_DT_i32
-            ? lw_format_text(f, "`np.int32(%s)` instead computes in int32", other)
+            ? lw_format_text(f, "write `np.int32(%s)` to compute in int32", other)
         : fits_uint64(f, x.type)
             ? lw_format_text(f,
                              "`np.uint64(%s)` computes in uint64, which holds it and wraps, as "
@@ -361,7 +361,7 @@ complain_negative_power(binary *b)
     reciprocal = exponent == -1 && base && *base;
     return lw_complain(
         f, lw_node_of(f, b->node)->loc, "E131", "integer to a negative power is not an integer",
-        reciprocal ? lw_format_text(f, "`1.0 / %s`, or `float(%s) ** -1`", base, base)
+        reciprocal ? lw_format_text(f, "write `1.0 / %s`, or `float(%s) ** -1`", base, base)
                    : "make the base a float: `float(...)`",
         "integer to a negative power");
 }

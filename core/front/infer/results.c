@@ -280,7 +280,7 @@ lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made, lw_e
                 ? "the result is a text, a type or the like"
                 : lw_format_text(&f, "the result is %s", lw_describe_type(&f, result)),
             "return a number, or a tuple of numbers for several outputs",
-            "a result that is no number");
+            "a result that is not a number");
     return lw_complain(
         &f, last_return(typed), "E154",
         lw_format_text(&f, "%u value%s for these types, and %u for those it was made with", n,

@@ -300,7 +300,7 @@ runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *o
                                       "`%s` is %s: a run-time index needs elements of one type",
                                       lw_describe_source(f, lw_node_of(f, node)->a),
                                       lw_describe_type(f, tuple.type)),
-                       "cast them when building the tuple, or use `if`/`match`",
+                       "cast the items when the tuple is made, or use `if`/`match`",
                        "run-time index into a tuple of mixed types");
 }
 
@@ -752,7 +752,7 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
             f, lw_node_of(f, node)->loc, "E101",
             lw_format_text(f, "this tuple has %u items", n),
             "loop over `range(len(t))` and index it, or over an array",
-            "a loop over a tuple of run-time values is written out, up to %d iterations",
+            "a loop over a tuple of run-time values is unrolled, up to %d iterations",
             LW_MAX_UNROLL);
     if (n == 1)
         *item = lw_element(f, iterable, 0);

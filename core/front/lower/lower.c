@@ -53,11 +53,11 @@ lw_lower_too_long(lw_lower_frame *f, uint32_t node)
         return true;
     if (f->b.func == NULL || l->n_insts + f->b.func->insts.n <= MOST_INSTRUCTIONS)
         return false;
-    snprintf(label, sizeof label, "this is written out %u times", f->unrolled);
+    snprintf(label, sizeof label, "this is unrolled %u times", f->unrolled);
     l->status = lw_diagnose(
         l->tree, lw_node_at(f, node)->loc,
         (lw_fault){LW_ERR_UNSUPPORTED, "E105",
-                   .label = f->unrolled > 1 ? label : "here there are more than that",
+                   .label = f->unrolled > 1 ? label : "the limit is exceeded here",
                    .help = "loop over a range or an array, or split it into several kernels",
                    .where = f->fn->name},
         l->err, "`%s` becomes more than %d instructions", f->fn->name, MOST_INSTRUCTIONS);

@@ -453,12 +453,11 @@ too_many_iterations(lw_lower_frame *f, uint32_t node, uint32_t n)
         l->status = lw_diagnose(
             l->tree, lw_node_at(f, node)->loc,
             (lw_fault){LW_ERR_UNSUPPORTED, "E105",
-                       .label = "a loop over a tuple of run-time values is written out",
+                       .label = "a loop over a tuple of run-time values is unrolled",
                        .help = "loop over an array", .where = f->fn->name},
             l->err,
-            "with the loops around it, this loop of %u iterations would be written "
-            "out %llu times",
-            n, (unsigned long long)all);
+            "with the loops around it, this loop of %u iterations would be unrolled to %llu", n,
+            (unsigned long long)all);
     return l->status != LW_OK;
 }
 

@@ -546,9 +546,8 @@ read_unsupported(lw_reader *r, PyObject *node)
         "`lw.local(shape, dtype)`";
     static const char iterated[] =
         "write a loop that fills `np.empty(n)`, or the items of a tuple one by one, "
-        "`(f(x[0]), f(x[1]))`; "
-        "directly in `sum`, `min`, `max`, `any`, `all` or "
-        "`math.prod` it is a loop, and in `np.array` an array of numbers";
+        "`(f(x[0]), f(x[1]))`; it can be compiled as the argument of `sum`, `min`, `max`, "
+        "`any`, `all`, `math.prod` and `np.array`";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
     int walrus = 0;
 

@@ -426,19 +426,16 @@ lw_is_pure_call(const lw_spreader *s, const lw_inst *inst)
 
 /* ---- why not ---- */
 
-static const char leaves[] = "the loop may be left early, or something raises",
-                  carries[] =
-                      "a variable gets a value from its own in the iteration before by no sum, "
-                      "product, minimum, maximum, `&`, `|` or `^`",
-                  reaches[] =
-                      "memory is read of which it is not known whether iterations write it",
-                  meets[] = "iterations may write elements that other iterations read or write",
-                  calls[] = "something is done that does more than compute a value",
-                  steers[] =
-                      "what an iteration adds to a variable follows from iterations before it",
-                  counter[] =
-                      "the loop is no `for` over a range whose iterations can be counted",
-                  outside[] = "there is a branch, a call or a return around or in front of it";
+static const char
+    leaves[] = "the loop may be left early, or an operation may raise an exception",
+    carries[] = "a variable depends on its value in the iteration before, but not by a "
+                "sum, product, minimum, maximum, `&`, `|` or `^`",
+    reaches[] = "memory is read that iterations may also write",
+    meets[] = "iterations may write elements that other iterations read or write",
+    calls[] = "an operation does more than compute a value",
+    steers[] = "what an iteration adds to a variable depends on earlier iterations",
+    counter[] = "the loop is not a `for` loop over a range of a known number of iterations",
+    outside[] = "there is a branch, a call or a return around it or before it";
 
 static bool
 refuse(lw_spreader *s, uint32_t culprit, const char *why)

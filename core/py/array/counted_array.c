@@ -99,20 +99,20 @@ static PyMethodDef mem_info_methods[] = {
      PyDoc_STR("acquire($self, /)\n--\n\nTake one more reference, for code in another "
                "language that will release it.")},
     {"release", mem_info_release, METH_NOARGS,
-     PyDoc_STR("release($self, /)\n--\n\nDrop a reference that acquire has taken. Raises "
-               "RuntimeError where this object's is the only one.")},
+     PyDoc_STR("release($self, /)\n--\n\nGive back a reference that acquire has taken. Raises "
+               "RuntimeError if this object has the only reference.")},
     {0},
 };
 
 static PyGetSetDef mem_info_getset[] = {
     {"address", address_of, NULL,
-     PyDoc_STR("The address of the MemInfo, as C code has it (lanewise_nrt.h)."), NULL},
+     PyDoc_STR("The address of the MemInfo for C code (lanewise_nrt.h)."), NULL},
     {"refcount", word_at, NULL,
-     PyDoc_STR("How many references there are to the memory, this object's among them."),
+     PyDoc_STR("The number of references to the memory, including this object's."),
      (void *)(uintptr_t)LW_COUNTED_COUNT_AT},
     {"data", word_at, NULL, PyDoc_STR("The address of the first byte."),
      (void *)(uintptr_t)LW_COUNTED_DATA_AT},
-    {"size", word_at, NULL, PyDoc_STR("How many bytes there are."),
+    {"size", word_at, NULL, PyDoc_STR("The number of bytes."),
      (void *)(uintptr_t)LW_COUNTED_SIZE_AT},
     {0},
 };
@@ -121,10 +121,10 @@ static PyType_Slot mem_info_slots[] = {
     {Py_tp_doc,
      (void *)PyDoc_STR(
          "MemInfo(address)\n--\n\n"
-         "Memory that a compiled function has made, as the base of the array that it "
-         "returned, or that a C extension has made: then this is one more reference to the "
-         "MemInfo at that address. It has a buffer, for numpy.frombuffer. numba has the same "
-         "object.\n\n"
+         "Memory that a compiled function or a C extension has allocated.\n\n"
+         "It is the base of arrays that compiled functions return. MemInfo(address) takes one "
+         "more reference to the MemInfo at that address. numpy.frombuffer accepts the object. "
+         "numba has an object of the same name.\n\n"
          "    >>> import numpy as np, lanewise as lw\n"
          "    >>> y = lw.jit(lambda x: x + 1)(np.zeros(4))\n"
          "    >>> y.base.refcount, y.base.size\n"

@@ -317,16 +317,19 @@ static PyMethodDef functions[] = {
     {"_dtype", dtype_of, METH_O, NULL},
     {"to_device", LW_KEYWORDS(to_device_there),
      "to_device(obj, stream=0, copy=True, to=None): return a device array with the contents of "
-     "obj, on the current GPU; to=array copies them to an existing device array instead"},
+     "obj, on the current GPU; to=array copies them to an existing device array instead.\n\n"
+     ">>> d = cuda.to_device(np.arange(3.0))\n>>> (d * 2).copy_to_host()\narray([0., 2., 4.])"},
     {"device_array", LW_KEYWORDS(device_array_there),
      "device_array(shape, dtype=float64, strides=None, order='C', stream=0): return a new, "
-     "uninitialised device array"},
+     "uninitialised device array.\n\n"
+     ">>> cuda.device_array((2, 3), 'f4').shape\n(2, 3)"},
     {"device_array_like", LW_KEYWORDS(device_array_like_there),
      "device_array_like(ary, stream=0): return a new, uninitialised device array with the "
      "shape and dtype of ary"},
     {"as_cuda_array", LW_KEYWORDS(as_cuda_array_there),
      "as_cuda_array(obj, sync=True): return a device array that uses the memory of obj, an "
-     "array of another library, without a copy"},
+     "array of another library, without a copy. With sync=True, later work waits for the work "
+     "on the stream that obj names."},
     {"is_cuda_array", is_cuda_array_there, METH_O,
      "is_cuda_array(obj): return whether obj is an array on a device"},
     {"_from_dlpack", LW_KEYWORDS(from_dlpack), NULL},

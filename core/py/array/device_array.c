@@ -648,7 +648,8 @@ static PyGetSetDef getset[] = {
      NULL},
     {"base", get_base, NULL, "the object that owns the memory of a view, or None", NULL},
     {"_is_alive", get_is_alive, NULL, "did no reset of the device take its memory?", NULL},
-    {"flags", get_flags, NULL, "C_CONTIGUOUS, F_CONTIGUOUS, OWNDATA, WRITEABLE", NULL},
+    {"flags", get_flags, NULL,
+     "the flags C_CONTIGUOUS, F_CONTIGUOUS, OWNDATA and WRITEABLE, as in NumPy", NULL},
     {"real", lw_array_get_real, lw_array_set_real, "a view of the real parts", NULL},
     {"imag", lw_array_get_imag, lw_array_set_imag,
      "a view of the imaginary parts; for real numbers, an array of zeros", NULL},
@@ -664,10 +665,12 @@ static PyGetSetDef getset[] = {
     {"device_ctypes_pointer", lw_array_get_service, NULL,
      "the address of the first element, a ctypes.c_void_p", (void *)"device_ctypes_pointer"},
     {"__cuda_array_interface__", get_interface, NULL, "CUDA Array Interface, version 3", NULL},
-    {"get", refuse_foreign, NULL, "CuPy's: an AttributeError, which names copy_to_host",
-     (void *)"get"},
-    {"cpu", refuse_foreign, NULL, "PyTorch's: likewise", (void *)"cpu"},
-    {"numpy", refuse_foreign, NULL, "PyTorch's: likewise", (void *)"numpy"},
+    {"get", refuse_foreign, NULL,
+     "raises AttributeError: CuPy's method is called copy_to_host here", (void *)"get"},
+    {"cpu", refuse_foreign, NULL,
+     "raises AttributeError: PyTorch's method is called copy_to_host here", (void *)"cpu"},
+    {"numpy", refuse_foreign, NULL,
+     "raises AttributeError: PyTorch's method is called copy_to_host here", (void *)"numpy"},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMethodDef own_methods[] = {
@@ -695,8 +698,16 @@ no_new(PyTypeObject *Py_UNUSED(type), PyObject *Py_UNUSED(args), PyObject *Py_UN
     return NULL;
 }
 
-static const char doc[] = "An array in the memory of a CUDA device.\n\nMade by cuda.to_device, "
-                          "cuda.device_array and by calls of ufuncs on device arrays.";
+static const char doc[] =
+    "An array in the memory of a CUDA device, with attributes and methods of numpy.ndarray.\n\n"
+    "Made by cuda.to_device, cuda.device_array and by calls of ufuncs on device arrays. "
+    "Nothing "
+    "is copied to the host until copy_to_host() or another method asks for it.\n\n"
+    ">>> d = cuda.to_device(np.arange(6.0).reshape(2, 3))\n"
+    ">>> d.shape, d[1].copy_to_host()\n"
+    "((2, 3), array([3., 4., 5.]))\n"
+    ">>> float(d.sum())\n"
+    "15.0";
 
 /* All methods in one table, which must live as long as the type. */
 static PyMethodDef *

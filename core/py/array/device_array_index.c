@@ -309,7 +309,7 @@ method_setitem(PyObject *self, PyObject *args, PyObject *kwargs)
 
 PyMethodDef lw_array_index_methods[] = {
     {"getitem", (PyCFunction)(void (*)(void))method_getitem, METH_VARARGS | METH_KEYWORDS,
-     "getitem(item, stream=0): return self[item], computed on this stream"},
+     "getitem(item, stream=0): return self[item]; copies run on this stream"},
     {"setitem", (PyCFunction)(void (*)(void))method_setitem, METH_VARARGS | METH_KEYWORDS,
-     "setitem(key, value, stream=0): self[key] = value"},
+     "setitem(key, value, stream=0): assign self[key] = value, on this stream"},
     {NULL, NULL, 0, NULL}};

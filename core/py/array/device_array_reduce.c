@@ -336,7 +336,7 @@ method_array_function(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 PyMethodDef lw_array_reduce_methods[] = {
 #define DEVICE_METHOD(name, reduction, rule, has_dtype, is_scan)                               \
     {#name, (PyCFunction)(void (*)(void))method_##name, METH_FASTCALL | METH_KEYWORDS,         \
-     "as numpy.ndarray." #name "; the result stays on the device"},
+     #name "(...): as numpy.ndarray." #name ", with the result on the device"},
 #include "core/tables/device_methods.def"
     {"__array_function__", (PyCFunction)(void (*)(void))method_array_function, METH_FASTCALL,
      "NumPy's functions of device arrays (NEP 18)"},

@@ -188,7 +188,9 @@ PyMethodDef lw_array_service_methods[] = {
     {"_repr_html_", repr_html, METH_NOARGS,
      "what notebooks show: shape, dtype, size, device and contents"},
     METHODS(ROW){"take", LW_KEYWORDS(method_take),
-                 "take(indices, axis=None, out=None, mode='raise')"},
+                 "take(indices, axis=None, out=None, mode='raise'): return the elements at "
+                 "these indices, as "
+                 "numpy.ndarray.take does"},
     {"bind", LW_KEYWORDS(method_bind),
      "bind(stream=0): return a view whose next operations run on this stream"},
     {"__dask_tokenize__", method_dask_tokenize, METH_NOARGS,

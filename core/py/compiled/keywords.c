@@ -284,8 +284,8 @@ check_together(const lw_door_options *options)
     if (!options->front.same_math || options->front.fast == 0)
         return 0;
     PyErr_SetString(PyExc_ValueError,
-                    "math=\"same\" and fastmath= exclude each other: with liberties of "
-                    "fast-math the bits depend on the target; leave one of them out");
+                    "math=\"same\" and fastmath= exclude each other, because results with "
+                    "fastmath depend on the target; leave one of them out");
     return -1;
 }
 
@@ -485,7 +485,7 @@ read_static(reader *r, PyObject *value)
 {
     if (r->door == LW_DOOR_REDUCE)
         return read_empty(r, value,
-                          "static= is no keyword of reduce: make the value a global or closure "
+                          "reduce does not accept static=: make the value a global or closure "
                           "variable of the function, which are constants there");
     return read_names(r, value, &r->arguments->constants);
 }
@@ -536,9 +536,9 @@ read_accepted(reader *r, PyObject *value)
 
     if (PyDict_Check(value)) {
         PyErr_SetString(PyExc_TypeError,
-                        "parallel= is a dict, whose words switch parts of numba's parallel "
-                        "target; expected True, False or None: loops over prange run on all "
-                        "cores with parallel=True, and nothing else does");
+                        "parallel= must be True, False or None, not a dict: there are no "
+                        "options for parts of numba's parallel target; loops over prange run "
+                        "on all cores, and nothing else does");
         return -1;
     }
     return value == Py_None ? 0 : read_bool(r, value, &unused);
@@ -862,7 +862,18 @@ docstring(lw_door door, const char *first, const char *what)
     lw_text text = {0};
 
     add_signature(&text, door, first);
-    lw_text_addf(&text, "%s\n\nKeywords:\n", what);
+    lw_text_addf(
+        &text,
+        door == LW_DOOR_REDUCE
+            ? "%s\n\nThe decorator raises KeywordError for an unknown keyword. A "
+              "function that cannot be compiled\nraises CompileError in the first call "
+              "with new types of arguments.\n\nKeywords:\n"
+            : "%s\n\nThe decorator raises KeywordError for an unknown keyword, and "
+              "SignatureError for a wrong signature.\nA function that cannot be "
+              "compiled raises CompileError: at once if there are signatures, "
+              "otherwise in\nthe first call with new types of arguments."
+              "\n\nKeywords:\n",
+        what);
     for (size_t i = 0; i < N_KEYWORDS; i++)
         if (keywords_known[i].doors & door)
             lw_text_addf(&text, "  %s: %s\n", keywords_known[i].name, keywords_known[i].doc);

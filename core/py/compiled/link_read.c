@@ -64,7 +64,10 @@ read_kind(PyObject *object, lw_link_kind *out)
             *out = kinds[i].kind;
     Py_XDECREF(kind);
     if (kind != NULL && *out == LW_LINK_ANY)
-        PyErr_Format(PyExc_TypeError, "link=: %.200R is of no kind that can be linked", object);
+        PyErr_Format(PyExc_TypeError,
+                     "link=: %.200R cannot be linked: expected a path, or code in a class of "
+                     "lanewise.cuda such as CUSource or PTXSource",
+                     object);
     return *out == LW_LINK_ANY ? -1 : 0;
 }
 
@@ -121,7 +124,7 @@ read_code(PyObject *object, lw_link_code *out)
         result = out->input.name ? read_folders(object, out, &sha) : -1;
         out->id = lw_sha256_finish(&sha);
     } else if (name != NULL && !PyErr_Occurred()) {
-        PyErr_Format(PyExc_TypeError, "link=: %.200R is no LinkableCode", object);
+        PyErr_Format(PyExc_TypeError, "link=: %.200R is not a LinkableCode", object);
     }
     Py_XDECREF(data);
     Py_XDECREF(name);

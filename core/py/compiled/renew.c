@@ -78,10 +78,9 @@ tell_frozen(const lw_compiled *self, PyObject *what)
     if (self->options.warn)
         result = PyErr_WarnFormat(
             PyExc_RuntimeWarning, 1,
-            "W204: `%.200s`: %U that it captured has changed inside; what takes more than %d "
-            "bytes is frozen when it is compiled\n  = help: pass it as an argument, or bind "
-            "the "
-            "name to a changed copy",
+            "W204: `%.200s`: the contents of %U that it captured have changed; values of more "
+            "than %d bytes are frozen when the function is compiled\n  = help: pass it as an "
+            "argument, or bind the name to a changed copy",
             lw_compiled_name(self), what, LW_COMPARED_BYTES);
     Py_DECREF(what);
     return result;
@@ -154,7 +153,7 @@ tell_once(lw_compiled *self)
         return 0;
     return PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                             "`%.200s`: a global or closure variable that it reads has changed; "
-                            "with typing=\"numba\" the value of its compilation stays",
+                            "with typing=\"numba\", the value at compile time is used",
                             lw_compiled_name(self));
 }
 
@@ -277,11 +276,13 @@ find_constants(lw_compiled *self, PyObject *constants)
         Py_XDECREF(name);
         return -1;
     }
-    return tell(self, name,
-                "W206: `%.200s` needs `%U`, which changes again and again, when it is "
-                "compiled (for a shape, an exponent, a condition or the like), and is "
-                "compiled for each value\n  = help: make `%U` an argument, or write the code "
-                "so that it needs no constant");
+    return tell(
+        self, name,
+        "W206: `%.200s` needs the value of `%U` when it is compiled (for a shape, an "
+        "exponent, a condition or the like); the value changes again and again, and the "
+        "function is compiled for each value\n  = help: make `%U` an argument, or write the "
+        "code "
+        "so that it needs no constant");
 }
 
 static int
@@ -294,12 +295,12 @@ find_operands(lw_compiled *self, PyObject *operands, PyObject *constants)
         Py_XDECREF(name);
         return -1;
     }
-    return tell(self, name,
-                "W206: `%.200s` was compiled for three values of `%U`, which has changed "
-                "again: from now on it is an operand, read at each call, and the code is the "
-                "same for all values\n  = help: make `%U` an argument; if code is to be "
-                "compiled for each value, make a function for each value, by a function that "
-                "has it as an argument");
+    return tell(
+        self, name,
+        "W206: `%.200s` was compiled for three values of `%U`, which has changed "
+        "again: from now on it is read at each call, and the code is the same for all "
+        "values\n  = help: make `%U` an argument; to have code compiled for each value, "
+        "define the function in a function that has the value as an argument");
 }
 
 /* Something that is no number: its values stay constants. */
@@ -311,8 +312,8 @@ tell_others(lw_compiled *self)
     if (name == NULL && PyErr_Occurred())
         return -1;
     return tell(self, name,
-                "W206: `%.200s` is compiled for a value of `%U` that it captured, and is now "
-                "for the fourth one\n  = help: make `%U` an argument; code of the last five "
+                "W206: `%.200s` is compiled for each value of `%U`, which it captured, and now "
+                "for the fourth\n  = help: make `%U` an argument; code of the last five "
                 "values is kept");
 }
 

@@ -143,11 +143,15 @@ event_get_handle(PyObject *self, void *Py_UNUSED(closure))
 }
 
 static PyMethodDef event_methods[] = {
-    {"record", LW_KEYWORDS(event_record), "record(stream=0): mark this point of the stream"},
-    {"wait", LW_KEYWORDS(event_wait), "wait(stream=0): later work of the stream waits for it"},
-    {"synchronize", event_synchronize, METH_NOARGS, "Wait until the event has come."},
-    {"query", event_query, METH_NOARGS, "Has it come?"},
-    {"elapsed_time", elapsed, METH_O, "elapsed_time(end): milliseconds from this event to end"},
+    {"record", LW_KEYWORDS(event_record),
+     "record(stream=0): record the event at this point of the stream"},
+    {"wait", LW_KEYWORDS(event_wait),
+     "wait(stream=0): let later work of the stream wait for the event"},
+    {"synchronize", event_synchronize, METH_NOARGS,
+     "Wait until all work before the event is done."},
+    {"query", event_query, METH_NOARGS, "Return whether all work before the event is done."},
+    {"elapsed_time", elapsed, METH_O,
+     "elapsed_time(end): return the milliseconds from this event to the event `end`"},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef event_getset[] = {
     {"handle", event_get_handle, NULL, "the driver's handle, an int", NULL},
@@ -156,9 +160,19 @@ static PyMemberDef event_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(lw_event_object, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 static PyType_Slot event_slots[] = {
-    {Py_tp_dealloc, event_dealloc}, {Py_tp_doc, "A point in a stream. Made by cuda.event()."},
-    {Py_tp_methods, event_methods}, {Py_tp_getset, event_getset},
-    {Py_tp_members, event_members}, {0, NULL}};
+    {Py_tp_dealloc, event_dealloc},
+    {Py_tp_doc, "A point in the work of a stream. Made by cuda.event().\n\n"
+                ">>> begin, end = cuda.event(), cuda.event()\n"
+                ">>> begin.record()\n"
+                ">>> d = cuda.to_device(np.ones(3)) * 2\n"
+                ">>> end.record()\n"
+                ">>> end.synchronize()\n"
+                ">>> begin.elapsed_time(end) >= 0\n"
+                "True"},
+    {Py_tp_methods, event_methods},
+    {Py_tp_getset, event_getset},
+    {Py_tp_members, event_members},
+    {0, NULL}};
 static PyType_Spec event_spec = {"lanewise.cuda.Event", sizeof(lw_event_object), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                  event_slots};

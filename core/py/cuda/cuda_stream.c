@@ -457,15 +457,25 @@ stream_async_done(PyObject *self, PyObject *args)
 static PyMethodDef stream_methods[] = {
     {"add_callback", (PyCFunction)(void (*)(void))stream_add_callback,
      METH_VARARGS | METH_KEYWORDS,
-     "add_callback(callback, arg=None): callback(stream, status, arg) when its work so far is "
-     "done"},
-    {"async_done", stream_async_done, METH_VARARGS, "async_done(): an asyncio future for that"},
-    {"synchronize", stream_synchronize, METH_NOARGS, "Wait until all its work is done."},
-    {"query", stream_query, METH_NOARGS, "Is all its work done?"},
-    {"record", stream_record, METH_VARARGS, "record(event=None): mark this point; the event"},
-    {"wait", stream_wait, METH_O, "wait(event or stream): later work waits; the host does not"},
+     "add_callback(callback, arg=None): call callback(stream, status, arg) when the work given "
+     "to "
+     "the stream so far is done"},
+    {"async_done", stream_async_done, METH_VARARGS,
+     "async_done(): return an asyncio future, which is done when the work given to the stream "
+     "so "
+     "far is done"},
+    {"synchronize", stream_synchronize, METH_NOARGS,
+     "Wait until all work of the stream is done."},
+    {"query", stream_query, METH_NOARGS, "Return whether all work of the stream is done."},
+    {"record", stream_record, METH_VARARGS,
+     "record(event=None): record an event at this point of the stream, and return it; with "
+     "None, a "
+     "new event"},
+    {"wait", stream_wait, METH_O,
+     "wait(other): let later work of this stream wait for an event, or for the work given to "
+     "another stream so far; the host does not wait"},
     {"auto_synchronize", stream_auto, METH_NOARGS,
-     "A context manager that synchronizes the stream when it is left."},
+     "Return a context manager that waits for the stream at the end of its block."},
     {"__cuda_stream__", stream_protocol, METH_NOARGS, "(0, handle)"},
     {NULL, NULL, 0, NULL}};
 
@@ -479,9 +489,9 @@ stream_get_external(PyObject *self, void *Py_UNUSED(closure))
 
 static PyGetSetDef stream_getset[] = {
     {"handle", stream_get_handle, NULL, "the driver's handle, an int", NULL},
-    {"device", stream_get_device, NULL, "the device it belongs to", NULL},
-    {"external", stream_get_external, NULL, "made by someone else: by cuda.external_stream",
-     NULL},
+    {"device", stream_get_device, NULL, "the device of the stream", NULL},
+    {"external", stream_get_external, NULL,
+     "whether the stream belongs to another library (cuda.external_stream)", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef stream_members[] = {
@@ -490,7 +500,12 @@ static PyMemberDef stream_members[] = {
 
 static PyType_Slot stream_slots[] = {
     {Py_tp_dealloc, stream_dealloc},
-    {Py_tp_doc, "Work given to one stream runs in order. Made by cuda.stream()."},
+    {Py_tp_doc, "A queue of work for a device, which runs in order. Made by cuda.stream().\n\n"
+                ">>> s = cuda.stream()\n"
+                ">>> d = cuda.to_device(np.ones(3), stream=s)\n"
+                ">>> s.synchronize()\n"
+                ">>> s.query()\n"
+                "True"},
     {Py_tp_methods, stream_methods},
     {Py_tp_getset, stream_getset},
     {Py_tp_members, stream_members},
@@ -608,8 +623,9 @@ LW_ON_HOST_ONE(external_stream)
 
 PyMethodDef lw_cuda_stream_functions[] = {
     {"stream", LW_KEYWORDS(make_stream_there),
-     "stream(*, blocking=True, priority=0): a new stream; blocking: ordered with the default "
-     "stream"},
+     "stream(*, blocking=True, priority=0): return a new stream. With blocking=True, its work "
+     "and "
+     "that of the default stream wait for each other. Lower numbers are higher priorities."},
     {"default_stream", default_stream_there, METH_NOARGS, "Return the legacy default stream."},
     {"per_thread_default_stream", per_thread_default_stream_there, METH_NOARGS,
      "Return the calling thread's own default stream."},

@@ -676,7 +676,7 @@ lw_loops_resolve(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak, 
 
     if (chosen) {
         lw_fail(&err, LW_ERR_UNSUPPORTED,
-                "`%s`: dtype= and signature= are not there yet with bfloat16 operands",
+                "`%s`: dtype= and signature= are not supported with bfloat16 operands",
                 self->tree->fns.data[1].name);
         return lw_py_raise(&err);
     }

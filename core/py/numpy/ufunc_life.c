@@ -139,8 +139,8 @@ lw_ufunc_freeze(lw_ufunc_head *self)
     int result = 0;
 
     if (self->family != NULL) {
-        PyErr_SetString(PyExc_TypeError,
-                        "disable_compile: with excluded= or static=, any call may compile");
+        PyErr_SetString(PyExc_TypeError, "disable_compile: not possible for functions with "
+                                         "excluded= or static=, because any call may compile");
         return -1;
     }
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);

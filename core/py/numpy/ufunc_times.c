@@ -193,7 +193,7 @@ describe_call(const lw_ufunc_head *self, PyArray_Descr *const given[], lw_wanted
                          (PyObject *)given[i],
                          PyTypeNum_ISDATETIME(given[i]->type_num)
                              ? "there are too many different multiples of units"
-                             : "it is no dtype of compiled code");
+                             : "compiled code does not support this dtype");
         if (wanted->in[i] == LW_DT_void)
             return -1;
     }

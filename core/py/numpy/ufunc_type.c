@@ -504,8 +504,10 @@ static const PyMethodDef methods_head[] = {
      PyDoc_STR("build_ufunc($self, /)\n--\n\nReturn the object itself, for programs that use "
                "numba's builders of ufuncs.\n\n>>> f.build_ufunc() is f\nTrue")},
     {"disable_compile", method_disable_compile, METH_NOARGS,
-     PyDoc_STR("disable_compile($self, /)\n--\n\nCompile for no further dtypes. Calls use what "
-               "has been compiled so far, as if signatures\nhad been given.\n\n"
+     PyDoc_STR("disable_compile($self, /)\n--\n\nFrom now on, compile for no further dtypes. "
+               "Calls convert their arguments to types that have\nbeen compiled, as if "
+               "signatures had "
+               "been given.\n\n"
                ">>> g = lw.vectorize(lambda x: x + 1); _ = g(1.0); g.disable_compile()\n"
                ">>> g(1)\nnp.float64(2.0)")},
     {"_load_loops", method_load_loops, METH_O, NULL},
@@ -515,7 +517,8 @@ static const PyMethodDef methods_head[] = {
     {"_get_strided_loop", (PyCFunction)(void (*)(void))lw_ufunc_strided_loop,
      METH_FASTCALL | METH_KEYWORDS, NULL},
     {"bind", method_bind, METH_VARARGS,
-     PyDoc_STR("bind($self, /, *args)\n--\n\nReturn a callable that repeats this call.\n\n"
+     PyDoc_STR("bind($self, /, *args)\n--\n\nReturn a callable "
+               "that repeats the call f(*args) on the same arrays.\n\n"
                ">>> step = f.bind(np.arange(3)); step()\n"
                "array([1, 2, 3])")},
 };

@@ -370,10 +370,11 @@ group_add(PyObject *a, PyObject *b)
 static PyObject *
 group_array(PyObject *self, PyObject *Py_UNUSED(args))
 {
-    PyErr_Format(PyExc_TypeError,
-                 "%U under another name is no index or array in plain Python: write %U, or "
-                 "tuple() around the name",
-                 ((group_object *)self)->path, ((group_object *)self)->path);
+    PyErr_Format(
+        PyExc_TypeError,
+        "%U under another name cannot be an index or an array in plain Python: write %U, "
+        "or tuple() around the name",
+        ((group_object *)self)->path, ((group_object *)self)->path);
     return NULL;
 }
 

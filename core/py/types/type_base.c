@@ -135,14 +135,14 @@ static PyMethodDef methods[] = {
 };
 
 static PyMemberDef members[] = {
-    {"name", T_OBJECT_EX, offsetof(lw_type_base, name), 0, PyDoc_STR("as messages show it")},
+    {"name", T_OBJECT_EX, offsetof(lw_type_base, name), 0, PyDoc_STR("the name in messages")},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyGetSetDef getset[] = {
     {"key", base_get_key, NULL,
-     PyDoc_STR("what tells types of one class apart, which are equal if their keys are; the "
-               "name, unless a class defines it anew"),
+     PyDoc_STR("types of one class are equal if their keys are equal; the key is the name, "
+               "unless a class overrides it"),
      NULL},
     {"__lanewise_struct__", base_get_struct, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -151,8 +151,8 @@ static PyGetSetDef getset[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      (void *)PyDoc_STR("Type(name)\n\n"
-                       "A type of compiled code. Types of your own derive from it, and "
-                       "lanewise.extending.register_model says what they consist of.\n\n"
+                       "A type of compiled code, and the base class for types of your own. "
+                       "lanewise.extending.register_model declares their members.\n\n"
                        ">>> class PointType(lw.types.Type):\n"
                        "...     def __init__(self):\n"
                        "...         super().__init__(name=\"Point\")\n"

@@ -270,11 +270,12 @@ type_of(PyObject *module, PyObject *value)
 
 static PyMethodDef functions[] = {
     {"typeof", type_of, METH_O,
-     PyDoc_STR("typeof(value)\n\nThe type that compiled code gives a value.\n\n"
+     PyDoc_STR("typeof(value)\n\nReturn the type that compiled code gives to a value.\n\n"
                ">>> typeof(np.zeros((2, 3), 'f4'))\nfloat32[:, ::1]")},
     {"from_dtype", from_dtype, METH_O,
-     PyDoc_STR(
-         "from_dtype(dtype)\n\nThe type of a NumPy dtype, or of anything that names one.")},
+     PyDoc_STR("from_dtype(dtype)\n\nReturn the type of a NumPy dtype, or of an object that "
+               "numpy.dtype "
+               "accepts.\n\n>>> from_dtype('f4')\nfloat32")},
     {"_tuple_type", tuple_type, METH_VARARGS, NULL},
     {"_record_type", record_type, METH_VARARGS, NULL},
     {"_type_from_text", type_from_text, METH_O, NULL},

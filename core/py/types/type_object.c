@@ -351,7 +351,7 @@ type_get_underlying_float(PyObject *self, void *Py_UNUSED(closure))
     const lw_sig_type *type = &((type_object *)self)->type;
 
     if (type->kind != LW_SIG_SCALAR || lw_dtypes[type->dtype].kind != LW_KIND_COMPLEX)
-        return PyErr_Format(PyExc_AttributeError, "%S is no complex type", self);
+        return PyErr_Format(PyExc_AttributeError, "%S is not a complex type", self);
     return lw_type_object_of(type->dtype == LW_DT_c64 ? LW_DT_f32 : LW_DT_f64);
 }
 
@@ -377,7 +377,7 @@ type_get_count(PyObject *self, void *closure)
 
     (void)closure;
     if (type->kind != LW_SIG_TUPLE)
-        return PyErr_Format(PyExc_AttributeError, "%S is no tuple", self);
+        return PyErr_Format(PyExc_AttributeError, "%S is not a tuple", self);
     return PyLong_FromUnsignedLong(type->n);
 }
 
@@ -389,7 +389,7 @@ type_length(PyObject *self)
 
     if (type->kind == LW_SIG_TUPLE)
         return (Py_ssize_t)type->n;
-    PyErr_Format(PyExc_TypeError, "%S is no tuple: it has no items", self);
+    PyErr_Format(PyExc_TypeError, "%S is not a tuple: it has no items", self);
     return -1;
 }
 
@@ -409,7 +409,7 @@ type_get_types(PyObject *self, void *closure)
 
     (void)closure;
     if (type->kind != LW_SIG_TUPLE)
-        return PyErr_Format(PyExc_AttributeError, "%S is no tuple", self);
+        return PyErr_Format(PyExc_AttributeError, "%S is not a tuple", self);
     types = PyTuple_New((Py_ssize_t)type->n);
     for (uint32_t i = 0; types != NULL && i < type->n; i++) {
         PyObject *item = lw_type_object_new(&type->items[i]);
@@ -452,7 +452,7 @@ type_get_signed(PyObject *self, void *Py_UNUSED(closure))
     const lw_sig_type *type = &((type_object *)self)->type;
 
     if (type->kind != LW_SIG_SCALAR || !lw_is_integer(type->dtype))
-        return PyErr_Format(PyExc_AttributeError, "%S is no integer type", self);
+        return PyErr_Format(PyExc_AttributeError, "%S is not an integer type", self);
     return PyBool_FromLong(lw_is_signed(type->dtype));
 }
 
@@ -557,24 +557,26 @@ type_reduce(PyObject *self, PyObject *unused)
 static PyGetSetDef type_getset[] = {
     {"dtype", type_get_dtype, NULL,
      PyDoc_STR(
-         "NumPy's dtype of a value or element, or of the items of a tuple that are alike"),
+         "the NumPy dtype of a value or an element, or of the items of a tuple of one type"),
      NULL},
-    {"itemsize", type_get_size, NULL, PyDoc_STR("bytes of a value or element"), (void *)1},
-    {"bitwidth", type_get_size, NULL, PyDoc_STR("bits of a value or element"), (void *)8},
-    {"types", type_get_types, NULL, PyDoc_STR("of a tuple's items"), NULL},
-    {"count", type_get_count, NULL, PyDoc_STR("the number of a tuple's items"), NULL},
+    {"itemsize", type_get_size, NULL, PyDoc_STR("the bytes of a value or an element"),
+     (void *)1},
+    {"bitwidth", type_get_size, NULL, PyDoc_STR("the bits of a value or an element"),
+     (void *)8},
+    {"types", type_get_types, NULL, PyDoc_STR("the types of the items of a tuple"), NULL},
+    {"count", type_get_count, NULL, PyDoc_STR("the number of items of a tuple"), NULL},
     {"fields", type_get_fields, NULL,
-     PyDoc_STR("the names of a namedtuple's items; None for other types"), NULL},
-    {"name", type_get_name, NULL, PyDoc_STR("as signatures spell it"), NULL},
-    {"ndim", type_get_ndim, NULL, PyDoc_STR("number of axes; 0 for scalars"), NULL},
+     PyDoc_STR("the names of the items of a namedtuple; None for other types"), NULL},
+    {"name", type_get_name, NULL, PyDoc_STR("the name in signatures"), NULL},
+    {"ndim", type_get_ndim, NULL, PyDoc_STR("the number of dimensions; 0 for scalars"), NULL},
     {"layout", type_get_layout, NULL,
-     PyDoc_STR("'C', 'F' or 'A' (any strides); None for scalars"), NULL},
+     PyDoc_STR("the layout of an array, 'C', 'F' or 'A' (any strides); None for scalars"),
+     NULL},
     {"underlying_float", type_get_underlying_float, NULL,
-     PyDoc_STR("of a complex type: the float type of its parts"), NULL},
-    {"signed", type_get_signed, NULL, PyDoc_STR("of an integer type: whether it has a sign"),
-     NULL},
-    {"unit", type_get_unit, NULL, PyDoc_STR("of a datetime64 or timedelta64: \"D\", \"10ms\""),
-     NULL},
+     PyDoc_STR("the type of the parts of a complex type"), NULL},
+    {"signed", type_get_signed, NULL, PyDoc_STR("whether an integer type has a sign"), NULL},
+    {"unit", type_get_unit, NULL,
+     PyDoc_STR("the unit of a datetime64 or timedelta64, such as \"D\" or \"10ms\""), NULL},
     {"__lanewise_dtype__", type_get_number, NULL, NULL, NULL},
     {"__lanewise_struct__", type_get_none, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -597,10 +599,10 @@ static PyMethodDef type_methods[] = {
 };
 
 static PyType_Slot type_slots[] = {
-    {Py_tp_doc,
-     (void *)PyDoc_STR("A type that signatures know.\n\n"
-                       ">>> float32(1.5), float32[:, ::1], float64(float64, int32)\n"
-                       "(np.float32(1.5), float32[:, ::1], float64(float64, int32))")},
+    {Py_tp_doc, (void *)PyDoc_STR(
+                    "A type of compiled code, for signatures, array types and conversions.\n\n"
+                    ">>> float32(1.5), float32[:, ::1], float64(float64, int32)\n"
+                    "(np.float32(1.5), float32[:, ::1], float64(float64, int32))")},
     {Py_tp_dealloc, (void *)type_dealloc},
     {Py_tp_repr, (void *)type_repr},
     {Py_tp_hash, (void *)type_hash},

@@ -116,7 +116,7 @@ static PyMethodDef signature_methods[] = {
 
 static PyType_Slot signature_slots[] = {
     {Py_tp_doc,
-     (void *)PyDoc_STR("What a compiled loop takes and gives: float64(float64, int32)")},
+     (void *)PyDoc_STR("The types of a function: float64(float64, int32) returns a float64.")},
     {Py_tp_dealloc, (void *)signature_dealloc},
     {Py_tp_repr, (void *)signature_repr},
     {Py_tp_hash, (void *)signature_hash},
