@@ -21,8 +21,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* A loop of FEW iterations is unrolled completely, and
- * its chains are short enough for the processor to overlap them by itself. */
+/* A loop of FEW iterations is unrolled completely, and its chains are short enough for the
+ * processor to overlap them by itself. */
 enum { MOST_LOOP = 64, MOST_BODY = 400, FEW = 16 };
 
 static const lw_inst *

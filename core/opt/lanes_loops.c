@@ -459,9 +459,8 @@ write_loop(maker *m, const strip *s)
     for (uint32_t i = s->loop.first; i < s->loop.end; i++)
         if (inst_at(m, i)->op == LW_OP_SLOT)
             copy(m, i, m->j.to);
-    if (guarded) {
+    if (guarded)
         lw_ir_if(&m->j.b, lw_jam_check(&m->j, &s->nest));
-    }
     write_strip(m, s);
     if (guarded)
         lw_ir_end(&m->j.b);

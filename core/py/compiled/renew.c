@@ -79,9 +79,8 @@ tell_frozen(const lw_compiled *self, PyObject *what)
         result = PyErr_WarnFormat(
             PyExc_RuntimeWarning, 1,
             "W204: `%.200s`: %U that it captured has changed inside; what takes more than %d "
-            "bytes is frozen when it is compiled\n  = help: pass it as an argument, or bind "
-            "the "
-            "name to a changed copy",
+            "bytes is frozen when it is compiled\n  = help: pass it as an argument, or "
+            "bind the name to a changed copy",
             lw_compiled_name(self), what, LW_COMPARED_BYTES);
     Py_DECREF(what);
     return result;
