@@ -20,12 +20,6 @@ typedef struct facts {
     bool branches; /* anything that may be computed and thrown away, or libm's own flags */
 } facts;
 
-static bool
-is_own(lw_intrinsic which, lw_dtype type)
-{
-    return lw_host_has_fma() && lw_emit_is_own(which, type);
-}
-
 static void
 look_at(const lw_func *func, const lw_inst *inst, facts *f)
 {
@@ -34,7 +28,7 @@ look_at(const lw_func *func, const lw_inst *inst, facts *f)
     case LW_OP_INTRINSIC:
         if (lw_intrinsics[inst->a].vector_stem[0] == 0)
             ;
-        else if (is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type))
+        else if (lw_host_is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type))
             f->own_math++;
         else
             f->vector_math = true;
@@ -324,7 +318,7 @@ wide_loop(maker *m, lw_module *module, lw_error *err)
     lw_dtype type = m->loop->types[0];
     unsigned lanes = lw_host_fold_lanes(type), step = LW_FOLD_VECTORS * lanes;
     const lw_lanes_choice choice = {
-        .host = {lw_host_vector_bits(), is_own}, .lanes = lanes, .mask = LW_DT_b1};
+        .host = {lw_host_vector_bits(), lw_host_is_own}, .lanes = lanes, .mask = LW_DT_b1};
     lw_ref acc[LW_FOLD_VECTORS] = {0}, pair[2], one[1], number[16] = {0}, made = 0;
     lw_status status;
     lw_for loop;
@@ -519,7 +513,7 @@ fail:
 static bool
 runs_in_lanes(const lw_loop *loop, bool precise, lw_lanes_choice *choice)
 {
-    const lw_lanes_host host = {.vector_bits = lw_host_vector_bits(), .is_own = is_own};
+    const lw_lanes_host host = {.vector_bits = lw_host_vector_bits(), .is_own = lw_host_is_own};
 
     for (int i = 0; i < loop->nin + loop->nout; i++)
         if (is_uniform(loop, i))
