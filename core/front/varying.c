@@ -163,7 +163,7 @@ lw_varyings_new(void)
     lw_varyings *all = lw_alloc_zero(1, sizeof *all);
 
     if (all != NULL)
-        pthread_mutex_init(&all->lock, NULL);
+        lw_lock_init(&all->lock);
     return all;
 }
 
@@ -182,7 +182,7 @@ lw_varyings_free(lw_varyings *all)
         }
         lw_free(varying);
     }
-    pthread_mutex_destroy(&all->lock);
+    lw_lock_end(&all->lock);
     lw_free(all);
 }
 
