@@ -8,6 +8,9 @@
 /* Whether the instruction opens a region, which an END closes: IF, BLOCK and LOOP. */
 bool lw_ir_opens_region(lw_op op);
 
+/* Whether an instruction of [from, to) sets the variable. */
+bool lw_ir_is_set(const lw_func *func, uint32_t from, uint32_t to, lw_ref slot);
+
 /* The regions of a function, by the instruction that opens them. */
 typedef struct lw_ir_regions {
     uint32_t *ends;    /* the region's END; 0: the instruction opens none */
