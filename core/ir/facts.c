@@ -62,6 +62,17 @@ lw_ir_regions_init(lw_ir_regions *regions, const lw_func *func)
     return true;
 }
 
+uint32_t
+lw_ir_open_targets(const lw_ir_regions *regions, const lw_func *func, uint32_t from,
+                   uint32_t at)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = from; i < at; i++)
+        n += func->insts.data[i].op != LW_OP_IF && regions->ends[i] > at;
+    return n;
+}
+
 void
 lw_ir_regions_reset(lw_ir_regions *regions)
 {

@@ -180,20 +180,13 @@ all_in_head(const lw_jammer *j, uint32_t from, uint32_t to)
 static bool
 stays_inside(const lw_jammer *j, const lw_counted_loop *outer)
 {
-    uint32_t ends[LW_JAM_DEPTH], open = 0;
-
     for (uint32_t i = outer->first; i < outer->latch; i++) {
         const lw_inst *inst = inst_at(j, i);
-        while (open > 0 && i >= ends[open - 1])
-            open--;
-        if (inst->op == LW_OP_LOOP || inst->op == LW_OP_BLOCK) {
-            if (open == LW_JAM_DEPTH)
-                return false;
-            ends[open++] = j->regions.ends[i];
-        } else if (inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) {
-            if (inst->a >= open)
+        if (inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) {
+            if (inst->a >= lw_ir_open_targets(&j->regions, &j->old, outer->first, i))
                 return false;
         } else if (inst->op != LW_OP_STORE && inst->op != LW_OP_LATCH &&
+                   inst->op != LW_OP_LOOP && inst->op != LW_OP_BLOCK &&
                    !lw_jam_may_be_in_head(j, inst, MOST_BODY))
             return false;
     }

@@ -168,19 +168,12 @@ is_guarded(const strip *s)
 static bool
 stays(const maker *m, const strip *s)
 {
-    uint32_t ends[MOST_DEPTH], open = 0;
-
     for (uint32_t i = s->call; i < s->loop.latch; i++) {
         const lw_inst *inst = inst_at(m, i);
-        while (open > 0 && i >= ends[open - 1])
-            open--;
-        if (inst->op == LW_OP_LOOP || inst->op == LW_OP_BLOCK) {
-            if (open == MOST_DEPTH)
-                return false;
-            ends[open++] = m->j.regions.ends[i];
-        }
-        if (inst->op == LW_OP_RETURN || (inst->op == LW_OP_BREAK && inst->a >= open) ||
-            (inst->op == LW_OP_CONTINUE && inst->a > open))
+        uint32_t up = inst->a + (inst->op == LW_OP_BREAK); /* CONTINUE may be the loop's own */
+        if (inst->op == LW_OP_RETURN ||
+            ((inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) &&
+             up > lw_ir_open_targets(&m->j.regions, &m->j.old, s->call, i)))
             return false;
     }
     return true;

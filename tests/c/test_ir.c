@@ -231,6 +231,25 @@ test_is_set(void)
 }
 
 static void
+test_open_targets(void)
+{
+    lw_module *module = with_jumps();
+    const lw_func *func = module ? module->funcs.data[0] : NULL;
+    const struct {
+        uint32_t from, at, n;
+    } rows[] = {{1, 3, 0}, {1, 4, 1}, {1, 7, 2}, {4, 7, 1}, {5, 7, 0}, {1, 9, 2}, {1, 11, 0}};
+    lw_ir_regions regions;
+
+    if (func == NULL || !lw_ir_regions_init(&regions, func))
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK(lw_ir_open_targets(&regions, func, rows[i].from, rows[i].at) == rows[i].n,
+              "from %u at %u", rows[i].from, rows[i].at);
+    lw_ir_regions_reset(&regions);
+    lw_module_free(module);
+}
+
+static void
 test_device_externs(void)
 {
     static const char text[] = "extern i32 \"ours\" ptr\ndevice f32 \"theirs\" f32 i64\n";
@@ -710,6 +729,7 @@ main(void)
     test_uses();
     test_regions();
     test_is_set();
+    test_open_targets();
     test_device_externs();
     test_damaged_texts();
     test_verifier();
