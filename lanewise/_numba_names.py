@@ -29,9 +29,8 @@ HINTS = {
     "deferred_type": "classes need no types of their fields: a function of `njit` takes their objects as arguments",
     "pndindex": "write the outermost loop over `prange(x.shape[0])`, and `range` inside",
     "jit_module": "decorate each function with `njit`",
-    "set_parallel_chunksize": "the parts of a loop over `prange` are made by the measured time of an iteration; leave it out",
-    "get_parallel_chunksize": "the parts of a loop over `prange` are made by the measured time of an iteration; leave it out",
-    "parallel_chunksize": "the parts of a loop over `prange` are made by the measured time of an iteration; leave it out",
+    **dict.fromkeys(("set_parallel_chunksize", "get_parallel_chunksize", "parallel_chunksize"),
+                    "the parts of a loop over `prange` are made by the measured time of an iteration; leave it out"),
 }
 
 
