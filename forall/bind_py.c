@@ -761,9 +761,8 @@ hint_of(const binder *r, PyObject *object)
                    : "; make it a tuple, or an array by np.asarray";
     if (r->self->gives_value && r->depth > 0 &&
         (PyCallable_Check(object) || PyUnicode_Check(object)))
-        return "; a tuple may contain only functions and strings, or none of them: pass it as "
-               "an "
-               "argument of its own";
+        return "; a tuple may contain only functions and strings, or none of them: pass it "
+               "as an argument of its own";
     if (PyFunction_Check(object) || PyUnicode_Check(object))
         return "; let the function find it as a global or closure variable";
     if (lw_is_sparse(object))

@@ -1,11 +1,11 @@
 /* What is known of the elements of a forall before a call runs: stores that race become errors
  * in the user's function, indices that every element uses are compared with the shapes of the
- * arrays (core/front/reach), and updates of more elements than there are places are W208. And
- * races that a watched run finds become exceptions. */
+ * arrays (core/front/reach), and updates of more elements than there are places are W208.
+ * Races that a watched run finds become exceptions. */
 #include "forall/forall_py_internal.h"
 
-#include "core/front/diagnose.h"
 #include "core/base/memory.h"
+#include "core/front/diagnose.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"

@@ -16,6 +16,7 @@ import lanewise as lw
 from lanewise import _array_protocol as _protocol
 from lanewise import _array_statistics_kernels as _kernels
 from lanewise._array_protocol import _array, _arrays, _deliver, _filled, _first, _kept, _new, _of, _strided
+from lanewise._array_statistics import _TO_HOST, _refuse
 
 
 # ---- einsum ----
@@ -170,7 +171,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if ord in (None, "fro", "f"):
         return _root_of_squares(x, axes, keepdims)
     if ord in (2, -2, "nuc"):
-        raise lw.errors.UnsupportedError(f"numpy.linalg.norm of device arrays: ord={ord!r} of matrices needs singular values; call copy_to_host() first, or use CuPy")
+        raise _refuse("linalg.norm", f"ord={ord!r} of matrices needs singular values", "call copy_to_host() first, or use CuPy")
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError("Invalid norm order for matrices.")
     summed, left = axes if abs(ord) == 1 else axes[::-1]
@@ -255,7 +256,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     if fweights is not None or aweights is not None:
-        raise lw.errors.UnsupportedError("numpy.cov of device arrays: fweights= and aweights= are not supported; call copy_to_host() first, which gives a NumPy array")
+        raise _refuse("cov", "fweights= and aweights= are not supported", _TO_HOST)
     like = _first(m, y)
     m, y = _array(m, like), None if y is None else _array(y, like)
     dtype = np.result_type(m.dtype, np.float64, *(() if y is None else (y.dtype,))) if dtype is None else np.dtype(dtype)

@@ -29,16 +29,8 @@ def _real(z):
     return z.real if isinstance(z, np.complexfloating) else z
 
 
-def _copied(a, t):
-    out = np.empty(a.shape, t)
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            out[i, j] = a[i, j]
-    return out
-
-
-def _narrow(a, t):
-    """The matrix or row in the type of the result."""
+def _converted(a, t):
+    """A copy of the matrix or row, of this type."""
     out = np.empty(a.shape, t)
     for i in range(a.shape[0]):
         if a.ndim == 2:
@@ -116,7 +108,7 @@ def eigvalsh(a, UPLO="L"):
         return np.empty(0, t)
     values, v = _eigen(a, UPLO)
     values.sort()
-    return _narrow(values, t)
+    return _converted(values, t)
 
 
 def eigh(a, UPLO="L"):
@@ -230,7 +222,7 @@ def _adjoint(a, t):
 def _singular(a):
     t = type(_wide(a))
     if a.shape[0] >= a.shape[1]:
-        return _decomposed(_copied(a, t))
+        return _decomposed(_converted(a, t))
     v, s, u = _decomposed(_adjoint(a, t))
     return u, s, v
 
@@ -241,12 +233,12 @@ def svd(a, full_matrices=True, compute_uv=True):
         _refuse_axes(a, "svd")
     _check_type(a)
     u, s, v = _singular(a)
-    values = _narrow(s, type(abs(_linear(a))))
+    values = _converted(s, type(abs(_linear(a))))
     if not compute_uv:
         return values
     if full_matrices and a.shape[0] != a.shape[1]:
         raise ValueError("svd in compiled code takes full_matrices=False for matrices that are not square")
-    return _narrow(u, t), values, _narrow(_adjoint(v, v.dtype.type), t)
+    return _converted(u, t), values, _converted(_adjoint(v, v.dtype.type), t)
 
 
 def matrix_rank(A, tol=None):
@@ -288,7 +280,7 @@ def pinv(a, rcond=None):
         _refuse_axes(a, "pinv")
     u, s, v = _singular(a)
     limit = (1e-15 if rcond is None else float(rcond)) * (s[0] if s.shape[0] > 0 else 0.0)
-    return _narrow(_inverse_times(u, s, v, eye(a.shape[0], None, 0, u.dtype.type), limit), type(_linear(a)))
+    return _converted(_inverse_times(u, s, v, eye(a.shape[0], None, 0, u.dtype.type), limit), type(_linear(a)))
 
 
 def _residuals(a, x, b):
@@ -311,8 +303,8 @@ def lstsq(a, b, rcond=None):
         raise ValueError(f"lstsq in compiled code takes one vector or matrix, not an array with {b.ndim} axes")
     if b.shape[0] != a.shape[0]:
         raise np.linalg.LinAlgError("Incompatible dimensions")
-    right = _copied(b if b.ndim == 2 else np.expand_dims(b, 1), wide)
-    left = _copied(a, wide)
+    right = _converted(b if b.ndim == 2 else np.expand_dims(b, 1), wide)
+    left = _converted(a, wide)
     u, s, v = _singular(left)
     limit = (_spacing(a) * max(a.shape[0], a.shape[1]) if rcond is None else float(rcond)) * (s[0] if s.shape[0] > 0 else 0.0)
     x = _inverse_times(u, s, v, right, limit)
@@ -321,7 +313,7 @@ def lstsq(a, b, rcond=None):
         rank += 1 if size > limit else 0
     real = type(abs(t(0)))
     sums = _residuals(left, x, right) if rank == a.shape[1] and a.shape[0] > a.shape[1] else np.empty(0)
-    return _narrow(x if b.ndim == 2 else x[:, 0], t), _narrow(sums, real), rank, _narrow(s, real)
+    return _converted(x if b.ndim == 2 else x[:, 0], t), _converted(sums, real), rank, _converted(s, real)
 
 
 # ---- qr ----
@@ -360,7 +352,7 @@ def qr(a, mode="reduced"):
         raise ValueError("qr in compiled code takes mode='reduced' or 'r'")
     t = type(_linear(a))
     n = min(a.shape[0], a.shape[1])
-    r = _copied(a, type(_wide(a)))
+    r = _converted(a, type(_wide(a)))
     vs = zeros((a.shape[0], n), r.dtype.type)
     taus = zeros(n, r.dtype.type)
     for k in range(n):
@@ -376,4 +368,4 @@ def qr(a, mode="reduced"):
         q[k, k] = 1
     for k in range(n - 1, -1, -1):
         _apply(q, k, vs, taus[k])
-    return _narrow(q, t), upper
+    return _converted(q, t), upper

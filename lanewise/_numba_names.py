@@ -29,9 +29,8 @@ HINTS = {
     "deferred_type": "classes need no declared types of fields: pass their objects to a function of `njit`",
     "pndindex": "write the outermost loop over `prange(x.shape[0])`, and `range` inside",
     "jit_module": "decorate each function with `njit`",
-    "set_parallel_chunksize": "leave it out: the parts of a loop over `prange` are chosen by the measured time of an iteration",
-    "get_parallel_chunksize": "leave it out: the parts of a loop over `prange` are chosen by the measured time of an iteration",
-    "parallel_chunksize": "leave it out: the parts of a loop over `prange` are chosen by the measured time of an iteration",
+    **dict.fromkeys(("set_parallel_chunksize", "get_parallel_chunksize", "parallel_chunksize"),
+                    "leave it out: the parts of a loop over `prange` are chosen by the measured time of an iteration"),
 }
 
 

@@ -21,7 +21,7 @@ import weakref
 
 import numpy as np
 
-from lanewise import _core, _elements, _progress, _python_threads, errors
+from lanewise import _core, _elements, _objects, _progress, _python_threads, errors
 from lanewise._python_intrinsics import intrinsic as intrinsic, value as value
 
 _cuda = _core.cuda
@@ -266,13 +266,7 @@ def _as_arrays(operands, found):
     def dtype(i, x):
         return found[i] if found else object if type(x) in (int, float, complex) else None
 
-    return [_boxed(x) if _is_object(x) else _plain(np.asarray(x, dtype(i, x))) for i, x in enumerate(operands)]
-
-
-def _is_object(value) -> bool:
-    from lanewise import _objects
-
-    return _objects._is_object(value)
+    return [_boxed(x) if _objects._is_object(x) else _plain(np.asarray(x, dtype(i, x))) for i, x in enumerate(operands)]
 
 
 def _boxed(value):
@@ -288,16 +282,12 @@ def _as_operands(ufunc, operands):
 
 
 def _has_objects(operands) -> bool:
-    from lanewise import _objects
-
     return any(_objects._is_object(x) or _objects._class(x) is not None for x in operands)
 
 
 def _as_outputs(results, shape, operands):
     """What the calls gave, by index, as an array: of objects, where they are such."""
-    if any(map(_is_object, results.values())):
-        from lanewise import _objects
-
+    if any(map(_objects._is_object, results.values())):
         first = next(iter(results.values()))
         made = np.zeros(shape, _objects._dtype_of_object(first))
     else:

@@ -127,12 +127,8 @@ _NUMBAS = {
     "NumbaPerformanceWarning": "`PerformanceWarning` warns of what is slower than it could be",
     "NumbaTypeSafetyWarning": "`PrecisionWarning` warns of what loses digits; conversions that lose more are errors (E142)",
     "NumbaParallelSafetyWarning": "iterations of prange that depend on each other are an error (E168)",
-    "NumbaExperimentalFeatureWarning": "there is no such warning: leave the filter out",
-    "NumbaDeprecationWarning": "there is no such warning: leave the filter out",
-    "NumbaPendingDeprecationWarning": "there is no such warning: leave the filter out",
-    "NumbaDebugInfoWarning": "there is no such warning: leave the filter out",
-    "NumbaIRAssumptionWarning": "there is no such warning: leave the filter out",
-    "NumbaInvalidConfigWarning": "there is no such warning: leave the filter out",
+    **{f"Numba{kind}Warning": "there is no such warning: leave the filter out"
+       for kind in ("ExperimentalFeature", "Deprecation", "PendingDeprecation", "DebugInfo", "IRAssumption", "InvalidConfig")},
 }
 
 

@@ -17,9 +17,8 @@ instead_of(const PyArray_Descr *descr)
     char kind = descr ? descr->kind : ' ';
 
     if (kind == 'O')
-        return ": `.toarray()` makes an array of a sparse one, `.astype(float)` of objects "
-               "that "
-               "are numbers";
+        return ": `.toarray()` makes an array of a sparse one, `.astype(float)` of "
+               "objects that are numbers";
     return kind == 'U' || kind == 'S' ? ": `.astype(float)` makes numbers of texts" : "";
 }
 

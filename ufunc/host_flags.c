@@ -1,6 +1,7 @@
 #include "ufunc/host_flags.h"
 
-#include <fenv.h>
+#include "core/host/flags.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -300,5 +301,5 @@ lw_flag_rule_raise(lw_flag_rule rule, const uint8_t *types, char *const *args,
     int flags = rule(types, args, strides, n);
 
     if (flags)
-        feraiseexcept(flags);
+        lw_flags_raise(flags);
 }

@@ -20,12 +20,6 @@ typedef struct facts {
     bool branches; /* anything that may be computed and thrown away, or libm's own flags */
 } facts;
 
-static bool
-is_own(lw_intrinsic which, lw_dtype type)
-{
-    return lw_host_has_fma() && lw_emit_is_own(which, type);
-}
-
 static void
 look_at(const lw_func *func, const lw_inst *inst, facts *f)
 {
@@ -34,7 +28,7 @@ look_at(const lw_func *func, const lw_inst *inst, facts *f)
     case LW_OP_INTRINSIC:
         if (lw_intrinsics[inst->a].vector_stem[0] == 0)
             ;
-        else if (is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type))
+        else if (lw_host_is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type))
             f->own_math++;
         else
             f->vector_math = true;
@@ -324,7 +318,7 @@ wide_loop(maker *m, lw_module *module, lw_error *err)
     lw_dtype type = m->loop->types[0];
     unsigned lanes = lw_host_fold_lanes(type), step = LW_FOLD_VECTORS * lanes;
     const lw_lanes_choice choice = {
-        .host = {lw_host_vector_bits(), is_own}, .lanes = lanes, .mask = LW_DT_b1};
+        .host = {lw_host_vector_bits(), lw_host_is_own}, .lanes = lanes, .mask = LW_DT_b1};
     lw_ref acc[LW_FOLD_VECTORS] = {0}, pair[2], one[1], number[16] = {0}, made = 0;
     lw_status status;
     lw_for loop;
@@ -519,7 +513,7 @@ fail:
 static bool
 runs_in_lanes(const lw_loop *loop, bool precise, lw_lanes_choice *choice)
 {
-    const lw_lanes_host host = {.vector_bits = lw_host_vector_bits(), .is_own = is_own};
+    const lw_lanes_host host = {.vector_bits = lw_host_vector_bits(), .is_own = lw_host_is_own};
 
     for (int i = 0; i < loop->nin + loop->nout; i++)
         if (is_uniform(loop, i))
@@ -610,9 +604,14 @@ describe(lw_host_kernel *kernel, const lw_loop *loop)
     kernel->cost_ps = guess_cost_ps(loop, &f, kernel);
 }
 
-lw_status
-lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options, lw_host_kernel **out,
-                   lw_build_report *report, lw_error *err)
+/* What makes the module: lw_host_module, or like it. */
+typedef lw_status (*module_writer)(const lw_loop *loop, bool precise, lw_module **out,
+                                   lw_error *err);
+
+/* The kernel of a module that has this entry; the caller looks up entries. */
+static lw_status
+compile(const lw_loop *loop, const lw_build_options *options, module_writer write,
+        const char *entry, lw_host_kernel **out, lw_build_report *report, lw_error *err)
 {
     lw_status status;
     lw_module *module = NULL;
@@ -625,16 +624,10 @@ lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options, lw_host
         build.watch = LW_WATCH_NOTHING;
     describe(kernel, loop);
     kernel->watched = build.watch == LW_WATCH_ELEMENTS;
-    LW_TRY(lw_host_module(loop, options->precise, &module, err));
+    LW_TRY(write(loop, options->precise, &module, err));
     LW_TRY(lw_build_host(module, &build, &kernel->code, report, err));
-    *(void **)&kernel->contiguous = lw_code_symbol(kernel->code, "lw_loop_contiguous");
-    *(void **)&kernel->strided = lw_code_symbol(kernel->code, "lw_loop_strided");
-    if (kernel->contiguous == NULL) {
-        status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_loop_contiguous");
-        goto fail;
-    }
-    kernel->plain = kernel->strided != NULL && !kernel->has_loop && !kernel->watched &&
-                    !kernel->doubts_flags && kernel->flag_rule == NULL;
+    if (lw_code_symbol(kernel->code, entry) == NULL)
+        LW_TRY(lw_fail(err, LW_ERR_INTERNAL, "compiled code has no %s", entry));
     lw_module_free(module);
     *out = kernel;
     return LW_OK;
@@ -642,6 +635,24 @@ fail:
     lw_module_free(module);
     lw_host_kernel_free(kernel);
     return status;
+}
+
+lw_status
+lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options, lw_host_kernel **out,
+                   lw_build_report *report, lw_error *err)
+{
+    lw_status status =
+        compile(loop, options, lw_host_module, "lw_loop_contiguous", out, report, err);
+    lw_host_kernel *kernel;
+
+    if (status != LW_OK)
+        return status;
+    kernel = *out;
+    *(void **)&kernel->contiguous = lw_code_symbol(kernel->code, "lw_loop_contiguous");
+    *(void **)&kernel->strided = lw_code_symbol(kernel->code, "lw_loop_strided");
+    kernel->plain = kernel->strided != NULL && !kernel->has_loop && !kernel->watched &&
+                    !kernel->doubts_flags && kernel->flag_rule == NULL;
+    return LW_OK;
 }
 
 /* What the in-order loop is right for, without a look at flags, Ctrl-C or races. */
@@ -657,34 +668,28 @@ lw_host_may_index(const lw_loop *loop)
            !f.prints;
 }
 
+static lw_status
+indexed_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err)
+{
+    maker m = {.loop = loop};
+    lw_status status;
+
+    (void)precise; /* there is no other code for it */
+    LW_TRY(lw_module_copy(loop->scalar->module, out, err));
+    LW_TRY(indexed_loop(&m, *out, err));
+fail:
+    return status;
+}
+
 lw_status
 lw_host_indexed_new(const lw_loop *loop, const lw_build_options *options, lw_host_kernel **out,
                     lw_build_report *report, lw_error *err)
 {
-    maker m = {.loop = loop};
-    lw_host_kernel *kernel = lw_alloc_zero(1, sizeof *kernel);
-    lw_build_options build = *options;
-    lw_module *module = NULL;
-    lw_status status;
+    lw_status status =
+        compile(loop, options, indexed_module, "lw_loop_indexed", out, report, err);
 
-    if (kernel == NULL)
-        return lw_fail_memory(err);
-    build.watch = LW_WATCH_NOTHING;
-    describe(kernel, loop);
-    LW_TRY(lw_module_copy(loop->scalar->module, &module, err));
-    LW_TRY(indexed_loop(&m, module, err));
-    LW_TRY(lw_build_host(module, &build, &kernel->code, report, err));
-    *(void **)&kernel->strided = lw_code_symbol(kernel->code, "lw_loop_indexed");
-    if (kernel->strided == NULL) {
-        status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_loop_indexed");
-        goto fail;
-    }
-    lw_module_free(module);
-    *out = kernel;
-    return LW_OK;
-fail:
-    lw_module_free(module);
-    lw_host_kernel_free(kernel);
+    if (status == LW_OK)
+        *(void **)&(*out)->strided = lw_code_symbol((*out)->code, "lw_loop_indexed");
     return status;
 }
 
@@ -728,39 +733,33 @@ fail:
     return status;
 }
 
+static lw_status
+fold_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err)
+{
+    maker m = {.loop = loop};
+    bool wide;
+    lw_status status;
+
+    (void)precise; /* there is no other code for it */
+    LW_TRY(lw_module_copy(loop->scalar->module, out, err));
+    wide = is_wide(kind_of_copy(loop, *out)); /* before a loop is added: it marks the copy */
+    LW_TRY(fold_loop(&m, *out, err));
+    if (wide)
+        LW_TRY(wide_loop(&m, *out, err));
+fail:
+    return status;
+}
+
 lw_status
 lw_host_fold_new(const lw_loop *loop, const lw_build_options *options, lw_host_kernel **out,
                  lw_build_report *report, lw_error *err)
 {
-    maker m = {.loop = loop};
-    lw_host_kernel *kernel = lw_alloc_zero(1, sizeof *kernel);
-    lw_build_options build = *options;
-    lw_module *module = NULL;
-    lw_fold_kind kind;
-    lw_status status;
+    lw_status status = compile(loop, options, fold_module, "lw_loop_fold", out, report, err);
 
-    if (kernel == NULL)
-        return lw_fail_memory(err);
-    build.watch = LW_WATCH_NOTHING;
-    describe(kernel, loop);
-    LW_TRY(lw_module_copy(loop->scalar->module, &module, err));
-    kind = kind_of_copy(loop, module);
-    LW_TRY(fold_loop(&m, module, err));
-    if (is_wide(kind))
-        LW_TRY(wide_loop(&m, module, err));
-    LW_TRY(lw_build_host(module, &build, &kernel->code, report, err));
-    *(void **)&kernel->strided = lw_code_symbol(kernel->code, "lw_loop_fold");
-    *(void **)&kernel->wide = lw_code_symbol(kernel->code, "lw_loop_wide");
-    if (kernel->strided == NULL || (is_wide(kind) && kernel->wide == NULL)) {
-        status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_loop_fold");
-        goto fail;
+    if (status == LW_OK) {
+        *(void **)&(*out)->strided = lw_code_symbol((*out)->code, "lw_loop_fold");
+        *(void **)&(*out)->wide = lw_code_symbol((*out)->code, "lw_loop_wide");
     }
-    lw_module_free(module);
-    *out = kernel;
-    return LW_OK;
-fail:
-    lw_module_free(module);
-    lw_host_kernel_free(kernel);
     return status;
 }
 

@@ -8,11 +8,11 @@
  * decides about shapes, order and overlap, as in NumPy's own calls. */
 #include "ufunc/ufunc_parts.h"
 
+#include "core/host/flags.h"
 #include "core/py/float_flags.h"
 #include "core/py/numpy/host_loops.h"
 #include "core/py/signals.h"
 
-#include <fenv.h>
 #include <string.h>
 
 enum { FEWEST = 64 }; /* elements for which the iterator pays */
@@ -188,13 +188,11 @@ run(const masked_call *c, const char *name, NpyIter *iter)
         return -1;
     if (NpyIter_GetIterSize(iter) == 0)
         return 0;
-    feclearexcept(FE_ALL_EXCEPT);
+    lw_flags_clear();
     Py_BEGIN_ALLOW_THREADS
     run_all(c, iter, next, &stop, &failure);
     Py_END_ALLOW_THREADS
-    raised = c->loop->scalar->pure_integer && !c->loop->raises_flags
-                 ? 0
-                 : fetestexcept(FE_ALL_EXCEPT);
+    raised = c->loop->scalar->pure_integer && !c->loop->raises_flags ? 0 : lw_flags_raised();
     if (lw_host_loop_stopped(&stop, 0))
         return -1;
     if (failure.row != 0) {

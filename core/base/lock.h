@@ -8,6 +8,18 @@ typedef pthread_mutex_t lw_lock;
 #define LW_LOCK_INIT PTHREAD_MUTEX_INITIALIZER
 
 static inline void
+lw_lock_init(lw_lock *lock)
+{
+    pthread_mutex_init(lock, NULL);
+}
+
+static inline void
+lw_lock_end(lw_lock *lock)
+{
+    pthread_mutex_destroy(lock);
+}
+
+static inline void
 lw_lock_take(lw_lock *lock)
 {
     pthread_mutex_lock(lock);

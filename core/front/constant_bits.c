@@ -70,3 +70,22 @@ lw_constant_imaginary_bits(const lw_constant *k, lw_dtype dtype)
 {
     return lw_ir_float_bits(dtype, imaginary(k));
 }
+
+bool
+lw_constant_exact_double(__int128 value, double *out)
+{
+    *out = (double)value;
+    return value <= (1ll << 53) && value >= -(1ll << 53);
+}
+
+bool
+lw_constant_float_op(lw_pyop op, double x, double y, double *out)
+{
+    switch (op) {
+    case LW_PY_ADD: *out = x + y; return true;
+    case LW_PY_SUB: *out = x - y; return true;
+    case LW_PY_MUL: *out = x * y; return true;
+    case LW_PY_DIV: *out = x / y; return y != 0;
+    default: return false;
+    }
+}

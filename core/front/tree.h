@@ -214,10 +214,10 @@ typedef struct lw_enum {
         int64_t value;
         uint32_t name, constant;
     } * numbers;
-    int64_t lo, hi;          /* of these values */
-    int64_t all_bits;        /* of a class of numbers that is derived from enum.Flag, with its
-                                operators: ~member is the member with the other ones of these bits; 0:
-                                of others */
+    int64_t lo, hi; /* of these values */
+    /* of a class of numbers that is derived from enum.Flag, with its operators: ~member is the
+     * member with the other ones of these bits; 0: of others */
+    int64_t all_bits;
     const lw_class *methods; /* methods and properties of members; NULL: they have none */
 } lw_enum;
 

@@ -109,27 +109,10 @@ integers(lw_pyop op, int64_t x, int64_t y, int64_t *out)
 static bool
 as_double(const lw_constant *k, double *out)
 {
-    const int64_t most = INT64_C(1) << 53;
-
     if (k->kind == LW_K_FLOAT)
         *out = k->d;
-    else if (k->kind == LW_K_INT && k->i >= -most && k->i <= most)
-        *out = (double)k->i;
-    else
-        return false;
-    return true;
-}
-
-static bool
-doubles(lw_pyop op, double x, double y, double *out)
-{
-    switch (op) {
-    case LW_PY_ADD: *out = x + y; return true;
-    case LW_PY_SUB: *out = x - y; return true;
-    case LW_PY_MUL: *out = x * y; return true;
-    case LW_PY_DIV: *out = x / y; return y != 0;
-    default: return false;
-    }
+    return k->kind == LW_K_FLOAT ||
+           (k->kind == LW_K_INT && lw_constant_exact_double(k->i, out));
 }
 
 /* As core/front/infer/fold.c folds constants. y: kind NONE: -x. */
@@ -152,7 +135,7 @@ compute(lw_pyop op, const lw_constant *x, const lw_constant *y, lw_constant *out
     if (x->kind == LW_K_INT && y->kind == LW_K_INT)
         return integers(op, x->i, y->i, &out->i);
     out->kind = LW_K_FLOAT;
-    return as_double(x, &d) && as_double(y, &e) && doubles(op, d, e, &out->d);
+    return as_double(x, &d) && as_double(y, &e) && lw_constant_float_op(op, d, e, &out->d);
 }
 
 /* ---- making ---- */
@@ -163,7 +146,7 @@ lw_varyings_new(void)
     lw_varyings *all = lw_alloc_zero(1, sizeof *all);
 
     if (all != NULL)
-        pthread_mutex_init(&all->lock, NULL);
+        lw_lock_init(&all->lock);
     return all;
 }
 
@@ -182,7 +165,7 @@ lw_varyings_free(lw_varyings *all)
         }
         lw_free(varying);
     }
-    pthread_mutex_destroy(&all->lock);
+    lw_lock_end(&all->lock);
     lw_free(all);
 }
 

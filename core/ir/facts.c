@@ -10,6 +10,16 @@ lw_ir_opens_region(lw_op op)
     return op == LW_OP_IF || op == LW_OP_BLOCK || op == LW_OP_LOOP;
 }
 
+bool
+lw_ir_is_set(const lw_func *func, uint32_t from, uint32_t to, lw_ref slot)
+{
+    assert(to <= func->insts.n);
+    for (uint32_t i = from; i < to; i++)
+        if (func->insts.data[i].op == LW_OP_SET && func->insts.data[i].a == slot)
+            return true;
+    return false;
+}
+
 /* `open` is a stack of the open regions. */
 static void
 find(lw_ir_regions *regions, const lw_func *func, uint32_t *open)
@@ -50,6 +60,17 @@ lw_ir_regions_init(lw_ir_regions *regions, const lw_func *func)
     regions->middles = words + n;
     find(regions, func, words + 2 * (size_t)n);
     return true;
+}
+
+uint32_t
+lw_ir_open_targets(const lw_ir_regions *regions, const lw_func *func, uint32_t from,
+                   uint32_t at)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = from; i < at; i++)
+        n += func->insts.data[i].op != LW_OP_IF && regions->ends[i] > at;
+    return n;
 }
 
 void

@@ -8,6 +8,9 @@
 /* Whether the instruction opens a region, which an END closes: IF, BLOCK and LOOP. */
 bool lw_ir_opens_region(lw_op op);
 
+/* Whether an instruction of [from, to) sets the variable. */
+bool lw_ir_is_set(const lw_func *func, uint32_t from, uint32_t to, lw_ref slot);
+
 /* The regions of a function, by the instruction that opens them. */
 typedef struct lw_ir_regions {
     uint32_t *ends;    /* the region's END; 0: the instruction opens none */
@@ -17,6 +20,10 @@ typedef struct lw_ir_regions {
 
 /* False: memory ran out, and there is nothing to free. */
 bool lw_ir_regions_init(lw_ir_regions *regions, const lw_func *func);
+/* How many LOOPs and BLOCKs that begin in [from, at) are around the instruction `at`: a jump
+ * there that goes further up leaves the instructions from `from` on. */
+uint32_t lw_ir_open_targets(const lw_ir_regions *regions, const lw_func *func, uint32_t from,
+                            uint32_t at);
 void lw_ir_regions_reset(lw_ir_regions *regions); /* all zero is allowed */
 
 #endif

@@ -51,6 +51,12 @@ lw_host_has_fma(void)
 #endif
 }
 
+bool
+lw_host_is_own(lw_intrinsic which, lw_dtype type)
+{
+    return lw_host_has_fma() && lw_emit_is_own(which, type);
+}
+
 /* ---- what is being built, and for what ---- */
 
 typedef struct job {
@@ -96,12 +102,6 @@ may_be_jammed(const job *j)
            j->options->watch == LW_WATCH_NOTHING && lw_jam_may_apply(j->module);
 }
 
-static bool
-is_own(lw_intrinsic which, lw_dtype type)
-{
-    return lw_host_has_fma() && lw_emit_is_own(which, type);
-}
-
 /* The same; and libm itself computes one number after the other. */
 static bool
 may_have_lanes(const job *j)
@@ -118,7 +118,7 @@ prepare(job *j, lw_module **own, lw_error *err)
 {
     bool two_sided = lw_ir_has_op(j->module, LW_OP_ON_GPU), jams = may_be_jammed(j);
     bool has_lanes = may_have_lanes(j);
-    const lw_lanes_host host = {.vector_bits = lw_host_vector_bits(), .is_own = is_own};
+    const lw_lanes_host host = {.vector_bits = lw_host_vector_bits(), .is_own = lw_host_is_own};
     lw_status status;
 
     *own = NULL;

@@ -77,5 +77,8 @@ void lw_dump(const char *stage, const char *name, const char *text);
 int lw_host_vector_bits(void);
 /* Whether this CPU has a fused multiply-add. */
 bool lw_host_has_fma(void);
+/* Whether code for this CPU computes the function by instructions of its own, unless `precise`
+ * is on (lw_emit_is_own). */
+bool lw_host_is_own(lw_intrinsic which, lw_dtype type);
 
 #endif

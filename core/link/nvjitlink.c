@@ -100,9 +100,8 @@ help_for(const lw_bytes *log)
     const char *text = (const char *)log->data;
 
     return text != NULL && strstr(text, "'NRT_") != NULL
-               ? "\nThe NRT_ functions are offered to linked code whose object says nrt=True, "
-                 "and "
-                 "by jit(nrt=True)."
+               ? "\nThe NRT_ functions are offered to linked code whose object says "
+                 "nrt=True, and by jit(nrt=True)."
                : "";
 }
 

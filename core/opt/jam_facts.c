@@ -21,8 +21,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* A loop of FEW iterations is unrolled completely, and
- * its chains are short enough for the processor to overlap them by itself. */
+/* A loop of FEW iterations is unrolled completely, and its chains are short enough for the
+ * processor to overlap them by itself. */
 enum { MOST_LOOP = 64, MOST_BODY = 400, FEW = 16 };
 
 static const lw_inst *
@@ -44,15 +44,6 @@ is_const(const lw_jammer *j, lw_ref value, uint64_t *bits)
 }
 
 /* ---- values ---- */
-
-static bool
-is_set_in(const lw_jammer *j, const lw_counted_loop *loop, lw_ref slot)
-{
-    for (uint32_t i = loop->at; i < loop->end; i++)
-        if (inst_at(j, i)->op == LW_OP_SET && inst_at(j, i)->a == slot)
-            return true;
-    return false;
-}
 
 /* The most general kind of the operands. */
 static lw_jam_value
@@ -113,7 +104,9 @@ lw_jam_kinds(lw_jammer *j, const lw_counted_loop *outer)
         if (inst->op == LW_OP_GET && inst->a == outer->slot)
             j->kinds[i] = LW_JAM_OUTER;
         else if (inst->op == LW_OP_GET)
-            j->kinds[i] = is_set_in(j, outer, inst->a) ? LW_JAM_OTHER : LW_JAM_INVARIANT;
+            j->kinds[i] = lw_ir_is_set(&j->old, outer->at, outer->end, inst->a)
+                              ? LW_JAM_OTHER
+                              : LW_JAM_INVARIANT;
         else
             j->kinds[i] = (uint8_t)kind_of(j, inst);
         if (inst->op == LW_OP_LOOP && lw_counted_loop_at(&j->old, &j->regions, i, &loop) &&
@@ -124,29 +117,33 @@ lw_jam_kinds(lw_jammer *j, const lw_counted_loop *outer)
 
 /* ---- what may be in a body ---- */
 
-/* Whether a function only computes its results from its parameters. */
 static bool
-is_pure_function(const lw_module *module, uint32_t func, int depth)
+is_pure(const lw_module *module, uint32_t number, uint32_t most, int depth)
 {
-    const lw_func *f = module->funcs.data[func];
+    const lw_func *func = module->funcs.data[number];
 
-    if (depth == 0 || f->insts.n > MOST_BODY)
+    if (depth == 0 || func->insts.n > most)
         return false;
-    for (uint32_t i = 1; i < f->insts.n; i++) {
-        const lw_inst *inst = &f->insts.data[i];
-        bool variable =
-            inst->op == LW_OP_GET || inst->op == LW_OP_SET || inst->op == LW_OP_SLOT;
-        if (inst->op == LW_OP_CALL && is_pure_function(module, inst->a, depth - 1))
-            continue;
-        if (!variable && lw_ops[inst->op].class != LW_CLASS_PURE &&
-            lw_ops[inst->op].class != LW_CLASS_FLOW)
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        const lw_inst *inst = &func->insts.data[i];
+        lw_op op = (lw_op)inst->op;
+        if (op == LW_OP_CALL
+                ? !is_pure(module, inst->a, most, depth - 1)
+                : op != LW_OP_GET && op != LW_OP_SET && op != LW_OP_SLOT &&
+                      lw_ops[op].class != LW_CLASS_PURE && lw_ops[op].class != LW_CLASS_FLOW)
             return false;
     }
     return true;
 }
 
-static bool
-may_be_in_head(const lw_jammer *j, const lw_inst *inst)
+bool
+lw_jam_is_pure(const lw_module *module, uint32_t func, uint32_t most)
+{
+    return is_pure(module, func, most, LW_JAM_DEPTH);
+}
+
+bool
+lw_jam_may_be_in_head(const lw_jammer *j, const lw_inst *inst, uint32_t most)
 {
     switch ((lw_op)inst->op) {
     case LW_OP_GET:
@@ -157,7 +154,7 @@ may_be_in_head(const lw_jammer *j, const lw_inst *inst)
     case LW_OP_IF:
     case LW_OP_ELSE:
     case LW_OP_END: return true;
-    case LW_OP_CALL: return is_pure_function(j->module, inst->a, LW_JAM_DEPTH);
+    case LW_OP_CALL: return lw_jam_is_pure(j->module, inst->a, most);
     default: return lw_ops[inst->op].class == LW_CLASS_PURE;
     }
 }
@@ -165,7 +162,7 @@ may_be_in_head(const lw_jammer *j, const lw_inst *inst)
 static bool
 is_in_head(const lw_jammer *j, uint32_t at)
 {
-    return may_be_in_head(j, inst_at(j, at)) ||
+    return lw_jam_may_be_in_head(j, inst_at(j, at), MOST_BODY) ||
            (inst_at(j, at)->op == LW_OP_STORE && j->place[at] != 0);
 }
 
@@ -183,21 +180,14 @@ all_in_head(const lw_jammer *j, uint32_t from, uint32_t to)
 static bool
 stays_inside(const lw_jammer *j, const lw_counted_loop *outer)
 {
-    uint32_t ends[LW_JAM_DEPTH], open = 0;
-
     for (uint32_t i = outer->first; i < outer->latch; i++) {
         const lw_inst *inst = inst_at(j, i);
-        while (open > 0 && i >= ends[open - 1])
-            open--;
-        if (inst->op == LW_OP_LOOP || inst->op == LW_OP_BLOCK) {
-            if (open == LW_JAM_DEPTH)
-                return false;
-            ends[open++] = j->regions.ends[i];
-        } else if (inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) {
-            if (inst->a >= open)
+        if (inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) {
+            if (inst->a >= lw_ir_open_targets(&j->regions, &j->old, outer->first, i))
                 return false;
         } else if (inst->op != LW_OP_STORE && inst->op != LW_OP_LATCH &&
-                   !may_be_in_head(j, inst))
+                   inst->op != LW_OP_LOOP && inst->op != LW_OP_BLOCK &&
+                   !lw_jam_may_be_in_head(j, inst, MOST_BODY))
             return false;
     }
     return true;

@@ -62,6 +62,11 @@ typedef struct lw_jammer {
 /* core/opt/jam_facts.c */
 /* Fills `kinds` for this loop. */
 void lw_jam_kinds(lw_jammer *j, const lw_counted_loop *outer);
+/* Whether a function of at most this many instructions only computes its results from its
+ * parameters, as do those that it calls. */
+bool lw_jam_is_pure(const lw_module *module, uint32_t func, uint32_t most);
+/* Whether the instruction only computes and loads, with variables and IFs; `most`: as above. */
+bool lw_jam_may_be_in_head(const lw_jammer *j, const lw_inst *inst, uint32_t most);
 /* Whether the loop at this instruction is jammed, and how; fills kinds and is_private. */
 bool lw_jam_nest_of(lw_jammer *j, uint32_t at, lw_jam_nest *nest);
 

@@ -49,24 +49,6 @@ inst_at(const maker *m, uint32_t i)
 
 /* ---- functions ---- */
 
-/* Whether a function only computes its results from its parameters. */
-static bool
-is_pure(const lw_module *module, uint32_t number, int depth)
-{
-    const lw_func *func = module->funcs.data[number];
-
-    for (uint32_t i = 1; i < func->insts.n && depth > 0; i++) {
-        const lw_inst *inst = &func->insts.data[i];
-        lw_op op = (lw_op)inst->op;
-        if (op == LW_OP_CALL
-                ? !is_pure(module, inst->a, depth - 1)
-                : op != LW_OP_GET && op != LW_OP_SET && op != LW_OP_SLOT &&
-                      lw_ops[op].class != LW_CLASS_PURE && lw_ops[op].class != LW_CLASS_FLOW)
-            return false;
-    }
-    return depth > 0;
-}
-
 static bool
 has_loop(const lw_func *func)
 {
@@ -96,37 +78,11 @@ fits(const maker *m, uint32_t number, lw_lanes_choice *choice)
 
     return func->linkage == LW_INTERNAL && func->results.n > 0 && func->params.n <= MOST_ARGS &&
            func->results.n <= MOST_ARGS && repeats(m->j.module, number, MOST_DEPTH) &&
-           is_pure(m->j.module, number, MOST_DEPTH) &&
+           lw_jam_is_pure(m->j.module, number, UINT32_MAX) &&
            lw_lanes_fit(m->j.module, number, m->host, choice);
 }
 
 /* ---- heads ---- */
-
-static bool
-may_be_in_head(const maker *m, const lw_inst *inst)
-{
-    switch ((lw_op)inst->op) {
-    case LW_OP_GET:
-    case LW_OP_SET:
-    case LW_OP_SLOT:
-    case LW_OP_LOAD:
-    case LW_OP_DATA:
-    case LW_OP_IF:
-    case LW_OP_ELSE:
-    case LW_OP_END: return true;
-    case LW_OP_CALL: return is_pure(m->j.module, inst->a, MOST_DEPTH);
-    default: return lw_ops[inst->op].class == LW_CLASS_PURE && inst->lanes <= 1;
-    }
-}
-
-static bool
-is_set_in_body(const maker *m, const lw_counted_loop *loop, lw_ref slot)
-{
-    for (uint32_t i = loop->first; i < loop->latch; i++)
-        if (inst_at(m, i)->op == LW_OP_SET && inst_at(m, i)->a == slot)
-            return true;
-    return false;
-}
 
 /* Whether the head sets the variable in each iteration before anything else uses it. */
 static bool
@@ -149,10 +105,12 @@ is_head(const maker *m, const strip *s)
 {
     for (uint32_t i = s->loop.first; i < s->call; i++) {
         const lw_inst *inst = inst_at(m, i);
-        if (!may_be_in_head(m, inst))
+        if (!lw_jam_may_be_in_head(&m->j, inst, UINT32_MAX) ||
+            (inst->lanes > 1 && lw_ops[inst->op].class == LW_CLASS_PURE))
             return false;
         if ((inst->op == LW_OP_GET || inst->op == LW_OP_SET) && inst->a != s->loop.slot &&
-            is_set_in_body(m, &s->loop, inst->a) && !is_set_first(m, s, inst->a))
+            lw_ir_is_set(&m->j.old, s->loop.first, s->loop.latch, inst->a) &&
+            !is_set_first(m, s, inst->a))
             return false;
     }
     return true;
@@ -168,7 +126,7 @@ only_stores(const maker *m, const strip *s)
         const lw_inst *inst = inst_at(m, i);
         if (lw_ops[inst->op].class == LW_CLASS_WRITE && inst->op != LW_OP_SET &&
             inst->op != LW_OP_STORE && inst->op != LW_OP_PREFETCH &&
-            !(inst->op == LW_OP_CALL && is_pure(m->j.module, inst->a, MOST_DEPTH)))
+            !(inst->op == LW_OP_CALL && lw_jam_is_pure(m->j.module, inst->a, UINT32_MAX)))
             return false;
     }
     return true;
@@ -210,19 +168,12 @@ is_guarded(const strip *s)
 static bool
 stays(const maker *m, const strip *s)
 {
-    uint32_t ends[MOST_DEPTH], open = 0;
-
     for (uint32_t i = s->call; i < s->loop.latch; i++) {
         const lw_inst *inst = inst_at(m, i);
-        while (open > 0 && i >= ends[open - 1])
-            open--;
-        if (inst->op == LW_OP_LOOP || inst->op == LW_OP_BLOCK) {
-            if (open == MOST_DEPTH)
-                return false;
-            ends[open++] = m->j.regions.ends[i];
-        }
-        if (inst->op == LW_OP_RETURN || (inst->op == LW_OP_BREAK && inst->a >= open) ||
-            (inst->op == LW_OP_CONTINUE && inst->a > open))
+        uint32_t up = inst->a + (inst->op == LW_OP_BREAK); /* CONTINUE may be the loop's own */
+        if (inst->op == LW_OP_RETURN ||
+            ((inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) &&
+             up > lw_ir_open_targets(&m->j.regions, &m->j.old, s->call, i)))
             return false;
     }
     return true;
@@ -459,9 +410,8 @@ write_loop(maker *m, const strip *s)
     for (uint32_t i = s->loop.first; i < s->loop.end; i++)
         if (inst_at(m, i)->op == LW_OP_SLOT)
             copy(m, i, m->j.to);
-    if (guarded) {
+    if (guarded)
         lw_ir_if(&m->j.b, lw_jam_check(&m->j, &s->nest));
-    }
     write_strip(m, s);
     if (guarded)
         lw_ir_end(&m->j.b);
@@ -550,7 +500,7 @@ is_call_to_inline(const lw_module *module, const lw_func *func, uint32_t at)
     if (inst->op != LW_OP_CALL)
         return false;
     callee = module->funcs.data[inst->a];
-    if (!lw_opt_can_inline(callee) || is_pure(module, inst->a, MOST_DEPTH))
+    if (!lw_opt_can_inline(callee) || lw_jam_is_pure(module, inst->a, UINT32_MAX))
         return false;
     for (uint32_t i = 1; i < callee->insts.n; i++) {
         lw_op op = (lw_op)callee->insts.data[i].op;
@@ -679,7 +629,7 @@ lw_opt_lanes_loops(lw_module *module, const lw_lanes_host *host, uint32_t *n_loo
     lw_status status = LW_OK;
 
     for (uint32_t f = 0; f < n_funcs; f++)
-        if (has_loop(module->funcs.data[f]) && !is_pure(module, f, MOST_DEPTH))
+        if (has_loop(module->funcs.data[f]) && !lw_jam_is_pure(module, f, UINT32_MAX))
             LW_TRY(one_function(module, f, host, &n, err));
 fail:
     if (n_loops != NULL)

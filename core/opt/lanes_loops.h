@@ -1,10 +1,9 @@
 /* Loops whose iterations run in vectors (core/opt/lanes), where each iteration calls a function
  * that computes for a different time:
  *
- *     for i: x, y = head(i)                  for i by 16: for k: xs[k], ys[k] = head(i + k)
- *            n = escape(x, y)         →                   ns = escape of the vectors xs, ys
- *            rest(i, n)                                   for k: head(i + k); rest(i + k,
- * ns[k])
+ *     for i: x, y = head(i)            for i by 16: for k: xs[k], ys[k] = head(i + k)
+ *            n = escape(x, y)    →                  ns = escape of the vectors xs, ys
+ *            rest(i, n)                             for k: head(i + k); rest(i + k, ns[k])
  *
  * An inner loop that only computes numbers counts as such a function. This serves the loops of
  * forall, of prange, and those that a function of lw.jit or lw.guvectorize contains.

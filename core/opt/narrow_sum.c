@@ -153,15 +153,6 @@ is_carried(const search *s, const loop *l, lw_ref slot)
     return false;
 }
 
-static bool
-sets(const search *s, const loop *l, lw_ref slot)
-{
-    for (uint32_t i = l->first; i < l->end; i++)
-        if (at(s, i)->op == LW_OP_SET && at(s, i)->a == slot)
-            return true;
-    return false;
-}
-
 /* Marks the values that differ from iteration to iteration of the loop. */
 static void
 mark_varying(search *s, const loop *l)
@@ -171,7 +162,7 @@ mark_varying(search *s, const loop *l)
         if (at(s, i)->op != LW_OP_SLOT)
             continue;
         s->n_steps += l->end - l->first;
-        if (sets(s, l, i) && is_carried(s, l, i))
+        if (lw_ir_is_set(s->func, l->first, l->end, i) && is_carried(s, l, i))
             s->follows[i] = 1;
     }
     spread_all(s, l);
@@ -346,7 +337,7 @@ find_convergence(search *s, const loop *l)
         bool plain = true;
 
         if (at(s, i)->op != LW_OP_SLOT || !lw_is_float((lw_dtype)at(s, i)->type) ||
-            !sets(s, l, i) || !is_carried(s, l, i))
+            !lw_ir_is_set(s->func, l->first, l->end, i) || !is_carried(s, l, i))
             continue;
         for (uint32_t k = l->first; k < l->end; k++)
             if (at(s, k)->op == LW_OP_SET && at(s, k)->a == i)

@@ -85,9 +85,8 @@ operation_of_select(const lw_func *func, const lw_inst *inst, uint32_t part)
     return LW_OPERATION_OTHER;
 }
 
-/* An operand that `test`, x == constant, compares with the constant of instruction `at`; 0:
- * none.
- */
+/* The operand that `test`, x == constant, compares with the constant of instruction `at`; 0:
+ * it compares none. */
 static lw_ref
 compared_with(const lw_func *func, lw_ref test, lw_ref at)
 {

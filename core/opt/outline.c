@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { MOST_OPEN = 16, MOST_SHARED = 24, MOST_LOOP = 400 };
+enum { MOST_SHARED = 24, MOST_LOOP = 400 };
 
 typedef struct outliner {
     lw_builder b; /* of the function at hand: the new one, and then the old one */
@@ -64,20 +64,12 @@ only_computes(lw_op op)
 static bool
 is_closed(const outliner *o)
 {
-    uint32_t ends[MOST_OPEN], open = 0;
-
     for (uint32_t i = o->at; i <= o->end; i++) {
         const lw_inst *inst = inst_at(o, i);
         if (!only_computes((lw_op)inst->op) || inst->lanes > 1 || inst->type == LW_DT_ptr)
             return false;
-        while (open > 0 && i >= ends[open - 1])
-            open--;
-        if (inst->op == LW_OP_LOOP || inst->op == LW_OP_BLOCK) {
-            if (open == MOST_OPEN)
-                return false;
-            ends[open++] = o->regions.ends[i];
-        }
-        if ((inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) && inst->a >= open)
+        if ((inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) &&
+            inst->a >= lw_ir_open_targets(&o->regions, &o->old, o->at, i))
             return false;
     }
     return true;

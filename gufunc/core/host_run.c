@@ -3,9 +3,9 @@
 #include "gufunc/core/host_code.h"
 
 #include "core/host/element_race.h"
+#include "core/host/flags.h"
 #include "core/host/value_class.h"
 
-#include <fenv.h>
 #include <stdatomic.h>
 
 enum { FEW = 64 };
@@ -89,8 +89,6 @@ run_many(job *j, lw_stop *stop)
 
 /* ---- floating-point flags ---- */
 
-#define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
-
 /* The classes of all elements of an operand's core, together. */
 static unsigned
 class_of_core(const lw_core_operand *operand, lw_dtype dtype, const char *at,
@@ -126,7 +124,7 @@ explained(const job *j, int64_t item, int flags)
 static void
 settle_flags(const job *j, int before)
 {
-    int fresh = fetestexcept(FLAGS) & ~before, real = 0;
+    int fresh = lw_flags_raised() & ~before, real = 0;
 
     for (int64_t i = 0; i < j->dims[0] && real != fresh; i++)
         real |= explained(j, i, fresh);
@@ -145,7 +143,7 @@ lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args
              .dims = dims,
              .steps = steps,
              .failure = failure};
-    int before = host->doubts_flags ? fetestexcept(FLAGS) : 0;
+    int before = host->doubts_flags ? lw_flags_raised() : 0;
 
     lw_failure_init(failure);
     if (dims[0] <= 0)

@@ -543,8 +543,7 @@ varies(const lw_inst *inst, bool precise)
     row = &lw_intrinsics[inst->a];
     if (row->ulp_host_f64 == 0 && row->ulp_host_f32 == 0)
         return false;
-    return !precise &&
-           !(lw_host_has_fma() && lw_emit_is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type));
+    return !precise && !lw_host_is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type);
 }
 
 static bool

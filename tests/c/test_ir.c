@@ -206,6 +206,49 @@ test_regions(void)
     CHECK(n_found > 100, "only %u regions", n_found);
 }
 
+/* %1 = param, %2 = slot, then by number: 3 block, 4 loop, 5 if, 6 set, 7 break, 8 end (of if),
+ * 9 latch, 10 end, 11 end. */
+static lw_module *
+with_jumps(void)
+{
+    return parse("func internal f {\n param b1 \"c\"\nbody\n %1 = param b1 0\n %2 = slot b1\n"
+                 " block\n loop\n if %1\n set %2 %1\n break 1\n end\n latch\n end\n end\n"
+                 " return ()\n}\n");
+}
+
+static void
+test_is_set(void)
+{
+    lw_module *module = with_jumps();
+    const lw_func *func = module ? module->funcs.data[0] : NULL;
+
+    if (func == NULL)
+        return;
+    CHECK(lw_ir_is_set(func, 6, 7, 2) && lw_ir_is_set(func, 1, func->insts.n, 2), "set");
+    CHECK(!lw_ir_is_set(func, 1, 6, 2) && !lw_ir_is_set(func, 7, func->insts.n, 2), "outside");
+    CHECK(!lw_ir_is_set(func, 1, func->insts.n, 1), "another one");
+    lw_module_free(module);
+}
+
+static void
+test_open_targets(void)
+{
+    lw_module *module = with_jumps();
+    const lw_func *func = module ? module->funcs.data[0] : NULL;
+    const struct {
+        uint32_t from, at, n;
+    } rows[] = {{1, 3, 0}, {1, 4, 1}, {1, 7, 2}, {4, 7, 1}, {5, 7, 0}, {1, 9, 2}, {1, 11, 0}};
+    lw_ir_regions regions;
+
+    if (func == NULL || !lw_ir_regions_init(&regions, func))
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK(lw_ir_open_targets(&regions, func, rows[i].from, rows[i].at) == rows[i].n,
+              "from %u at %u", rows[i].from, rows[i].at);
+    lw_ir_regions_reset(&regions);
+    lw_module_free(module);
+}
+
 static void
 test_device_externs(void)
 {
@@ -685,6 +728,8 @@ main(void)
     test_copies();
     test_uses();
     test_regions();
+    test_is_set();
+    test_open_targets();
     test_device_externs();
     test_damaged_texts();
     test_verifier();

@@ -1,5 +1,6 @@
 /* Types, promotion, joins, and inference on trees made by hand: what cannot come from Python,
  * too deep, random, or with memory running out. */
+#include "core/front/constant_bits.h"
 #include "core/front/named.h"
 #include "core/front/typed.h"
 
@@ -396,6 +397,21 @@ test_random_tree(uint64_t seed)
     lw_tree_free(tree);
 }
 
+static void
+test_constant_floats(void)
+{
+    const __int128 most = (__int128)1 << 53;
+    double d = 0;
+
+    CHECK(lw_constant_exact_double(most, &d) && d == 0x1p53);
+    CHECK(lw_constant_exact_double(-most, &d) && d == -0x1p53);
+    CHECK(!lw_constant_exact_double(most + 1, &d) && !lw_constant_exact_double(-most - 1, &d));
+    CHECK(lw_constant_float_op(LW_PY_SUB, 1, 0.5, &d) && d == 0.5);
+    CHECK(lw_constant_float_op(LW_PY_DIV, 1, 4, &d) && d == 0.25);
+    CHECK(!lw_constant_float_op(LW_PY_DIV, 1, 0, &d));
+    CHECK(!lw_constant_float_op(LW_PY_POW, 2, 3, &d));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -411,6 +427,7 @@ main(int argc, char **argv)
     test_laws(&types);
     lw_arena_reset(&arena);
     test_names();
+    test_constant_floats();
     test_small_tree();
     test_deep_tree();
     test_out_of_memory();

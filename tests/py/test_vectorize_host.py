@@ -692,6 +692,15 @@ def test_flags_are_those_of_the_values(dtype, n):
     assert raised(lw.exp, all_of(-1000)) == 4
 
 
+def test_flags_that_follow_from_the_values_are_seen_in_every_part():
+    """Also those of elements that a thread of the pool computes."""
+    lw.ufuncs.nextafter(np.ones(1 << 20), np.inf)  # the cost of an element is measured
+    for at in range(0, 1 << 20, 1 << 16):
+        x = np.ones(1 << 20)
+        x[at] = np.finfo(np.float64).max
+        assert raised(lw.ufuncs.nextafter, x, np.inf) == 2, at
+
+
 @pytest.mark.parametrize("name", ["erfc", "erf", "tanh", "atan"])
 def test_warnings_are_those_of_the_result_of_the_whole_function(name):
     """docs/differences.md: an infinity in between that ends as a finite number gives no warning; check= tells of it."""

@@ -4,6 +4,7 @@
  * tuples. */
 #include "core/front/infer/infer_internal.h"
 
+#include "core/front/constant_bits.h"
 #include "core/front/records.h"
 
 #include <assert.h>
@@ -502,14 +503,6 @@ quotient(__int128 x, __int128 y)
     return (x < 0) != (y < 0) ? -value : value;
 }
 
-/* false: the integer is not exact as a double. */
-static bool
-exact_double(__int128 value, double *out)
-{
-    *out = (double)value;
-    return value <= (1ll << 53) && value >= -(1ll << 53);
-}
-
 /* A Python number as a double; false for integers that are not exact as one. */
 static bool
 as_double(const lw_constant *constant, double *out)
@@ -520,19 +513,7 @@ as_double(const lw_constant *constant, double *out)
         *out = lw_varying_fix(constant)->d;
         return true;
     }
-    return lw_constant_int_value(constant, &value) && exact_double(value, out);
-}
-
-static bool
-fold_doubles(lw_pyop op, double x, double y, double *out)
-{
-    switch (op) {
-    case LW_PY_ADD: *out = x + y; return true;
-    case LW_PY_SUB: *out = x - y; return true;
-    case LW_PY_MUL: *out = x * y; return true;
-    case LW_PY_DIV: *out = x / y; return y != 0;
-    default: return false;
-    }
+    return lw_constant_int_value(constant, &value) && lw_constant_exact_double(value, out);
 }
 
 /* Bitwise operators on two bools give a bool. */
@@ -580,7 +561,7 @@ lw_fold_binary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x,
             return constant_flags(f, old, k, flags_of(a));
         return lw_constant_int(f, old, k);
     }
-    if (as_double(a, &d) && as_double(b, &e) && fold_doubles(op, d, e, &g))
+    if (as_double(a, &d) && as_double(b, &e) && lw_constant_float_op(op, d, e, &g))
         return constant_float(f, old, g);
     return 0;
 }
@@ -669,7 +650,7 @@ scalar_double(const lw_constant *constant, double *out)
         return true;
     }
     return as_double(constant, out) ||
-           (lw_constant_any_int(constant, &value) && exact_double(value, out));
+           (lw_constant_any_int(constant, &value) && lw_constant_exact_double(value, out));
 }
 
 /* The float64 nearest to a number; false: it is no constant number, or is beyond float64. */

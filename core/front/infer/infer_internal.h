@@ -539,11 +539,10 @@ lw_status lw_infer_check_store(lw_infer_frame *f, lw_type to, uint32_t source,
                                lw_infer_value value);
 /* An array of records is copied into one of the same dtype: fields are not converted. */
 lw_status lw_infer_store_records(lw_infer_frame *f, uint32_t source, lw_type to, lw_type from);
-/* E120 when a record of type `value` cannot be copied to one of type `to`. */
 /* Whether a text that is known when the function is compiled can be an item of an array of
- * texts
- * ('U') or bytes ('S'). Then the type of its node names it, so that lowering finds it. */
+ * texts ('U') or bytes ('S'). Then the type of its node names it, so that lowering finds it. */
 bool lw_infer_known_text(lw_infer_frame *f, uint32_t source, char kind, lw_infer_value value);
+/* E120 when a record of type `value` cannot be copied to one of type `to`. */
 lw_status lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to,
                                 lw_infer_value value);
 

@@ -264,12 +264,12 @@ lw_lower_value lw_value_get(lw_lower_frame *f, const lw_ref *slots, lw_type type
 lw_lower_value lw_lower_binary(lw_lower_frame *f, lw_pyop op, lw_lower_value x,
                                lw_lower_value y, lw_type result);
 lw_lower_value lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_type result);
-/* x and y as they are; `operand` is the type in which floats and complex numbers are
- * compared. */
 /* An item of an array of bytes or texts (S, U); whether two are equal, or one and a text that
  * is known when the function is compiled. */
 bool lw_lower_is_text(const lw_lower_frame *f, lw_type type);
 lw_ref lw_lower_same_text(lw_lower_frame *f, lw_lower_value x, lw_lower_value y);
+/* x and y as they are; `operand` is the type in which floats and complex numbers are
+ * compared. */
 lw_ref lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y,
                         lw_type operand);
 bool lw_is_shift(lw_pyop op);

@@ -220,8 +220,9 @@ typedef struct text_item {
     const lw_record *record;
     lw_ref address;
     lw_dtype unit;
-    uint32_t size, n,
-        align; /* of a character, in bytes; characters; what is known of the address */
+    uint32_t size;  /* of a character, in bytes */
+    uint32_t n;     /* characters */
+    uint32_t align; /* what is known of the address */
 } text_item;
 
 static text_item

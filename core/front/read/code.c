@@ -67,11 +67,7 @@ constant_equal(PyObject *x, PyObject *y)
         return lw_code_equal(x, y);
     if (PyTuple_CheckExact(x))
         return tuple_equal(x, y);
-    if (PyFloat_CheckExact(x)) {
-        double a = PyFloat_AS_DOUBLE(x), b = PyFloat_AS_DOUBLE(y);
-        return memcmp(&a, &b, sizeof a) == 0;
-    }
-    if (PyComplex_CheckExact(x)) {
+    if (PyFloat_CheckExact(x) || PyComplex_CheckExact(x)) {
         Py_complex a = PyComplex_AsCComplex(x), b = PyComplex_AsCComplex(y);
         return memcmp(&a, &b, sizeof a) == 0;
     }

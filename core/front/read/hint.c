@@ -239,7 +239,6 @@ lw_hint_for(lw_reader *r, PyObject *object)
     if (PyCallable_Check(object))
         return "write it as a Python function, or an overload of it (lanewise.extending); "
                "the page \"Supported Python\" of the documentation lists the "
-               "functions "
-               "of math and NumPy that are known";
+               "functions of math and NumPy that are known";
     return NULL;
 }

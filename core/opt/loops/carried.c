@@ -20,15 +20,6 @@ lw_carried_find(const lw_spread_loop *l, lw_ref slot)
 
 /* ---- equal values ---- */
 
-static bool
-is_set_between(const lw_spreader *s, lw_ref slot, uint32_t from, uint32_t to)
-{
-    for (uint32_t i = from + 1; i < to; i++)
-        if (lw_inst_at(s, i)->op == LW_OP_SET && lw_inst_at(s, i)->a == slot)
-            return true;
-    return false;
-}
-
 /* Whether a LOOP in the iteration encloses `to` but not `from`: the value of `from` is then not
  * that of each iteration of this LOOP. */
 static bool
@@ -64,7 +55,7 @@ is_equal(const lw_spreader *s, const lw_spread_loop *l, lw_ref x, lw_ref y, int 
     if (p->op == LW_OP_CONST)
         return s->func->constants.data[p->a].bits == s->func->constants.data[q->a].bits;
     if (p->op == LW_OP_GET)
-        return p->a == q->a && x < y && !is_set_between(s, p->a, x, y) &&
+        return p->a == q->a && x < y && !lw_ir_is_set(s->func, x + 1, y, p->a) &&
                !loop_between(s, x, y);
     if (p->op == LW_OP_LOAD && is_stored(s, l, lw_root_of(s, p->a)))
         return false;
@@ -309,7 +300,7 @@ lw_carried_update(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, l
         works = take_choice(s, l, set, u) || take_lazy(s, i->a, set, u);
     }
     return works && fits_type(u, (lw_dtype)lw_inst_at(s, i->a)->type) && u->get > l->at &&
-           u->get < set && !is_set_between(s, i->a, u->get, set) &&
+           u->get < set && !lw_ir_is_set(s->func, u->get + 1, set, i->a) &&
            !loop_between(s, u->get, set);
 }
 

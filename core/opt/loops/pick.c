@@ -339,15 +339,6 @@ is_has(picker *p, lw_ref slot)
     return true;
 }
 
-static bool
-is_set_in_iteration(const picker *p, lw_ref slot)
-{
-    for (uint32_t i = p->l->first; i < p->l->latch; i++)
-        if (lw_inst_at(p->s, i)->op == LW_OP_SET && lw_inst_at(p->s, i)->a == slot)
-            return true;
-    return false;
-}
-
 /* Evaluates a bool that the iteration has set before this, as `and` and `or` do. */
 static value
 evaluate_get(picker *p, lw_ref get, int depth)
@@ -355,7 +346,7 @@ evaluate_get(picker *p, lw_ref get, int depth)
     const lw_ref slot = lw_inst_at(p->s, get)->a;
     value made = {0};
 
-    if (is_set_in_iteration(p, slot) && is_has(p, slot)) {
+    if (lw_ir_is_set(p->s->func, p->l->first, p->l->latch, slot) && is_has(p, slot)) {
         p->has = slot;
         p->seen[get] = true;
         return bit(p->has_best);

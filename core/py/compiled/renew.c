@@ -290,6 +290,7 @@ find_operands(lw_compiled *self, PyObject *operands, PyObject *constants)
 {
     PyObject *name = NULL;
 
+    static_assert(MANY == 3, "the text has this number");
     if (lw_captures_find_operands(asked_of(self)->captures, false, constants, operands, &name) <
         0) {
         Py_XDECREF(name);
@@ -309,6 +310,7 @@ tell_others(lw_compiled *self)
 {
     PyObject *name = lw_captures_changed_name(asked_of(self)->captures);
 
+    static_assert(MANY == 3 && LW_RENEWED_KEPT == 4, "the text has numbers that follow");
     if (name == NULL && PyErr_Occurred())
         return -1;
     return tell(self, name,

@@ -164,6 +164,15 @@ lw_captures_next(const lw_captures *captures)
     return captures ? captures->more : NULL;
 }
 
+/* *list: NULL if it has no items yet. */
+static int
+append_to(PyObject **list, PyObject *item)
+{
+    if (*list == NULL)
+        *list = PyList_New(0);
+    return *list ? PyList_Append(*list, item) : -1;
+}
+
 Py_ssize_t
 lw_captures_add_linked(lw_captures *captures, PyObject *provider)
 {
@@ -171,9 +180,7 @@ lw_captures_add_linked(lw_captures *captures, PyObject *provider)
         return 0;
     if (captures->base != NULL) /* the numbers go on */
         captures = captures->base;
-    if (captures->linked == NULL)
-        captures->linked = PyList_New(0);
-    if (captures->linked == NULL || PyList_Append(captures->linked, provider) < 0)
+    if (append_to(&captures->linked, provider) < 0)
         return -1;
     return PyList_GET_SIZE(captures->linked);
 }
@@ -181,11 +188,7 @@ lw_captures_add_linked(lw_captures *captures, PyObject *provider)
 int
 lw_captures_add_enum(lw_captures *captures, PyObject *class)
 {
-    if (captures == NULL)
-        return 0;
-    if (captures->enums == NULL)
-        captures->enums = PyList_New(0);
-    return captures->enums ? PyList_Append(captures->enums, class) : -1;
+    return captures ? append_to(&captures->enums, class) : 0;
 }
 
 PyObject *
@@ -197,11 +200,7 @@ lw_captures_linked(const lw_captures *captures)
 int
 lw_captures_hold_dtype(lw_captures *captures, PyObject *dtype)
 {
-    if (captures == NULL)
-        return 0;
-    if (captures->dtypes == NULL)
-        captures->dtypes = PyList_New(0);
-    return captures->dtypes != NULL ? PyList_Append(captures->dtypes, dtype) : -1;
+    return captures ? append_to(&captures->dtypes, dtype) : 0;
 }
 
 /* ---- overloads ---- */
@@ -436,11 +435,7 @@ same_value(PyObject *x, PyObject *y)
 
     if (x == y || x == NULL || y == NULL || Py_TYPE(x) != Py_TYPE(y))
         return x == y;
-    if (PyFloat_CheckExact(x)) {
-        double a = PyFloat_AS_DOUBLE(x), b = PyFloat_AS_DOUBLE(y);
-        return memcmp(&a, &b, sizeof a) == 0;
-    }
-    if (PyComplex_CheckExact(x)) {
+    if (PyFloat_CheckExact(x) || PyComplex_CheckExact(x)) {
         Py_complex a = PyComplex_AsCComplex(x), b = PyComplex_AsCComplex(y);
         return memcmp(&a, &b, sizeof a) == 0;
     }
