@@ -270,6 +270,9 @@ object_of(const lw_result *form, PyObject *items)
         Py_XDECREF(structure);
         return object;
     }
+    if (form->user_class->is_slice)
+        return PySlice_New(PyTuple_GET_ITEM(items, 0), PyTuple_GET_ITEM(items, 1),
+                           PyTuple_GET_ITEM(items, 2));
     if (form->user_class->is_namedtuple)
         return lw_object_make_tuple(type, items);
     names = lw_text_names(form->names, form->n);

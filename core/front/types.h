@@ -142,6 +142,8 @@ lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n,
 lw_type lw_type_tuple_of_class(lw_types *types, lw_type tuple,
                                const struct lw_class *user_class);
 lw_type lw_type_tuple_listed(lw_types *types, lw_type tuple, bool is_list);
+/* Whether it is a slice: a tuple of start, stop and step, integers or None. */
+bool lw_type_is_slice(const lw_types *types, lw_type type);
 /* Whether it is a list, or a tuple that has one. */
 bool lw_type_has_list(const lw_types *types, lw_type type);
 /* The tuple of a record's fields, by value. */

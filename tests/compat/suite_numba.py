@@ -27,7 +27,6 @@ FILES = ["numba/tests/npyufunc/test_*.py"]
 NO_OBJECTS = "there is no object mode; the error gives the line to write"
 OWN_CACHE = "reads the log and the files of numba's cache; lanewise has its own, in one folder"
 EMPTY_LIST = "numba refuses an empty list as an argument with a ValueError; here one is an index, of too many axes"
-SLICES = "slices are no values in compiled functions, and no arguments of them"
 EXPERIMENTAL = "numba warns that its ufunc.at is experimental"
 NO_INITIAL = "initial=None says in NumPy that there is no value to start from; in numba, to take the identity"
 TEXTS = "the texts of errors of numba's type inference; ours are E120, and NumPy's where it runs"
@@ -68,9 +67,6 @@ EXPECTED = dict([
     """),
     *tests(EMPTY_LIST, "test_dufunc.py::TestDUFuncAt", """
         test_ufunc_at_0D
-    """),
-    *tests(SLICES, "test_dufunc.py::TestDUFuncAt", """
-        test_ufunc_at_ellipsis test_ufunc_at_multiD
     """),
     *tests(EXPERIMENTAL, "test_dufunc.py::TestDUFuncAt", """
         test_ufunc_at_experimental_warning

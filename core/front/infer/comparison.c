@@ -169,7 +169,9 @@ lw_equality_operand(lw_infer_frame *f, lw_type x, lw_type y)
 static bool
 is_object_constant(lw_infer_frame *f, lw_infer_value x)
 {
-    return x.constant != 0 && lw_constant_of(f, x.constant)->kind == LW_K_OBJECT;
+    const lw_constant *k = x.constant ? lw_constant_of(f, x.constant) : NULL;
+
+    return k && (k->kind == LW_K_OBJECT || k->kind == LW_K_ELLIPSIS);
 }
 
 /* Of a number that is a member of an enum class, its identity. */

@@ -291,7 +291,8 @@ is_of_compile_time(lw_infer_frame *f, lw_type type)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), type);
 
-    if (type == LW_T_STATIC || (row && row->kind == LW_TK_FUNCTION))
+    if (type == LW_T_STATIC || (row && row->kind == LW_TK_FUNCTION) ||
+        (row && row->kind == LW_TK_STATIC && lw_constant_of(f, row->fn)->kind == LW_K_ELLIPSIS))
         return true;
     for (uint32_t i = 0; row && row->kind == LW_TK_TUPLE && i < row->n; i++)
         if (is_of_compile_time(f, row->elements[i]))
