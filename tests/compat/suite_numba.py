@@ -36,7 +36,6 @@ MADE = "without signatures outputs are made, where numba wants them given"
 UNWRITTEN = "an output that the function never writes is E185; typing='numba' warns, W207"
 CUT = "a float64 stored in an int32 is E142; typing='numba' cuts it"
 COUNT = "numba says 'too few' of too many arguments; here the error is NumPy's"
-OPTIONAL = "a variable that is None or an array is E140"
 SIZES = "a dimension in outputs only is measured by out=, or by sizes=; numba refuses it with a NameError"
 WORKS = "expected to fail in numba, and works here"
 WRITABLE = "writable_args= works on GPUs too, and a name that is none is a ValueError"
@@ -94,9 +93,6 @@ EXPECTED = dict([
     """),
     *tests(COUNT, "test_gufunc.py::TestMultipleOutputs", """
         test_incorrect_number_of_pos_args
-    """),
-    *tests(OPTIONAL, "test_ufunc.py::TestUFuncs", """
-        test_optional_type_handling
     """),
     *tests(NO_OBJECTS, "test_ufunc.py::TestUFuncs", """
         test_ufunc_exception_on_write_to_readonly

@@ -278,7 +278,8 @@ has_memory(lw_infer_frame *f, lw_type type)
 
     if (row == NULL || row->kind == LW_TK_ARRAY || row->kind == LW_TK_RECORD)
         return row != NULL;
-    for (uint32_t i = 0; row->kind == LW_TK_TUPLE && i < row->n; i++)
+    for (uint32_t i = 0;
+         (row->kind == LW_TK_TUPLE || row->kind == LW_TK_OPTIONAL) && i < row->n; i++)
         if (has_memory(f, row->elements[i]))
             return true;
     return false;
@@ -347,6 +348,7 @@ infer_return(lw_infer_frame *f, uint32_t node)
     lw_status status = LW_OK;
 
     if (n->a) {
+        f->wants_optional = true;
         LW_TRY(lw_infer_returned(f, n->a, &value));
         if (f->caller == NULL)
             value.type = lw_without_known_members(f, lw_by_value(f, value.type));
