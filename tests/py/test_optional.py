@@ -240,6 +240,21 @@ def test_other_decorators():
             out = x
         return 0.0 if out is None else out * 2
 
+    @lw.vectorize
+    def kept(x, least):
+        out = None
+        if x > least:
+            out = x
+        if least < 0:
+            return -1.0 if out is None else out
+        if least < 2:
+            return out if out is not None else -2.0
+        if out is None:
+            return -3.0
+        return out
+
+    np.testing.assert_array_equal(kept(np.array([1.0, 3.0, -5.0, 1.5, 0.5]), np.array([2.0, 2.0, -1.0, 1.0, 1.0])), [-3, 3, -1, 1.5, -2])
+
     np.testing.assert_array_equal(clipped(np.array([1.0, 3.0]), 2.0), [0.0, 6.0])
 
     @lw.guvectorize("(n)->()")

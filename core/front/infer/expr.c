@@ -345,6 +345,20 @@ fail:
 
 /* ---- a if c else b ---- */
 
+/* x if x is not None else …, … if x is None else x: the arm is a value. */
+static bool
+is_tested(lw_infer_frame *f, uint32_t condition, uint32_t arm, bool otherwise)
+{
+    const lw_node *c = lw_node_of(f, condition), *x = lw_node_of(f, arm), *link;
+
+    if (c->kind != LW_NODE_COMPARE || c->c != 1 || x->kind != LW_NODE_NAME)
+        return false;
+    link = lw_node_of(f, f->run->tree->lists.data[c->b]);
+    return link->op == (otherwise ? LW_PY_IS : LW_PY_IS_NOT) &&
+           f->nodes[link->a].type == LW_T_NONE && lw_node_of(f, c->a)->kind == LW_NODE_NAME &&
+           lw_node_of(f, c->a)->a == x->a;
+}
+
 static lw_status
 infer_arm(lw_infer_frame *f, uint32_t node, bool otherwise, lw_flow *flow, int truth,
           lw_infer_value *out)
@@ -362,7 +376,7 @@ infer_arm(lw_infer_frame *f, uint32_t node, bool otherwise, lw_flow *flow, int t
     }
     lw_flow_set(f, flow);
     lw_region_open(f, node, otherwise);
-    f->wants_optional = true;
+    f->wants_optional = !is_tested(f, lw_node_of(f, node)->a, arm, otherwise);
     LW_TRY(lw_infer_expr(f, arm, out));
     lw_flow_keep(f, flow);
 fail:

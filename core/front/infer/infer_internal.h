@@ -748,6 +748,8 @@ void lw_lose_node(lw_infer_frame *f, uint32_t node);
 uint32_t lw_variable_of(lw_infer_frame *f, uint32_t node, bool *is_whole);
 /* Note who holds the value of a NAME or ATTRIBUTE. */
 lw_status lw_note_value(lw_infer_frame *f, uint32_t node, lw_type type, bool borrowed);
+/* Whether a function's result may be None on some paths. */
+bool lw_may_give_none(lw_infer_frame *f);
 /* The value of a node that may be None (OPTIONAL) is needed: None is a TypeError. */
 void lw_unwrap(lw_infer_frame *f, uint32_t node, lw_infer_value *value);
 /* lw_infer_operand_expr for those that do not keep an object. */

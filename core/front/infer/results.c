@@ -150,19 +150,12 @@ may_give_none(const lw_infer_frame *f, const lw_sig_type *promised)
            (f->caller != NULL || (options->returns_arrays && !options->procedure));
 }
 
-/* A `return` whose own value may be None, where the result must not be. */
-static lw_status
-refuse_optional(lw_infer_frame *f)
+bool
+lw_may_give_none(lw_infer_frame *f)
 {
-    for (uint32_t i = 0; i < f->returns.n; i++) {
-        lw_type type = f->returns.data[i].type;
-        if (lw_type_given(lw_types_of(f), type) != LW_T_BOTTOM)
-            return lw_complain(f, loc_of_return(f, i), "E112",
-                               lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-                               "return a number there, such as NaN",
-                               "a value on one path, nothing on another");
-    }
-    return LW_OK;
+    const lw_sig_type promised = lw_promised_result(f);
+
+    return may_give_none(f, &promised);
 }
 
 lw_status
@@ -177,8 +170,6 @@ lw_infer_result(lw_infer_frame *f, lw_infer_value *result)
         return LW_OK;
     if ((none != UINT32_MAX || f->falls_off) && !may_give_none(f, &promised))
         return complain_missing_return(f, value, none);
-    if (!may_give_none(f, &promised))
-        LW_TRY(refuse_optional(f));
     if (promised.kind == LW_SIG_SCALAR) {
         for (uint32_t i = 0; i < f->returns.n; i++)
             LW_TRY(check_returned(f, i, promised.dtype));

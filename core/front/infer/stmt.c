@@ -339,6 +339,23 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
     return LW_OK;
 }
 
+/* What may be None where the result must not be: variables and calls, of which an `is None` may
+ * have been asked before. */
+static lw_status
+return_given(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    lw_node_kind kind = (lw_node_kind)lw_node_of(f, node)->kind;
+    lw_type type = value->type;
+
+    lw_unwrap(f, node, value);
+    if (value->type == type || kind == LW_NODE_NAME || kind == LW_NODE_CALL)
+        return LW_OK;
+    return lw_complain(f, lw_node_of(f, node)->loc, "E112",
+                       lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+                       "return a number there, such as NaN",
+                       "a value on one path, nothing on another");
+}
+
 static lw_status
 infer_return(lw_infer_frame *f, uint32_t node)
 {
@@ -350,6 +367,8 @@ infer_return(lw_infer_frame *f, uint32_t node)
     if (n->a) {
         f->wants_optional = true;
         LW_TRY(lw_infer_returned(f, n->a, &value));
+        if (!lw_may_give_none(f))
+            LW_TRY(return_given(f, n->a, &value));
         if (f->caller == NULL)
             value.type = lw_without_known_members(f, lw_by_value(f, value.type));
         LW_TRY(check_returned(f, lw_node_of(f, n->a)->loc, value.type));
