@@ -734,7 +734,6 @@ hint_of_type(PyObject *object)
         {"bytes", "; make it an array by np.frombuffer"},
         {"bytearray", "; make it an array by np.frombuffer"},
         {"range", "; pass its bounds, and let the function make the range"},
-        {"slice", "; pass its bounds"},
         {"datetime.datetime", a_date},
         {"datetime.date", a_date},
         {"Timestamp", a_date},

@@ -91,6 +91,8 @@ check_bound(lw_infer_frame *f, uint32_t node, lw_infer_value value, bool is_step
 {
     __int128 known;
 
+    if (lw_type_given(lw_types_of(f), value.type) != LW_T_BOTTOM)
+        value.type = lw_type_given(lw_types_of(f), value.type);
     if (value.type == LW_T_BOTTOM || value.type == LW_T_NONE)
         return LW_OK;
     if (!lw_type_is_int(f, value.type))
@@ -117,6 +119,7 @@ infer_bound(lw_infer_frame *f, uint32_t node, bool is_step)
 
     if (node == 0)
         return LW_OK;
+    f->wants_optional = !is_step;
     LW_TRY(lw_infer_expr(f, node, &value));
     LW_TRY(check_bound(f, node, value, is_step));
 fail:

@@ -608,15 +608,16 @@ lw_status
 lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     lw_status status;
-    bool borrowed = f->borrowed, wants_optional = f->wants_optional;
+    bool borrowed = f->borrowed, wants_optional = f->wants_optional, items = f->wants_items;
 
-    f->borrowed = f->wants_optional = false;
+    f->borrowed = f->wants_optional = f->wants_items = false;
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (node == 0 || node >= f->run->tree->nodes.n)
         return LW_OK;
     LW_TRY(lw_enter(f, node));
     if (f->notes != NULL)
         f->notes[node] = (lw_note){.constant = f->notes[node].constant};
+    f->wants_items = items && lw_node_of(f, node)->kind == LW_NODE_TUPLE;
     status = dispatch(f, node, out);
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;

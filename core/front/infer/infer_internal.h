@@ -210,7 +210,8 @@ typedef struct lw_infer_frame {
     uint32_t end_changes, n_results, result_param;
     uint8_t result_fresh;
     bool borrowed, moves; /* how the next expression is evaluated */
-    bool wants_optional;  /* what evaluates the next expression deals with None, too */
+    bool wants_optional;  /* what evaluates the next expression deals with None, too, … */
+    bool wants_items;     /* … and where that is a tuple, with items that are None */
     bool stores;          /* the function writes to arrays */
     bool copied;          /* what lw_use has read last may be a copy of an object in an array */
     uint32_t returned_of; /* the variable whose object the last method has returned, if nobody

@@ -366,6 +366,7 @@ infer_return(lw_infer_frame *f, uint32_t node)
 
     if (n->a) {
         f->wants_optional = true;
+        f->wants_items = f->caller == NULL && lw_may_give_none(f);
         LW_TRY(lw_infer_returned(f, n->a, &value));
         if (!lw_may_give_none(f))
             LW_TRY(return_given(f, n->a, &value));

@@ -203,9 +203,9 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     values items = {.is_list = n->flags & LW_NODE_LIST};
     lw_status status = LW_OK;
     bool unknown = false; /* an unpacked value has no type yet */
-    bool moves = f->moves, fresh = true;
+    bool moves = f->moves, fresh = true, wants_items = f->wants_items;
 
-    f->moves = false;
+    f->moves = f->wants_items = false;
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = f->run->tree->lists.data[n->b + i];
         lw_infer_value value;
@@ -216,6 +216,7 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
             unknown |= f->nodes[item].type == LW_T_BOTTOM;
             continue;
         }
+        f->wants_optional = wants_items;
         LW_TRY(moves ? lw_infer_moved(f, item, &value) : lw_infer_expr(f, item, &value));
         if (lw_is_copied(f, item))
             return lw_complain_copied(f, item);

@@ -69,18 +69,30 @@ clipped(lw_lower_frame *f, lw_lower_value value, lw_ref extent, lw_ref low, lw_r
     return smaller(b, larger(b, i, low), high);
 }
 
+/* The same of a bound that may be None or not given: that is `otherwise` then. */
+static lw_ref
+clipped_or(lw_lower_frame *f, lw_lower_value value, lw_ref extent, lw_ref low, lw_ref high,
+           lw_ref otherwise)
+{
+    if (!is_given(value))
+        return otherwise;
+    if (lw_type_given(f->l->types, value.type) == LW_T_BOTTOM)
+        return clipped(f, value, extent, low, high);
+    return lw_ir_select(&f->b, lw_part_at(&value, 0),
+                        clipped(f, lw_value_element(f, value, 1), extent, low, high),
+                        otherwise);
+}
+
 static slice_range
 range_by_one(lw_lower_frame *f, const slice_bounds *slice, lw_ref extent)
 {
     lw_builder *b = &f->b;
     lw_ref zero = lw_const64(f, 0);
     slice_range s = {.start = zero, .count = extent};
-    lw_ref stop = extent;
+    lw_ref stop;
 
-    if (is_given(slice->start))
-        s.start = clipped(f, slice->start, extent, zero, extent);
-    if (is_given(slice->stop))
-        stop = clipped(f, slice->stop, extent, zero, extent);
+    s.start = clipped_or(f, slice->start, extent, zero, extent, zero);
+    stop = clipped_or(f, slice->stop, extent, zero, extent, extent);
     if (is_given(slice->start))
         s.count = larger(b, lw_ir_sub(b, stop, s.start), zero);
     else
@@ -111,10 +123,8 @@ range_by_step(lw_lower_frame *f, const slice_bounds *slice, lw_ref extent)
     lw_ref low = lw_ir_select(b, falls, lw_const64(f, -1), zero);
     lw_ref high = lw_ir_select(b, falls, lw_ir_sub(b, extent, one), extent);
 
-    start = is_given(slice->start) ? clipped(f, slice->start, extent, low, high)
-                                   : lw_ir_select(b, falls, high, low);
-    stop = is_given(slice->stop) ? clipped(f, slice->stop, extent, low, high)
-                                 : lw_ir_select(b, falls, low, high);
+    start = clipped_or(f, slice->start, extent, low, high, lw_ir_select(b, falls, high, low));
+    stop = clipped_or(f, slice->stop, extent, low, high, lw_ir_select(b, falls, low, high));
     return (slice_range){.start = start,
                          .count =
                              lw_ir_cast(b, LW_DT_i64, lw_range_count(b, start, stop, step)),
