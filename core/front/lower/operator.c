@@ -37,6 +37,19 @@ lw_lower_check_divisor(lw_lower_frame *f, lw_lower_value divisor, const char *me
                        message);
 }
 
+/* An integer to a negative power is no integer; NumPy refuses it, too. */
+static void
+check_exponent(lw_lower_frame *f, lw_lower_value x, lw_lower_value y)
+{
+    lw_builder *b = &f->b;
+    lw_dtype exponent = lw_ir_type(b, y.parts[0]);
+
+    if (checks(f, LW_CHECK_DIVIDE) && lw_is_integer(lw_ir_type(b, x.parts[0])) &&
+        lw_is_integer(exponent) && lw_is_signed(exponent))
+        lw_lower_raise(f, lw_ir_compare(b, LW_OP_LT, y.parts[0], lw_ir_zero(b, exponent)),
+                       "ValueError", "Integers to negative integer powers are not allowed.");
+}
+
 bool
 lw_lower_checks_nan(const lw_lower_frame *f)
 {
@@ -241,6 +254,8 @@ lw_lower_binary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value 
     if (divides(op))
         lw_lower_check_divisor(f, y,
                                op == LW_PY_MOD ? "integer modulo by zero" : "division by zero");
+    if (op == LW_PY_POW)
+        check_exponent(f, x, y);
     if (lw_value_is_complex(&x, f))
         return without_nan(f, x, y, complex_binary(f, op, x, y, result));
     lw_ref made = scalar_binary(f, op, x.parts[0], y.parts[0]);
