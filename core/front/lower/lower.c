@@ -745,6 +745,8 @@ prepare(lw_lowering *l, lw_scalar *scalar)
         l->raised == NULL)
         return lw_fail_memory(l->err);
     l->n_raise_words = carries_numbers(l->tree) ||
+                               (l->typed->options.returns_arrays &&
+                                !l->typed->options.procedure) || /* extents of arrays */
                                (l->typed->options.checks & LW_CHECK_BOUNDS) /* index, size */
                            ? LW_RAISE_WORDS
                            : l->typed->instances.data[1].recurses ? 1 /* its depth */
