@@ -734,7 +734,6 @@ hint_of_type(PyObject *object)
         {"bytes", "; make it an array by np.frombuffer"},
         {"bytearray", "; make it an array by np.frombuffer"},
         {"range", "; pass its bounds, and let the function make the range"},
-        {"slice", "; pass its bounds"},
         {"datetime.datetime", a_date},
         {"datetime.date", a_date},
         {"Timestamp", a_date},
@@ -828,7 +827,8 @@ is_constant(const binder *r, PyObject *object)
 {
     return r->self->gives_value && r->depth == 0 && r->field == NULL &&
            r->arg < LW_MOST_ARRANGED &&
-           (PyUnicode_Check(object) || PyCallable_Check(object) || PyArray_DescrCheck(object));
+           (PyUnicode_Check(object) || PyCallable_Check(object) || PyArray_DescrCheck(object) ||
+            object == Py_Ellipsis);
 }
 
 /* What need not be asked for an array: functions of ctypes have a buffer, which NumPy refuses.
@@ -840,7 +840,8 @@ is_no_data(PyObject *object)
         if (strcmp(type->tp_name, "_ctypes.CFuncPtr") == 0 ||
             strcmp(type->tp_name, "_ctypes.PyCFuncPtr") == 0)
             return true;
-    return PyUnicode_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object);
+    return PyUnicode_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object) ||
+           object == Py_Ellipsis;
 }
 
 /* A tuple of such values alone, which has code of its own, too. 1: it is one; -1 with an
@@ -1046,7 +1047,7 @@ put(binder *r, PyObject *object)
         return result;
     if (lw_scalar_read(object, &dtype, &value))
         return put_number(r, LW_KEY_SCALAR, dtype, &value);
-    shape = lw_object_shape_seen(object);
+    shape = PySlice_Check(object) ? lw_slice_shape() : lw_object_shape_seen(object);
     if (shape != NULL)
         return put_object(r, object, shape);
     return PyErr_Occurred() ? -1 : put_other(r, object);

@@ -430,6 +430,26 @@ get_c_attribute(PyObject *object, void *closure)
     return result;
 }
 
+/* What to write instead of an attribute of numba's functions. */
+static PyObject *
+kernel_getattro(PyObject *object, PyObject *name)
+{
+    PyObject *value = PyObject_GenericGetAttr(object, name), *find, *text;
+
+    if (value != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return value;
+    PyErr_Clear();
+    find = lw_service_find(LW_SERVICE_NUMBA_NAMES, "attribute_hint");
+    text = find ? PyObject_CallFunction(find, "sO", Py_TYPE(object)->tp_name, name) : NULL;
+    Py_XDECREF(find);
+    if (text != NULL && text != Py_None)
+        PyErr_SetObject(PyExc_AttributeError, text);
+    else if (text != NULL)
+        (void)PyObject_GenericGetAttr(object, name); /* Python's own error */
+    Py_XDECREF(text);
+    return NULL;
+}
+
 static PyGetSetDef kernel_getset[] = {
     {"address", get_c_attribute, NULL,
      PyDoc_STR(
@@ -534,12 +554,17 @@ PyDoc_STRVAR(kernel_doc,
              ">>> x\n"
              "array([0, 2, 4, 6, 8])");
 
-static PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, (void *)kernel_doc},     {Py_tp_dealloc, lw_compiled_dealloc},
-    {Py_tp_traverse, kernel_traverse},   {Py_tp_clear, kernel_clear},
-    {Py_tp_repr, kernel_repr},           {Py_tp_call, PyVectorcall_Call},
-    {Py_mp_subscript, lw_jit_configure}, {Py_tp_getset, kernel_getset},
-    {Py_tp_methods, kernel_methods},     {0, NULL}};
+static PyType_Slot kernel_slots[] = {{Py_tp_doc, (void *)kernel_doc},
+                                     {Py_tp_dealloc, lw_compiled_dealloc},
+                                     {Py_tp_traverse, kernel_traverse},
+                                     {Py_tp_clear, kernel_clear},
+                                     {Py_tp_repr, kernel_repr},
+                                     {Py_tp_call, PyVectorcall_Call},
+                                     {Py_mp_subscript, lw_jit_configure},
+                                     {Py_tp_getset, kernel_getset},
+                                     {Py_tp_methods, kernel_methods},
+                                     {Py_tp_getattro, kernel_getattro},
+                                     {0, NULL}};
 
 static PyType_Spec kernel_spec = {
     .name = "lanewise.Kernel",

@@ -270,6 +270,9 @@ object_of(const lw_result *form, PyObject *items)
         Py_XDECREF(structure);
         return object;
     }
+    if (form->user_class->is_slice)
+        return PySlice_New(PyTuple_GET_ITEM(items, 0), PyTuple_GET_ITEM(items, 1),
+                           PyTuple_GET_ITEM(items, 2));
     if (form->user_class->is_namedtuple)
         return lw_object_make_tuple(type, items);
     names = lw_text_names(form->names, form->n);
@@ -309,6 +312,32 @@ numbered_of(const lw_result *form, result_reader *r)
     return member;
 }
 
+static void
+skip(const lw_result *form, result_reader *r)
+{
+    for (uint32_t i = 0; i < form->n; i++)
+        skip(&form->items[i], r);
+    if (form->kind == LW_FORM_NUMBER || form->kind == LW_FORM_MEMBER)
+        r->parts += n_parts_of(r->scalar, r->i++);
+}
+
+/* None has no memory that would have to be released. */
+static PyObject *
+optional_of(const lw_result *form, result_reader *r)
+{
+    PyObject *is_given = next_result(r);
+
+    if (is_given == NULL)
+        return NULL;
+    if (PyObject_IsTrue(is_given) != 1) {
+        skip(&form->items[1], r);
+        Py_DECREF(is_given);
+        Py_RETURN_NONE;
+    }
+    Py_DECREF(is_given);
+    return result_of(&form->items[1], r);
+}
+
 static PyObject *
 result_of(const lw_result *form, result_reader *r)
 {
@@ -318,6 +347,7 @@ result_of(const lw_result *form, result_reader *r)
     case LW_FORM_NONE: Py_RETURN_NONE;
     case LW_FORM_NUMBER: return form->numbers ? numbered_of(form, r) : next_result(r);
     case LW_FORM_MEMBER: return member_of(form, r);
+    case LW_FORM_OPTIONAL: return optional_of(form, r);
     case LW_FORM_TUPLE: break;
     }
     items = items_of(form, r);
@@ -545,6 +575,10 @@ form_of(const lw_scalar *scalar, const lw_result *form, uint32_t *i)
         Py_RETURN_NONE;
     if (form->kind == LW_FORM_TUPLE)
         return form_of_items(scalar, form, i);
+    if (form->kind == LW_FORM_OPTIONAL)
+        return PyErr_Format(PyExc_TypeError,
+                            "a result is None on some paths, which no array can hold: return a "
+                            "number there, such as NaN");
     if (form->kind == LW_FORM_MEMBER)
         return PyErr_Format(PyExc_TypeError,
                             "a result has a member of %s, which no array can hold: use its "

@@ -276,18 +276,45 @@ lw_specialisation_variables(const lw_specialisation *specialisation)
     return dict;
 }
 
+static bool
+has_brackets(const lw_scalar *scalar)
+{
+    return scalar->n_out > 1 && scalar->result->kind != LW_FORM_OPTIONAL;
+}
+
+static const char *
+separator(const lw_scalar *scalar, uint32_t at)
+{
+    return at ? ", " : has_brackets(scalar) ? "(" : "";
+}
+
+static uint32_t
+outputs_of(const lw_result *form)
+{
+    uint32_t n = form->kind == LW_FORM_NUMBER || form->kind == LW_FORM_MEMBER;
+
+    for (uint32_t i = 0; i < form->n; i++)
+        n += outputs_of(&form->items[i]);
+    return n;
+}
+
 /* at: how many outputs have been printed. */
 static void
 print_form(const lw_scalar *scalar, const lw_result *form, uint32_t *at, lw_text *out)
 {
+    if (form->kind == LW_FORM_OPTIONAL) { /* of a number, an array or a tuple */
+        const lw_result *given = &form->items[1];
+        lw_text_addf(out, "%sOptional(%s)", separator(scalar, *at),
+                     given->kind == LW_FORM_NUMBER ? lw_dtypes[scalar->out[*at + 1]].public_name
+                                                   : "tuple");
+        *at += 1 + outputs_of(given);
+        return;
+    }
     for (uint32_t i = 0; form->kind == LW_FORM_TUPLE && i < form->n; i++)
         print_form(scalar, &form->items[i], at, out);
     if (form->kind == LW_FORM_TUPLE || form->kind == LW_FORM_NONE)
         return;
-    lw_text_addf(out, "%s%s",
-                 *at                 ? ", "
-                 : scalar->n_out > 1 ? "("
-                                     : "",
+    lw_text_addf(out, "%s%s", separator(scalar, *at),
                  form->members ? form->members->name : lw_dtypes[scalar->out[*at]].public_name);
     ++*at;
 }
@@ -301,7 +328,7 @@ print_results(const lw_scalar *scalar, lw_text *out)
         lw_text_add(out, "void");
     if (scalar != NULL)
         print_form(scalar, scalar->result, &n, out);
-    if (scalar != NULL && scalar->n_out > 1)
+    if (scalar != NULL && has_brackets(scalar))
         lw_text_add(out, ")");
 }
 

@@ -316,15 +316,60 @@ def outer(f, A, B, out=None):
 # ---- at ----
 
 
-def _selected(a, axis, items, arrays):
-    """a behind its numbers among the items of an index, and the arrays among them."""
+# Numbers that types depend on are the lengths of tuples.
+
+
+def _runs(items, before=False):
+    """As long as an index has runs of numbers and arrays."""
     if len(items) == 0:
-        return a, arrays
+        return ()
+    if items[0] is None or items[0] is Ellipsis or isinstance(items[0], slice):
+        return _runs(items[1:])
+    if before:
+        return _runs(items[1:], True)
+    return (0, *_runs(items[1:], True))
+
+
+def _named_axes(items):
+    """As long as an index names axes of an array."""
+    if len(items) == 0:
+        return ()
+    if items[0] is None or items[0] is Ellipsis:
+        return _named_axes(items[1:])
     if isinstance(items[0], (np.ndarray, tuple, list)):
         p = _array_of(items[0])
-        return _selected(a, axis + (p.ndim if p.dtype.type == np.bool_ else 1), items[1:], (*arrays, p))
-    rest = _axes_first(a, axis, 1)[_place(items[0], a.shape[axis]):]
-    return _selected(_arrays.viewed(rest, rest.shape[1:], rest.strides[1:]), axis, items[1:], arrays)
+        if p.dtype.type == np.bool_:
+            return (*p.shape, *_named_axes(items[1:]))
+    return (0, *_named_axes(items[1:]))
+
+
+def _moved_forward(t, to, at, n):
+    """The n items of a tuple from `at`, before those from `to`."""
+    return (*t[:to], *t[at:at + n], *t[to:at], *t[at + n:])
+
+
+def _selected(a, axis, kept, items, arrays, before):
+    """a behind its numbers and slices among the items of an index, the arrays among them, and a tuple as long as axes stay before the first
+    of these. The axes of a: as many as the arrays name, those that stay, those that the items will name."""
+    at = axis + kept
+    if len(items) == 0:
+        return a, arrays, before
+    if items[0] is Ellipsis:
+        return _selected(a, axis, a.ndim - axis - len(_named_axes(items[1:])), items[1:], arrays, before)
+    if items[0] is None:
+        new = _arrays.viewed(a, (*a.shape[:at], 1, *a.shape[at:]), (*a.strides[:at], 0, *a.strides[at:]))
+        return _selected(new, axis, kept + 1, items[1:], arrays, before)
+    if isinstance(items[0], slice):
+        part = _axes_first(a, at, 1)[items[0]]
+        back = _arrays.viewed(part, _moved_forward(part.shape, 0, 1, at), _moved_forward(part.strides, 0, 1, at))
+        return _selected(back, axis, kept + 1, items[1:], arrays, before)
+    if isinstance(items[0], (np.ndarray, tuple, list)):
+        p = _array_of(items[0])
+        n = p.ndim if p.dtype.type == np.bool_ else 1
+        b = _arrays.viewed(a, _moved_forward(a.shape, axis, at, n), _moved_forward(a.strides, axis, at, n))
+        return _selected(b, axis + n, kept, items[1:], (*arrays, p), a.shape[axis:at] if len(arrays) == 0 else before)
+    rest = _axes_first(a, at, 1)[_place(items[0], a.shape[at]):]
+    return _selected(_arrays.viewed(rest, rest.shape[1:], rest.strides[1:]), axis, kept, items[1:], arrays, before)
 
 
 def _check_inside(p, n):
@@ -388,16 +433,24 @@ def _copies(arrays):
     return () if len(arrays) == 0 else (arrays[0].copy(), *_copies(arrays[1:]))
 
 
+def _as_places(value, shape, view, n, before):
+    """The value as an array whose axes are those of the places and of the view behind them; in the index, `before` axes of the view stand
+    before the places."""
+    m = len(shape)
+    all_axes = broadcast_to(value, (*view.shape[n:n + before], *shape, *view.shape[n + before:]))
+    return _arrays.viewed(all_axes, _moved_forward(all_axes.shape, 0, before, m), _moved_forward(all_axes.strides, 0, before, m))
+
+
 def _at(f, a, items, value):
-    view, arrays = _selected(a, 0, items, ())
+    view, arrays, before = _selected(a, 0, 0, items, (), ())
     if len(arrays) == 0:
         _update(f, view, broadcast_to(value, view.shape) if isinstance(value, np.ndarray) else value)
     else:
         places = _copies(_as_indices(view, 0, arrays))
         _same_shapes(places)
         _check_all(places, view)
-        shape = (*places[0].shape, *view.shape[len(places):])
-        _update_all(f, view, places, broadcast_to(value, shape) if isinstance(value, np.ndarray) else value)
+        first = len(before) if len(_runs(items)) == 1 else 0
+        _update_all(f, view, places, _as_places(value, places[0].shape, view, len(places), first) if isinstance(value, np.ndarray) else value)
 
 
 def at(f, a, indices, b=None):

@@ -34,6 +34,28 @@ HINTS = {
 }
 
 
+# Attributes of numba's compiled functions that ours do not have.
+ATTRIBUTES = {
+    "recompile": "leave it out: when a global or closure variable has changed, the next call compiles the function again",
+    "disable_compile": "give the decorator signatures: then it compiles for nothing else",
+    "parallel_diagnostics": "a loop over `prange` is parallel, or compiling it is an error that says why; `lanewise.explain(f, *args)` shows the loops",
+    "get_metadata": "`lanewise.explain(f, *args)` shows what was made of the function, and `f.inspect_types()` its types",
+    "inspect_cfg": "`f.inspect_llvm()` has the text, of which LLVM's `opt` draws the graph",
+    "inspect_disasm_cfg": "`f.inspect_asm()` has the text",
+    "get_call_template": "call the function in another compiled function; `lanewise.extending.overload` gives a type of yours a meaning",
+    "get_compile_result": "`f.overloads[signature]` is the code for a signature",
+    "get_overload": "`f.overloads[signature]` is the code for a signature, `f.address` the address of a function with one signature",
+    "enable_caching": "leave it out: compiled code is always kept on disk",
+}
+
+
+def attribute_hint(kind, name):
+    """The text of the error for an attribute that a compiled function does not have; None: numba has none either."""
+    if name not in ATTRIBUTES:
+        return None
+    return f"{kind!r} object has no attribute {name!r}, which numba has: {ATTRIBUTES[name]}"
+
+
 def _imports(frame):
     """Whether the frame is at `from lanewise import name`, whose own error would drop the hint of an AttributeError."""
     return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]

@@ -449,6 +449,77 @@ are_tuples(const lw_types *types, const lw_type *set, uint32_t n)
     return true;
 }
 
+/* Whether a value of the type may be missing: what nobody could hold beside None is left out,
+ * objects, whose fields may be assigned, and records. */
+static bool
+may_be_missing(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+    bool may = true;
+
+    switch (lw_type_kind_of(types, type)) {
+    case LW_TK_SCALAR:
+    case LW_TK_WEAK:
+    case LW_TK_LITERAL:
+    case LW_TK_ARRAY: return !(row && row->endless);
+    case LW_TK_TUPLE:
+        for (uint32_t i = 0; i < row->n; i++)
+            may &= may_be_missing(types, row->elements[i]);
+        return may && row->user_class == NULL && !row->is_list && !row->readonly;
+    default: return false;
+    }
+}
+
+/* The set without None. */
+static lw_type
+join_given(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+           const char **problem)
+{
+    lw_type *given = lw_arena_take(types->arena, (n + 1) * sizeof *given), joined;
+    uint32_t n_given = 0;
+
+    if (given == NULL)
+        return LW_T_BOTTOM;
+    for (uint32_t i = 0; i < n; i++) {
+        lw_type inner = lw_type_given(types, set[i]);
+        if (set[i] != LW_T_NONE && set[i] != LW_T_BOTTOM)
+            given[n_given++] = inner != LW_T_BOTTOM ? inner : set[i];
+    }
+    joined = lw_join(types, typing, given, n_given, problem);
+    if (*problem || joined == LW_T_BOTTOM)
+        return LW_T_BOTTOM;
+    if (lw_type_kind_of(types, joined) == LW_TK_LITERAL && !lw_literal_is_wide(types, joined) &&
+        lw_literal_fits(types, joined, LW_DT_i64))
+        joined = lw_type_unbounded(types, joined); /* it could grow in a loop */
+    if (!may_be_missing(types, joined)) {
+        *problem = "E112";
+        return LW_T_BOTTOM;
+    }
+    return lw_type_optional(types, joined);
+}
+
+static bool
+has_kind(const lw_types *types, const lw_type *set, uint32_t n, lw_type_kind kind)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (lw_type_kind_of(types, set[i]) == kind)
+            return true;
+    return false;
+}
+
+lw_type
+lw_join_optional(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+                 const char **problem)
+{
+    lw_type joined = lw_join(types, typing, set, n, problem);
+
+    if (*problem == NULL || strcmp(*problem, "E112") != 0 ||
+        !has_kind(types, set, n, LW_TK_NONE))
+        return joined;
+    *problem = NULL;
+    return join_given(types, typing, set, n, problem);
+}
+
 lw_type
 lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const char **problem)
 {
@@ -459,6 +530,8 @@ lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const
     bool same = true, by_value = false;
 
     *problem = NULL;
+    if (has_kind(types, set, n, LW_TK_OPTIONAL))
+        return join_given(types, typing, set, n, problem);
     for (uint32_t i = 0; i < n; i++) {
         lw_type_kind kind = class_of(types, set[i]);
 

@@ -167,7 +167,7 @@ static void
 note_subscript(walker *w, uint32_t node)
 {
     const lw_node *n = node_at(w, node);
-    bool is_tuple = node_at(w, n->b)->kind == LW_NODE_TUPLE;
+    bool is_tuple = node_at(w, n->b)->kind == LW_NODE_TUPLE && node_at(w, n->b)->a == 0;
     const lw_node *items = node_at(w, n->b);
     uint32_t count = is_tuple ? items->c : 1, ndim;
     int arg = array_of(w, node, &ndim);

@@ -1,5 +1,7 @@
 #include "core/front/subscript.h"
 
+#include "core/front/varying.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -80,6 +82,18 @@ is_index_array(const subscript_reader *r, lw_type type, uint32_t *axes)
     return items.are_integers;
 }
 
+/* Whether the slice is slice(None), `:`. */
+static bool
+keeps_axis(const subscript_reader *r, lw_type slice)
+{
+    const lw_type_row *row = lw_type_get(&r->typed->types, slice);
+    bool keeps = true;
+
+    for (uint32_t i = 0; i < row->n; i++)
+        keeps &= row->elements[i] == LW_T_NONE;
+    return keeps;
+}
+
 static void
 add_value(subscript_reader *r, uint32_t node, uint32_t element, lw_type type, uint32_t constant)
 {
@@ -99,6 +113,8 @@ add_value(subscript_reader *r, uint32_t node, uint32_t element, lw_type type, ui
         r->out->is_known = false;
     if (type == LW_T_NONE || (k && k->kind == LW_K_NONE))
         item.kind = LW_INDEX_NEW;
+    if (lw_type_is_slice(&r->typed->types, type))
+        item.kind = keeps_axis(r, type) ? LW_INDEX_ALL : LW_INDEX_SLICE;
     if (is_index_array(r, type, &item.axes)) {
         item.kind = LW_INDEX_ARRAY;
         r->out->n_arrays++;
@@ -112,9 +128,14 @@ add_tuple(subscript_reader *r, uint32_t node, const lw_type_row *row)
 {
     const lw_constant *k = constant_at(r, r->nodes[node].constant);
 
-    for (uint32_t i = 0; i < row->n; i++)
+    for (uint32_t i = 0; i < row->n; i++) {
+        const lw_type_row *item =
+            lw_type_get_kind(&r->typed->types, row->elements[i], LW_TK_STATIC);
+        uint32_t constant = k && k->kind == LW_K_TUPLE && i < k->n ? k->items[i] : 0;
+
         add_value(r, node, i + 1, row->elements[i],
-                  k && k->kind == LW_K_TUPLE && i < k->n ? k->items[i] : 0);
+                  constant == 0 && item != NULL ? item->fn : constant);
+    }
 }
 
 static void
@@ -155,6 +176,33 @@ add_rest(subscript_reader *r, uint32_t ndim)
     out->n += n;
 }
 
+static bool
+is_one(const lw_constant *k)
+{
+    return k && k->kind == LW_K_INT && lw_varying_fix(k)->i == 1;
+}
+
+bool
+lw_index_steps_by_one(const lw_typed *typed, const lw_typed_node *nodes,
+                      const lw_index_item *item)
+{
+    assert(item->kind == LW_INDEX_SLICE);
+    const lw_type_row *row = lw_type_get(&typed->types, item->type);
+    const lw_constant *k = item->constant ? lw_typed_constant(typed, item->constant) : NULL;
+    uint32_t step;
+
+    if (row != NULL) {
+        const lw_type_row *known =
+            lw_type_get_kind(&typed->types, row->elements[2], LW_TK_LITERAL);
+        return row->elements[2] == LW_T_NONE ||
+               (k != NULL && is_one(lw_typed_constant(typed, k->items[2]))) ||
+               (known != NULL && known->lo == 1 && known->hi == 1);
+    }
+    step = typed->tree->nodes.data[item->node].c;
+    return step == 0 || nodes[step].type == LW_T_NONE ||
+           (nodes[step].constant && is_one(lw_typed_constant(typed, nodes[step].constant)));
+}
+
 void
 lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node, uint32_t ndim,
               lw_index *out)
@@ -166,10 +214,10 @@ lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node, 
 
     memset(out, 0, offsetof(lw_index, items));
     out->is_known = true;
-    if (n->kind == LW_NODE_TUPLE && !(n->flags & LW_NODE_LIST))
+    if (n->kind == LW_NODE_TUPLE && n->a == 0 && !(n->flags & LW_NODE_LIST))
         for (uint32_t i = 0; i < n->c; i++)
             add_node(&r, typed->tree->lists.data[n->b + i]);
-    else if (row && !row->is_list)
+    else if (row && !row->is_list && !lw_type_is_slice(&typed->types, nodes[node].type))
         add_tuple(&r, node, row);
     else
         add_node(&r, node);

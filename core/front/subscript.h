@@ -8,7 +8,8 @@
 typedef enum lw_index_kind {
     LW_INDEX_AT, /* an index: it selects one position, and the axis disappears from the result
                   */
-    LW_INDEX_SLICE, /* a slice; node: the SLICE */
+    LW_INDEX_SLICE, /* a slice; node: the SLICE; or, as of AT, the expression whose value it is
+                     */
     LW_INDEX_ALL,   /* an axis that stays as it is: `:`, an axis that `...` stands for, or one
                        that is not named */
     LW_INDEX_NEW,   /* None: a new axis of extent 1 */
@@ -19,10 +20,10 @@ typedef enum lw_index_kind {
 
 typedef struct lw_index_item {
     lw_index_kind kind;
-    lw_type type;      /* AT, ARRAY: of the index */
-    uint32_t node;     /* AT, ARRAY: the expression; SLICE: the slice */
-    uint32_t element;  /* AT, ARRAY: 0, or 1 + the element of node's value, which is a tuple */
-    uint32_t constant; /* AT: nonzero when known at compile time */
+    lw_type type;      /* AT, ARRAY: of the index; SLICE: of a slice that is a value, else 0 */
+    uint32_t node;     /* AT, ARRAY: the expression; SLICE: see there */
+    uint32_t element;  /* 0, or 1 + the element of node's value, which is a tuple */
+    uint32_t constant; /* AT, SLICE: nonzero when known at compile time */
     uint32_t axes;     /* of the array, that it stands for */
 } lw_index_item;
 
@@ -38,6 +39,9 @@ typedef struct lw_index {
     lw_index_item items[LW_MAX_INDEX];
 } lw_index;
 
+/* Whether the item is a slice that is known to go from element to element. */
+bool lw_index_steps_by_one(const lw_typed *typed, const lw_typed_node *nodes,
+                           const lw_index_item *item);
 /* `nodes` are the typed nodes of the instance that is inferred or lowered. */
 void lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node,
                    uint32_t ndim, lw_index *out);

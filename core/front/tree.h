@@ -124,6 +124,7 @@ typedef struct lw_class {
     bool compares_equal;      /* == and != compare the fields, as dataclasses generate it */
     bool is_ordered;          /* so do <, <=, > and >= */
     bool is_frozen;           /* a dataclass whose fields are not assigned again */
+    bool is_slice;            /* it stands for Python's slice (lanewise/_slices.py) */
     const char *const *order; /* n_order names: fields of all objects are in this order, … */
     uint32_t n_order;
     const char *const *slots; /* … and, unless NULL, objects can have no others than these */

@@ -184,6 +184,8 @@ not look below this node */
     uint32_t asks; /* expressions: an instance that is called with the value where its truth or
                       its items are wanted; 0: none */
     uint8_t call;  /* lw_call_kind */
+    bool unwraps;  /* expressions: the value may be None, which is a TypeError; type is that of
+                      others */
     bool dead;     /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable;
                       lowering skips them */
     bool

@@ -289,6 +289,32 @@ lw_type_tuple_listed(lw_types *types, lw_type tuple, bool is_list)
     return intern(types, &row);
 }
 
+lw_type
+lw_type_optional(lw_types *types, lw_type type)
+{
+    assert(lw_type_kind_of(types, type) != LW_TK_OPTIONAL && type != LW_T_NONE);
+    const lw_type elements[] = {LW_DT_b1, type};
+    lw_type_row row = {.kind = LW_TK_OPTIONAL, .n = 2, .elements = elements};
+
+    return intern(types, &row);
+}
+
+lw_type
+lw_type_given(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(types, type, LW_TK_OPTIONAL);
+
+    return row ? row->elements[1] : (lw_type)LW_T_BOTTOM;
+}
+
+bool
+lw_type_is_slice(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(types, type, LW_TK_TUPLE);
+
+    return row && row->user_class && row->user_class->is_slice;
+}
+
 bool
 lw_type_has_list(const lw_types *types, lw_type type)
 {
@@ -432,7 +458,7 @@ lw_type_is_owned(const lw_types *types, lw_type type)
 
     if (row == NULL || row->kind == LW_TK_ARRAY || row->kind == LW_TK_RECORD)
         return row != NULL && row->owned;
-    if (row->kind != LW_TK_TUPLE && row->kind != LW_TK_FUNCTION)
+    if (row->kind != LW_TK_TUPLE && row->kind != LW_TK_FUNCTION && row->kind != LW_TK_OPTIONAL)
         return false;
     for (uint32_t i = 0; i < row->n; i++)
         if (lw_type_is_owned(types, row->elements[i]))
@@ -634,6 +660,10 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
                                      : "tuple");
         print_elements(types, row, out);
         lw_text_add(out, ")");
+        break;
+    case LW_TK_OPTIONAL:
+        lw_type_print(types, row->elements[1], out);
+        lw_text_add(out, " or None");
         break;
     case LW_TK_STATIC: lw_text_add(out, "constant"); break;
     case LW_TK_MEMBER: lw_text_add(out, row->members->name); break;

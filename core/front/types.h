@@ -35,6 +35,8 @@ typedef enum lw_type_kind {
                        it is a member of one. Also ABSENT */
     LW_TK_MEMBER,   /* a member of an enum class, `members`: stored as i64, its number there */
     LW_TK_TUPLE,    /* elements */
+    LW_TK_OPTIONAL, /* None or a value: elements: bool, whether there is one, and its type. The
+                       parts of None are zero */
     LW_TK_FUNCTION, /* a nested function as a value: fn index; elements: types of what it
                        captures. In the function that defines it nothing is stored, because
                        captures are read at the call; passed to another function it is the tuple
@@ -142,6 +144,12 @@ lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n,
 lw_type lw_type_tuple_of_class(lw_types *types, lw_type tuple,
                                const struct lw_class *user_class);
 lw_type lw_type_tuple_listed(lw_types *types, lw_type tuple, bool is_list);
+/* None or a value of this type, which is no OPTIONAL itself. */
+lw_type lw_type_optional(lw_types *types, lw_type type);
+/* Of such a type that of the value; of other types BOTTOM. */
+lw_type lw_type_given(const lw_types *types, lw_type type);
+/* Whether it is a slice: a tuple of start, stop and step, integers or None. */
+bool lw_type_is_slice(const lw_types *types, lw_type type);
 /* Whether it is a list, or a tuple that has one. */
 bool lw_type_has_list(const lw_types *types, lw_type type);
 /* The tuple of a record's fields, by value. */
@@ -212,6 +220,10 @@ bool lw_literal_is_wide(const lw_types *types, lw_type type);
  * "E112". */
 lw_type lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
                 const char **problem);
+/* The same where None may stand beside numbers, times, arrays, and plain tuples of these: an
+ * OPTIONAL. */
+lw_type lw_join_optional(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+                         const char **problem);
 /* Whether np.can_cast allows the cast between two strong scalars. */
 bool lw_can_cast_safe(lw_dtype from, lw_dtype to);
 bool lw_can_cast_same_kind(lw_dtype from, lw_dtype to);

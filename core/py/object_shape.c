@@ -386,6 +386,40 @@ lw_object_shape_of(PyObject *object)
     return shape;
 }
 
+/* ---- slices ---- */
+
+static _Atomic(lw_object_shape *) shape_of_slices;
+
+/* names: of the attributes, taken. */
+static lw_object_shape *
+new_slice_shape(PyObject *names)
+{
+    PyObject *class = lw_service_find(LW_SERVICE_SLICES, "slice");
+    PyObject *example = class && names ? PySlice_New(NULL, NULL, NULL) : NULL;
+    lw_object_shape *shape = example ? shape_new(example, names, false) : NULL;
+
+    if (shape != NULL)
+        Py_SETREF(shape->given, Py_NewRef(class));
+    else if (!PyErr_Occurred())
+        PyErr_NoMemory();
+    Py_XDECREF(names);
+    Py_XDECREF(example);
+    Py_XDECREF(class);
+    return shape ? keep(shape) : NULL;
+}
+
+const lw_object_shape *
+lw_slice_shape(void)
+{
+    lw_object_shape *shape = atomic_load_explicit(&shape_of_slices, memory_order_acquire);
+
+    if (shape == NULL) {
+        shape = new_slice_shape(Py_BuildValue("(sss)", "start", "stop", "step"));
+        atomic_store_explicit(&shape_of_slices, shape, memory_order_release);
+    }
+    return shape;
+}
+
 /* ---- fields of objects ---- */
 
 PyObject *

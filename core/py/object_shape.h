@@ -33,6 +33,9 @@ typedef struct lw_object_shape {
 const lw_object_shape *lw_object_shape_of(PyObject *object);
 /* The same, but NULL for classes that were not asked for lately: before what costs more. */
 const lw_object_shape *lw_object_shape_seen(PyObject *object);
+/* The shape of Python's slices, which compiled code knows as objects of a class of the package;
+ * NULL with an exception. */
+const lw_object_shape *lw_slice_shape(void);
 /* The value of attribute i of an object (new reference): of a type with a model, tuples of
  * numbers have the types of its member. */
 PyObject *lw_object_field(PyObject *object, const lw_object_shape *shape, Py_ssize_t i);

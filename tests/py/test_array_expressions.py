@@ -280,6 +280,30 @@ def test_items_are_read_before_any_is_assigned():
     check(kernel, np.array([3.0, 4.0]))
 
 
+def test_extents_that_differ_are_shown():
+    """By functions that are called on the host: those of the first axis that does not fit, and the line."""
+    f = lw.njit(lambda a, b: a + b)
+    with pytest.raises(ValueError, match=r"the shapes differ, an axis has 4 elements, and 3 in the other array \(raised in `<lambda>` at .*test_array_expressions"):
+        f(np.ones(3), np.ones(4))
+    with pytest.raises(ValueError, match="an axis has 5 elements, and 2 in the other array"):
+        f(np.ones((4, 2)), np.ones((4, 5)))
+    assert f(np.ones((4, 1)), np.ones(5)).shape == (4, 5)
+
+    @lw.njit
+    def store(a, b, c):
+        a[:] = b * 2 + c
+
+    with pytest.raises(ValueError, match="an axis has 3 elements, and 4 in the other array"):
+        store(np.ones((2, 4)), np.ones((2, 4)), np.ones(3))
+
+    @lw.njit
+    def copied(a, b):
+        a[1:] = b
+
+    with pytest.raises(ValueError, match="an axis has 4 elements, and 3 in the other array"):
+        copied(np.ones(4), np.ones(4))
+
+
 def test_shapes_that_differ():
     def kernel(x, out):
         out[:] = x + 1

@@ -240,3 +240,22 @@ def test_the_axis_that_an_index_is_outside_of():
                 with pytest.raises(IndexError) as ours:
                     f(view, i, j)
                 assert str(ours.value).startswith(str(caught.value) + " (raised in")
+
+
+@pytest.mark.parametrize("function", [lambda x, n: x ** n, lambda x, n: np.power(x, n), lambda x, n: pow(x, n)])
+def test_integers_to_negative_powers(function):
+    """NumPy's ValueError with check="divide", for every pair of integers; 0 without it. Floats are not concerned."""
+    says = "Integers to negative integer powers are not allowed."
+    checked, plain = lw.jit(check="divide")(function), lw.jit(function)
+    for x, n in [(2, -1), (np.int32(3), np.int32(-2)), (np.int8(3), np.int64(-2)), (0, -1)]:
+        with pytest.raises(ValueError, match=says):
+            checked(x, n)
+        with pytest.raises(ValueError, match=says):
+            lw.jit(error_model="python")(function)(x, n)
+        assert plain(x, n) == 0
+    for x, n in [(2, 3), (2.0, -1), (np.uint8(3), np.uint8(2)), (np.float32(2), np.int32(-2)), (2 + 0j, -1)]:
+        assert checked(x, n) == plain(x, n) == function(x, n)
+    with pytest.raises(ValueError, match=says + ".*element 1"):
+        lw.vectorize(check="divide")(function)(np.array([1, 2]), np.array([1, -1]))
+    with pytest.raises(ValueError, match=says):
+        lw.jit(check="divide")(lambda x, n: x ** n)(np.array([1, 2]), np.array([1, -1]))

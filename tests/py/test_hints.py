@@ -62,3 +62,12 @@ def test_reductions_in_compiled_code():
 def test_a_list_as_a_result():
     with pytest.raises(lw.errors.UnsupportedError, match=r"tuples and arrays(.|\n)*np.array\(\[x, y\]\)"):
         lw.njit(lambda t, y: [y[1], -y[0]])(1.0, np.ones(2))
+
+
+@pytest.mark.parametrize("f, says", [
+    (lambda x: np.nditer(x), r"loop over `x\.flat`, over `np\.ndenumerate\(x\)`, or over `np\.ndindex\(x\.shape\)`"),
+    (lambda x: str(x[0]), "texts are constants in compiled code"), (lambda x: repr(x[0]), "texts are constants in compiled code"),
+])
+def test_functions_of_numbas_programs(f, says):
+    with pytest.raises(lw.errors.TypingError, match=says):
+        lw.njit(f)(np.ones(2))

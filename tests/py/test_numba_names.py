@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 
 import numpy as np
 import pytest
@@ -86,3 +87,16 @@ def test_functions_that_make_lists():
         lw.njit(lambda x: sorted(x)[0])(np.ones(3))
     with pytest.raises(lw.errors.TypingError, match=r"E152(.|\n)*np\.linalg\.cholesky"):
         lw.njit(lambda m, c: np.random.multivariate_normal(m, c))(np.ones(2), np.eye(2))
+
+
+def test_attributes_of_compiled_functions():
+    """What numba's functions have and ours do not says what to write; others are Python's own error."""
+    f = lw.njit(lambda x: x + 1)
+    assert f(1) == 2
+    for name, instead in _numba_names.ATTRIBUTES.items():
+        assert not hasattr(f, name)
+        with pytest.raises(AttributeError, match="which numba has: " + re.escape(instead)):
+            getattr(f, name)
+    with pytest.raises(AttributeError, match="object has no attribute 'nonsense'$"):
+        f.nonsense
+    assert getattr(f, "nonsense", 3) == 3

@@ -86,16 +86,14 @@ complain_index(lw_infer_frame *f, const lw_index_item *item)
 
 /* ---- the index ---- */
 
+/* value: of the bound, at a node of its own or of the slice that has it. */
 static lw_status
-infer_bound(lw_infer_frame *f, uint32_t node, bool is_step)
+check_bound(lw_infer_frame *f, uint32_t node, lw_infer_value value, bool is_step)
 {
-    lw_infer_value value;
     __int128 known;
-    lw_status status;
 
-    if (node == 0)
-        return LW_OK;
-    LW_TRY(lw_infer_expr(f, node, &value));
+    if (lw_type_given(lw_types_of(f), value.type) != LW_T_BOTTOM)
+        value.type = lw_type_given(lw_types_of(f), value.type);
     if (value.type == LW_T_BOTTOM || value.type == LW_T_NONE)
         return LW_OK;
     if (!lw_type_is_int(f, value.type))
@@ -111,6 +109,34 @@ infer_bound(lw_infer_frame *f, uint32_t node, bool is_step)
     else if (known == 0)
         return lw_complain(f, lw_node_of(f, node)->loc, "E141", NULL, NULL,
                            "slice step cannot be zero");
+    return LW_OK;
+}
+
+static lw_status
+infer_bound(lw_infer_frame *f, uint32_t node, bool is_step)
+{
+    lw_infer_value value;
+    lw_status status;
+
+    if (node == 0)
+        return LW_OK;
+    f->wants_optional = !is_step;
+    LW_TRY(lw_infer_expr(f, node, &value));
+    LW_TRY(check_bound(f, node, value, is_step));
+fail:
+    return status;
+}
+
+/* A slice that is a value. */
+static lw_status
+check_slice(lw_infer_frame *f, const lw_index_item *item)
+{
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < 3 && lw_type_get(lw_types_of(f), item->type); i++)
+        LW_TRY(check_bound(f, item->node,
+                           lw_element(f, (lw_infer_value){item->type, item->constant}, i),
+                           i == 2));
 fail:
     return status;
 }
@@ -128,7 +154,7 @@ fail:
     return status;
 }
 
-/* Slices are not values, so that a tuple that holds some is typed item by item. */
+/* Slices in brackets are not values, so that a tuple that holds some is typed item by item. */
 static lw_status
 infer_index(lw_infer_frame *f, uint32_t index)
 {
@@ -195,6 +221,8 @@ check_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index,
 
         if (item->kind == LW_INDEX_AT && !lw_type_is_int(f, item->type))
             return complain_index(f, item);
+        if (item->kind == LW_INDEX_SLICE)
+            LW_TRY(check_slice(f, item));
         if (item->kind == LW_INDEX_AT)
             LW_TRY(lw_check_wide(f, item->node, (lw_infer_value){item->type, item->constant}));
     }
@@ -206,19 +234,6 @@ fail:
 }
 
 /* ---- views ---- */
-
-static bool
-steps_by_one(lw_infer_frame *f, uint32_t slice)
-{
-    uint32_t step = lw_node_of(f, slice)->c;
-    __int128 known;
-
-    if (step == 0 || f->nodes[step].type == LW_T_NONE)
-        return true;
-    return f->nodes[step].constant &&
-           lw_constant_int_value(lw_constant_of(f, f->nodes[step].constant), &known) &&
-           known == 1;
-}
 
 /* Dense memory stays dense when only its outermost axes are indexed, followed by at most one
  * slice without a step. Axes are visited from the outermost one, `from`, in steps of `step`. */
@@ -234,7 +249,8 @@ stays_dense(lw_infer_frame *f, const lw_index *index, uint32_t from, int step)
             continue;
         if (kept && item->kind != LW_INDEX_ALL)
             return false;
-        if (item->kind == LW_INDEX_SLICE && !steps_by_one(f, item->node))
+        if (item->kind == LW_INDEX_SLICE &&
+            !lw_index_steps_by_one(f->run->typed, f->nodes, item))
             return false;
         kept |= item->kind != LW_INDEX_AT;
     }

@@ -261,6 +261,27 @@ fail:
     return status;
 }
 
+/* Whether all targets are variables, which may hold None. */
+static bool
+assigns_names(lw_infer_frame *f, uint32_t start, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (lw_node_of(f, f->run->tree->lists.data[start + i])->kind != LW_NODE_NAME)
+            return false;
+    return true;
+}
+
+/* a, b = b, a */
+static bool
+unpacks_at_once(lw_infer_frame *f, const lw_node *assign)
+{
+    const lw_node *target = lw_node_of(f, f->run->tree->lists.data[assign->b]);
+    const lw_node *source = lw_node_of(f, assign->a);
+
+    return assign->c == 1 && target->kind == LW_NODE_TUPLE && source->kind == LW_NODE_TUPLE &&
+           source->a == 0 && target->c == source->c && assigns_names(f, target->b, target->c);
+}
+
 lw_status
 lw_infer_assign(lw_infer_frame *f, uint32_t node)
 {
@@ -274,6 +295,8 @@ lw_infer_assign(lw_infer_frame *f, uint32_t node)
         LW_TRY(infer_overloaded_store(f, node, only, &found));
     if (found)
         return LW_OK;
+    f->wants_optional = assigns_names(f, n->b, n->c);
+    f->wants_items = unpacks_at_once(f, n);
     if (only && may_take_arrays(f, only)) {
         f->borrowed = lw_node_of(f, only)->kind == LW_NODE_SUBSCRIPT; /* it is copied there */
         LW_TRY(lw_infer_operand_expr(f, n->a, &value));
@@ -305,6 +328,8 @@ lw_infer_augassign(lw_infer_frame *f, uint32_t node)
     if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
         return lw_assign(f, n->a, (lw_infer_value){LW_T_BOTTOM, 0}); /* it is reported */
     LW_TRY(lw_use(f, target->a, target->loc, &x, &typed->target));
+    typed->unwraps = false;
+    lw_unwrap(f, n->a, &x);
     typed->operand = typed->type = x.type;
     typed->constant = x.constant;
     held = lw_hold(f, n->a);

@@ -8,7 +8,13 @@
 typedef LW_ARRAY(lw_arg) lw_arg_list;
 
 /* SHOWN: f-strings may be among them; ELEMENTWISE: arrays that are not made may. */
-typedef enum lw_args_kind { LW_ARGS_PLAIN, LW_ARGS_SHOWN, LW_ARGS_ELEMENTWISE } lw_args_kind;
+/* OPTIONAL: the callee deals with None. */
+typedef enum lw_args_kind {
+    LW_ARGS_PLAIN,
+    LW_ARGS_SHOWN,
+    LW_ARGS_ELEMENTWISE,
+    LW_ARGS_OPTIONAL
+} lw_args_kind;
 
 /* ---- arguments.c ---- */
 /* An entry that is item i of the tuple at this node. */

@@ -169,7 +169,9 @@ lw_equality_operand(lw_infer_frame *f, lw_type x, lw_type y)
 static bool
 is_object_constant(lw_infer_frame *f, lw_infer_value x)
 {
-    return x.constant != 0 && lw_constant_of(f, x.constant)->kind == LW_K_OBJECT;
+    const lw_constant *k = x.constant ? lw_constant_of(f, x.constant) : NULL;
+
+    return k && (k->kind == LW_K_OBJECT || k->kind == LW_K_ELLIPSIS);
 }
 
 /* Of a number that is a member of an enum class, its identity. */
@@ -331,6 +333,33 @@ compares_texts(lw_infer_frame *f, lw_infer_operand x, lw_infer_operand y)
            lw_infer_known_text(f, known.node, left ? left : right, known.value);
 }
 
+/* One of them may be None: `is None`, and == and != with a value, which None never equals. */
+static lw_status
+infer_optional(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
+               lw_infer_operand y, int *truth)
+{
+    lw_type left = lw_type_given(lw_types_of(f), x.value.type);
+    lw_type right = lw_type_given(lw_types_of(f), y.value.type);
+    lw_status status;
+
+    *truth = -1;
+    if (x.value.type == LW_T_NONE || y.value.type == LW_T_NONE)
+        return LW_OK;
+    if (op == LW_PY_IS || op == LW_PY_IS_NOT || (left && right))
+        return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                           lw_format_text(f, "%s and %s", lw_describe_type(f, x.value.type),
+                                          lw_describe_type(f, y.value.type)),
+                           "test first whether one of them is None, with `x is None`",
+                           "`%s` of values that may be None", lw_pyop_text[op]);
+    x.value.type = left ? left : x.value.type;
+    y.value.type = right ? right : y.value.type;
+    LW_TRY(lw_infer_compare(f, node, op, x, y, truth));
+    if (*truth == (op == LW_PY_EQ)) /* where it is not None */
+        *truth = -1;
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x_operand,
                  lw_infer_operand y_operand, int *truth)
@@ -344,6 +373,8 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
     *truth = -1;
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
+    if (lw_type_given(lw_types_of(f), x.type) || lw_type_given(lw_types_of(f), y.type))
+        return infer_optional(f, node, op, x_operand, y_operand, truth);
     x.type = lw_by_value(f, x.type);
     y.type = lw_by_value(f, y.type);
     if ((op == LW_PY_IS || op == LW_PY_IS_NOT) && x.type == LW_DT_b1 && y.type == LW_DT_b1)
@@ -395,7 +426,9 @@ static lw_status
 infer_right(lw_infer_frame *f, uint32_t link, uint32_t left_node, lw_infer_value *right)
 {
     uint32_t held = lw_hold(f, left_node);
-    lw_status status = lw_infer_borrowed(f, lw_node_of(f, link)->a, right);
+    lw_status status;
+
+    status = lw_infer_borrowed(f, lw_node_of(f, link)->a, right);
 
     lw_unhold(f, held);
     return status;
@@ -517,6 +550,27 @@ fail:
     return status;
 }
 
+/* Whether a comparison has an answer where an operand is None. */
+static bool
+may_be_of_none(lw_infer_frame *f, const lw_node *chain)
+{
+    uint8_t op = lw_node_of(f, f->run->tree->lists.data[chain->b])->op;
+
+    return chain->c == 1 &&
+           (op == LW_PY_IS || op == LW_PY_IS_NOT || op == LW_PY_EQ || op == LW_PY_NE);
+}
+
+/* == compares numbers that may be None; arrays and tuples must not be. */
+static void
+unwrap_compared(lw_infer_frame *f, uint32_t link, uint32_t node, lw_infer_value *value)
+{
+    lw_type given = lw_type_given(lw_types_of(f), value->type);
+    uint8_t op = lw_node_of(f, link)->op;
+
+    if (op != LW_PY_IS && op != LW_PY_IS_NOT && !lw_type_is_scalar(f, given))
+        lw_unwrap(f, node, value);
+}
+
 lw_status
 lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
@@ -530,10 +584,14 @@ lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_flow stopped = {0};
     lw_status status;
 
+    f->wants_optional = may_be_of_none(f, n);
     LW_TRY(lw_infer_borrowed(f, n->a, &left));
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     before = lw_stores_begin(f);
+    f->wants_optional = may_be_of_none(f, n);
     LW_TRY(infer_right(f, links[0], n->a, &right));
+    unwrap_compared(f, links[0], n->a, &left);
+    unwrap_compared(f, links[0], lw_node_of(f, links[0])->a, &right);
     LW_TRY(lw_stores_end(f, before, n->a, &left));
     if (n->c == 1)
         LW_TRY(infer_object_link(f, node, links[0], (lw_infer_operand){n->a, left}, right,

@@ -64,6 +64,9 @@ help_for_truth(lw_infer_frame *f, uint32_t node)
 static lw_status
 check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int *known)
 {
+    lw_type given = lw_type_given(lw_types_of(f), x.type);
+
+    x.type = given != LW_T_BOTTOM ? given : x.type; /* None is false */
     lw_status status = lw_infer_object_truth(f, node, x, known);
     const lw_type_row *array = lw_array_row(f, x.type);
     int truth = *known;
@@ -188,6 +191,7 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
             return lw_out_of_memory(f);
         if (i)
             lw_region_open(f, node, false);
+        f->wants_optional = true;
         LW_TRY(lw_infer_expr(f, operand, &value));
         truth = lw_truth_of(f, value);
         if (!last)
@@ -228,7 +232,7 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
         if (types[i] == LW_T_BOTTOM && !f->is_open)
             return LW_OK;
     }
-    *out = lw_join(lw_types_of(f), lw_typing_of(f), types, n, &problem);
+    *out = lw_join_optional(lw_types_of(f), lw_typing_of(f), types, n, &problem);
     if (f->notes != NULL)
         f->notes[node].copied = lw_mixes_records(f, types, n, *out);
     if (problem == NULL && (*out != LW_T_STATIC || n == 1))
@@ -307,7 +311,7 @@ plain_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true
     lw_infer_value value;
     lw_status status;
 
-    f->borrowed = true;
+    f->borrowed = f->wants_optional = true;
     LW_TRY(lw_infer_expr(f, node, &value));
     *truth = lw_node_of(f, node)->kind == LW_NODE_COMPARE ? f->nodes[node].truth
                                                           : lw_truth_of(f, value);
@@ -341,6 +345,20 @@ fail:
 
 /* ---- a if c else b ---- */
 
+/* x if x is not None else …, … if x is None else x: the arm is a value. */
+static bool
+is_tested(lw_infer_frame *f, uint32_t condition, uint32_t arm, bool otherwise)
+{
+    const lw_node *c = lw_node_of(f, condition), *x = lw_node_of(f, arm), *link;
+
+    if (c->kind != LW_NODE_COMPARE || c->c != 1 || x->kind != LW_NODE_NAME)
+        return false;
+    link = lw_node_of(f, f->run->tree->lists.data[c->b]);
+    return link->op == (otherwise ? LW_PY_IS : LW_PY_IS_NOT) &&
+           f->nodes[link->a].type == LW_T_NONE && lw_node_of(f, c->a)->kind == LW_NODE_NAME &&
+           lw_node_of(f, c->a)->a == x->a;
+}
+
 static lw_status
 infer_arm(lw_infer_frame *f, uint32_t node, bool otherwise, lw_flow *flow, int truth,
           lw_infer_value *out)
@@ -358,6 +376,7 @@ infer_arm(lw_infer_frame *f, uint32_t node, bool otherwise, lw_flow *flow, int t
     }
     lw_flow_set(f, flow);
     lw_region_open(f, node, otherwise);
+    f->wants_optional = !is_tested(f, lw_node_of(f, node)->a, arm, otherwise);
     LW_TRY(lw_infer_expr(f, arm, out));
     lw_flow_keep(f, flow);
 fail:
@@ -461,6 +480,7 @@ infer_walrus(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     const lw_node *n = lw_node_of(f, node);
     lw_status status;
 
+    f->wants_optional = true;
     LW_TRY(lw_infer_expr(f, n->b, out));
     if (f->notes != NULL) {
         f->incoming = (lw_note){.copied = f->notes[n->b].copied};
@@ -572,19 +592,32 @@ fail:
     return status;
 }
 
+void
+lw_unwrap(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    lw_type given = lw_type_given(lw_types_of(f), value->type);
+
+    if (given == LW_T_BOTTOM)
+        return;
+    value->type = f->nodes[node].type = given;
+    f->nodes[node].unwraps = true;
+    f->can_raise |= !f->run->typed->options.ignore_errors;
+}
+
 lw_status
 lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     lw_status status;
-    bool borrowed = f->borrowed;
+    bool borrowed = f->borrowed, wants_optional = f->wants_optional, items = f->wants_items;
 
-    f->borrowed = false;
+    f->borrowed = f->wants_optional = f->wants_items = false;
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (node == 0 || node >= f->run->tree->nodes.n)
         return LW_OK;
     LW_TRY(lw_enter(f, node));
     if (f->notes != NULL)
         f->notes[node] = (lw_note){.constant = f->notes[node].constant};
+    f->wants_items = items && lw_node_of(f, node)->kind == LW_NODE_TUPLE;
     status = dispatch(f, node, out);
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
@@ -592,6 +625,9 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     f->nodes[node].element = LW_T_BOTTOM;
     f->nodes[node].constant = out->constant;
     f->nodes[node].asks = 0;
+    f->nodes[node].unwraps = false;
+    if (!wants_optional)
+        lw_unwrap(f, node, out);
     if (status == LW_OK)
         status = lw_note_value(f, node, out->type, borrowed);
 fail:

@@ -210,6 +210,8 @@ typedef struct lw_infer_frame {
     uint32_t end_changes, n_results, result_param;
     uint8_t result_fresh;
     bool borrowed, moves; /* how the next expression is evaluated */
+    bool wants_optional;  /* what evaluates the next expression deals with None, too, … */
+    bool wants_items;     /* … and where that is a tuple, with items that are None */
     bool stores;          /* the function writes to arrays */
     bool copied;          /* what lw_use has read last may be a copy of an object in an array */
     uint32_t returned_of; /* the variable whose object the last method has returned, if nobody
@@ -750,6 +752,10 @@ void lw_lose_node(lw_infer_frame *f, uint32_t node);
 uint32_t lw_variable_of(lw_infer_frame *f, uint32_t node, bool *is_whole);
 /* Note who holds the value of a NAME or ATTRIBUTE. */
 lw_status lw_note_value(lw_infer_frame *f, uint32_t node, lw_type type, bool borrowed);
+/* Whether a function's result may be None on some paths. */
+bool lw_may_give_none(lw_infer_frame *f);
+/* The value of a node that may be None (OPTIONAL) is needed: None is a TypeError. */
+void lw_unwrap(lw_infer_frame *f, uint32_t node, lw_infer_value *value);
 /* lw_infer_operand_expr for those that do not keep an object. */
 lw_status lw_infer_borrowed(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* lw_infer_expr of an expression that is returned, so that its variables end. */

@@ -97,14 +97,17 @@ find_return(const lw_infer_frame *f, bool none)
 static lw_status
 join_returns(lw_infer_frame *f, lw_type *out)
 {
-    lw_type *types = lw_arena_take(f->run->arena, (f->returns.n + 1) * sizeof *types);
+    uint32_t n = f->returns.n + f->falls_off;
+    lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
     const char *problem = NULL;
 
     if (types == NULL)
         return lw_out_of_memory(f);
-    for (uint32_t i = 0; i < f->returns.n; i++)
-        types[i] = f->returns.data[i].type;
-    *out = lw_join(lw_types_of(f), lw_typing_of(f), types, f->returns.n, &problem);
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = i < f->returns.n ? f->returns.data[i].type : (lw_type)LW_T_NONE;
+    *out = lw_join_optional(lw_types_of(f), lw_typing_of(f), types, n, &problem);
+    if (problem && strcmp(problem, "E112") == 0)
+        return complain_missing_return(f, find_return(f, false), find_return(f, true));
     if (problem == NULL && f->caller != NULL && lw_mixes_records(f, types, f->returns.n, *out))
         return lw_complain(
             f, loc_of_return(f, 0), "E165",
@@ -136,6 +139,25 @@ fail:
     return status;
 }
 
+/* Whether the result may be None on some paths: of functions that compiled code calls, and of
+ * those that are called on the host and return anything. */
+static bool
+may_give_none(const lw_infer_frame *f, const lw_sig_type *promised)
+{
+    const lw_front_options *options = &f->run->typed->options;
+
+    return promised->kind == LW_SIG_NONE && !f->fn->of_package &&
+           (f->caller != NULL || (options->returns_arrays && !options->procedure));
+}
+
+bool
+lw_may_give_none(lw_infer_frame *f)
+{
+    const lw_sig_type promised = lw_promised_result(f);
+
+    return may_give_none(f, &promised);
+}
+
 lw_status
 lw_infer_result(lw_infer_frame *f, lw_infer_value *result)
 {
@@ -146,7 +168,7 @@ lw_infer_result(lw_infer_frame *f, lw_infer_value *result)
     *result = (lw_infer_value){LW_T_NONE, 0};
     if (value == UINT32_MAX)
         return LW_OK;
-    if (none != UINT32_MAX || f->falls_off)
+    if ((none != UINT32_MAX || f->falls_off) && !may_give_none(f, &promised))
         return complain_missing_return(f, value, none);
     if (promised.kind == LW_SIG_SCALAR) {
         for (uint32_t i = 0; i < f->returns.n; i++)
@@ -154,7 +176,7 @@ lw_infer_result(lw_infer_frame *f, lw_infer_value *result)
         result->type = promised.dtype;
         return LW_OK;
     }
-    result->constant = promised.kind == LW_SIG_NONE ? common_constant(f) : 0;
+    result->constant = promised.kind == LW_SIG_NONE && !f->falls_off ? common_constant(f) : 0;
     LW_TRY(join_returns(f, &result->type));
     lw_recursion_widen(f, result);
     if (f->caller == NULL)

@@ -278,7 +278,8 @@ has_memory(lw_infer_frame *f, lw_type type)
 
     if (row == NULL || row->kind == LW_TK_ARRAY || row->kind == LW_TK_RECORD)
         return row != NULL;
-    for (uint32_t i = 0; row->kind == LW_TK_TUPLE && i < row->n; i++)
+    for (uint32_t i = 0;
+         (row->kind == LW_TK_TUPLE || row->kind == LW_TK_OPTIONAL) && i < row->n; i++)
         if (has_memory(f, row->elements[i]))
             return true;
     return false;
@@ -291,7 +292,8 @@ is_of_compile_time(lw_infer_frame *f, lw_type type)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), type);
 
-    if (type == LW_T_STATIC || (row && row->kind == LW_TK_FUNCTION))
+    if (type == LW_T_STATIC || (row && row->kind == LW_TK_FUNCTION) ||
+        (row && row->kind == LW_TK_STATIC && lw_constant_of(f, row->fn)->kind == LW_K_ELLIPSIS))
         return true;
     for (uint32_t i = 0; row && row->kind == LW_TK_TUPLE && i < row->n; i++)
         if (is_of_compile_time(f, row->elements[i]))
@@ -336,6 +338,23 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
     return LW_OK;
 }
 
+/* What may be None where the result must not be: variables and calls, of which an `is None` may
+ * have been asked before. */
+static lw_status
+return_given(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    lw_node_kind kind = (lw_node_kind)lw_node_of(f, node)->kind;
+    lw_type type = value->type;
+
+    lw_unwrap(f, node, value);
+    if (value->type == type || kind == LW_NODE_NAME || kind == LW_NODE_CALL)
+        return LW_OK;
+    return lw_complain(f, lw_node_of(f, node)->loc, "E112",
+                       lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+                       "return a number there, such as NaN",
+                       "a value on one path, nothing on another");
+}
+
 static lw_status
 infer_return(lw_infer_frame *f, uint32_t node)
 {
@@ -345,7 +364,11 @@ infer_return(lw_infer_frame *f, uint32_t node)
     lw_status status = LW_OK;
 
     if (n->a) {
+        f->wants_optional = true;
+        f->wants_items = f->caller == NULL && lw_may_give_none(f);
         LW_TRY(lw_infer_returned(f, n->a, &value));
+        if (!lw_may_give_none(f))
+            LW_TRY(return_given(f, n->a, &value));
         if (f->caller == NULL)
             value.type = lw_without_known_members(f, lw_by_value(f, value.type));
         LW_TRY(check_returned(f, lw_node_of(f, n->a)->loc, value.type));

@@ -156,6 +156,15 @@ check_length(lw_infer_frame *f, uint32_t node, lw_infer_value *made)
                        LW_MAX_ITEMS);
 }
 
+/* An ellipsis is part of the type, so that an index that has one may be held in a variable. */
+static lw_type
+item_type(lw_infer_frame *f, lw_infer_value item)
+{
+    bool is_ellipsis = item.constant && lw_constant_of(f, item.constant)->kind == LW_K_ELLIPSIS;
+
+    return is_ellipsis ? lw_field_type(f, item) : item.type;
+}
+
 /* The tuple of these items; it has no type yet if one of them has none. names: of a namedtuple,
  * or NULL. */
 static lw_status
@@ -170,7 +179,7 @@ tuple_of(lw_infer_frame *f, uint32_t node, const values *items, const lw_constan
         return lw_out_of_memory(f);
     assert(items->n == 0 || items->data != NULL);
     for (uint32_t i = 0; i < items->n; i++) {
-        types[i] = items->data[i].type;
+        types[i] = item_type(f, items->data[i]);
         if (types[i] == LW_T_BOTTOM)
             return LW_OK;
     }
@@ -194,9 +203,9 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     values items = {.is_list = n->flags & LW_NODE_LIST};
     lw_status status = LW_OK;
     bool unknown = false; /* an unpacked value has no type yet */
-    bool moves = f->moves, fresh = true;
+    bool moves = f->moves, fresh = true, wants_items = f->wants_items;
 
-    f->moves = false;
+    f->moves = f->wants_items = false;
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = f->run->tree->lists.data[n->b + i];
         lw_infer_value value;
@@ -207,6 +216,7 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
             unknown |= f->nodes[item].type == LW_T_BOTTOM;
             continue;
         }
+        f->wants_optional = wants_items;
         LW_TRY(moves ? lw_infer_moved(f, item, &value) : lw_infer_expr(f, item, &value));
         if (lw_is_copied(f, item))
             return lw_complain_copied(f, item);

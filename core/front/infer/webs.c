@@ -553,7 +553,7 @@ web_type(lw_infer_frame *f, uint32_t root, uint32_t loc, lw_type *out)
     if (n == 1)
         *out = set[0];
     else if (n)
-        *out = lw_join(lw_types_of(f), lw_typing_of(f), set, n, &problem);
+        *out = lw_join_optional(lw_types_of(f), lw_typing_of(f), set, n, &problem);
     if (n > 1 && problem)
         return complain_conflict(f, root, loc);
     return LW_OK;

@@ -500,7 +500,7 @@ lw_index_items_of(lw_lower_frame *f, lw_lower_value array, uint32_t node)
     for (uint32_t i = 0; i < it->index.n; i++) {
         const lw_index_item *item = &it->index.items[i];
 
-        if (item->kind != LW_INDEX_AT)
+        if (item->kind != LW_INDEX_AT && !(item->kind == LW_INDEX_SLICE && item->type))
             continue;
         if (item->constant) {
             it->values[i] = lw_value_constant(f, item->constant, item->type);

@@ -11,10 +11,25 @@ typedef struct slice_range {
     lw_ref start, count, step; /* i64; step 0: one */
 } slice_range;
 
-static bool
-is_given(const lw_lower_frame *f, uint32_t node)
+/* The bounds as they are written, or those of a value; step: the number 1 if it is not given.
+ */
+typedef struct slice_bounds {
+    lw_lower_value start, stop, step; /* n 0: None, or not given */
+} slice_bounds;
+
+static lw_lower_value
+bound_of(lw_lower_frame *f, uint32_t node)
 {
-    return node != 0 && lw_typed_at(f, node)->type != LW_T_NONE;
+    lw_lower_value none = {.type = LW_T_NONE};
+
+    return node != 0 && lw_typed_at(f, node)->type != LW_T_NONE ? lw_lower_expression(f, node)
+                                                                : none;
+}
+
+static bool
+is_given(lw_lower_value bound)
+{
+    return bound.type != LW_T_NONE;
 }
 
 static lw_ref
@@ -32,10 +47,9 @@ larger(lw_builder *b, lw_ref x, lw_ref y)
 /* A bound as Python clips it: a negative one counts from the end, then it is limited to low …
  * high. An integer that no 64-bit type holds is beyond an end, because the cast saturates. */
 static lw_ref
-clipped(lw_lower_frame *f, uint32_t node, lw_ref extent, lw_ref low, lw_ref high)
+clipped(lw_lower_frame *f, lw_lower_value value, lw_ref extent, lw_ref low, lw_ref high)
 {
     lw_builder *b = &f->b;
-    lw_lower_value value = lw_lower_expression(f, node);
     lw_dtype stored = lw_type_stored(f->l->types, value.type);
     lw_ref i = value.n ? lw_ir_cast(b, LW_DT_i64, value.parts[0]) : 0;
     uint64_t known;
@@ -55,19 +69,31 @@ clipped(lw_lower_frame *f, uint32_t node, lw_ref extent, lw_ref low, lw_ref high
     return smaller(b, larger(b, i, low), high);
 }
 
+/* The same of a bound that may be None or not given: that is `otherwise` then. */
+static lw_ref
+clipped_or(lw_lower_frame *f, lw_lower_value value, lw_ref extent, lw_ref low, lw_ref high,
+           lw_ref otherwise)
+{
+    if (!is_given(value))
+        return otherwise;
+    if (lw_type_given(f->l->types, value.type) == LW_T_BOTTOM)
+        return clipped(f, value, extent, low, high);
+    return lw_ir_select(&f->b, lw_part_at(&value, 0),
+                        clipped(f, lw_value_element(f, value, 1), extent, low, high),
+                        otherwise);
+}
+
 static slice_range
-range_by_one(lw_lower_frame *f, const lw_node *slice, lw_ref extent)
+range_by_one(lw_lower_frame *f, const slice_bounds *slice, lw_ref extent)
 {
     lw_builder *b = &f->b;
     lw_ref zero = lw_const64(f, 0);
     slice_range s = {.start = zero, .count = extent};
-    lw_ref stop = extent;
+    lw_ref stop;
 
-    if (is_given(f, slice->a))
-        s.start = clipped(f, slice->a, extent, zero, extent);
-    if (is_given(f, slice->b))
-        stop = clipped(f, slice->b, extent, zero, extent);
-    if (is_given(f, slice->a))
+    s.start = clipped_or(f, slice->start, extent, zero, extent, zero);
+    stop = clipped_or(f, slice->stop, extent, zero, extent, extent);
+    if (is_given(slice->start))
         s.count = larger(b, lw_ir_sub(b, stop, s.start), zero);
     else
         s.count = stop;
@@ -75,9 +101,9 @@ range_by_one(lw_lower_frame *f, const lw_node *slice, lw_ref extent)
 }
 
 static lw_ref
-step_of(lw_lower_frame *f, uint32_t node)
+step_of(lw_lower_frame *f, lw_lower_value given)
 {
-    lw_lower_value value = lw_lower_as(f, node, LW_T_INDEX);
+    lw_lower_value value = lw_value_convert(f, given, LW_T_INDEX);
     lw_ref step = value.n ? value.parts[0] : 0;
 
     if (!lw_ir_is_const(&f->b, step, NULL) && lw_raises_errors(f))
@@ -88,41 +114,38 @@ step_of(lw_lower_frame *f, uint32_t node)
 
 /* As slice.indices: the sign of the step decides to which ends the bounds are clipped. */
 static slice_range
-range_by_step(lw_lower_frame *f, const lw_node *slice, lw_ref extent)
+range_by_step(lw_lower_frame *f, const slice_bounds *slice, lw_ref extent)
 {
     lw_builder *b = &f->b;
     lw_ref start = 0, stop = 0, zero = lw_const64(f, 0), one = lw_const64(f, 1);
-    lw_ref step = step_of(f, slice->c);
+    lw_ref step = step_of(f, slice->step);
     lw_ref falls = lw_ir_compare(b, LW_OP_LT, step, zero);
     lw_ref low = lw_ir_select(b, falls, lw_const64(f, -1), zero);
     lw_ref high = lw_ir_select(b, falls, lw_ir_sub(b, extent, one), extent);
 
-    start = is_given(f, slice->a) ? clipped(f, slice->a, extent, low, high)
-                                  : lw_ir_select(b, falls, high, low);
-    stop = is_given(f, slice->b) ? clipped(f, slice->b, extent, low, high)
-                                 : lw_ir_select(b, falls, low, high);
+    start = clipped_or(f, slice->start, extent, low, high, lw_ir_select(b, falls, high, low));
+    stop = clipped_or(f, slice->stop, extent, low, high, lw_ir_select(b, falls, low, high));
     return (slice_range){.start = start,
                          .count =
                              lw_ir_cast(b, LW_DT_i64, lw_range_count(b, start, stop, step)),
                          .step = step};
 }
 
-static bool
-steps_by_one(const lw_lower_frame *f, uint32_t step)
-{
-    const lw_constant *k = step && lw_typed_at(f, step)->constant
-                               ? lw_typed_constant(f->l->typed, lw_typed_at(f, step)->constant)
-                               : NULL;
-
-    return !is_given(f, step) || (k && k->kind == LW_K_INT && lw_varying_fix(k)->i == 1);
-}
-
+/* value: of a slice that is one. */
 static slice_range
-span_of(lw_lower_frame *f, uint32_t slice, lw_ref extent)
+span_of(lw_lower_frame *f, const lw_index_item *item, lw_lower_value value, lw_ref extent)
 {
-    const lw_node *s = lw_node_at(f, slice);
+    const lw_node *s = lw_node_at(f, item->node);
+    slice_bounds bounds;
 
-    return steps_by_one(f, s->c) ? range_by_one(f, s, extent) : range_by_step(f, s, extent);
+    if (item->type)
+        bounds = (slice_bounds){lw_value_element(f, value, 0), lw_value_element(f, value, 1),
+                                lw_value_element(f, value, 2)};
+    else
+        bounds = (slice_bounds){bound_of(f, s->a), bound_of(f, s->b), bound_of(f, s->c)};
+    return lw_index_steps_by_one(f->l->typed, f->inst->nodes, item)
+               ? range_by_one(f, &bounds, extent)
+               : range_by_step(f, &bounds, extent);
 }
 
 /* ---- views ---- */
@@ -201,7 +224,7 @@ pick_axis(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, uin
                       lw_array_stride(f, array, axis + j));
         return;
     }
-    s = span_of(f, item->node, extent);
+    s = span_of(f, item, it->values[i], extent);
     start = lw_offset_cast(b, type, s.start);
     v->offset = lw_offset_sum(
         b, v->offset, lw_offset_product(b, start, lw_array_stride_in(f, array, axis, type)));

@@ -24,7 +24,7 @@ typedef struct array_store {
     uint32_t array[LW_MOST_LEAVES];      /* by leaf: its number in `operation`; 0: no array */
     lw_cursor cursors[LW_MOST_OPERANDS]; /* by number; 0: the target */
     lw_elementwise operation;
-    lw_ref differs; /* b1: shapes do not agree */
+    lw_mismatch mismatch; /* of shapes */
 } array_store;
 
 /* ---- leaves ---- */
@@ -83,13 +83,10 @@ add_array(lw_lower_frame *f, array_store *s, lw_lower_value array)
     lw_elementwise *w = &s->operation;
     lw_cursor *cursor = &s->cursors[w->n];
     uint32_t ndim = lw_array_row_of(f, array.type)->ndim, missing = w->ndim - ndim;
-    lw_ref differs;
 
     *cursor = lw_cursor_of(f, array);
-    if (w->n > 0) {
-        differs = lw_cursor_broadcast(f, cursor, s->to);
-        s->differs = s->differs ? lw_ir_or(&f->b, s->differs, differs) : differs;
-    }
+    if (w->n > 0)
+        lw_cursor_broadcast(f, cursor, s->to, &s->mismatch);
     w->arrays[w->n].address = lw_part_at(&array, 0);
     w->arrays[w->n].item_bytes = lw_array_item_bytes(f, array.type);
     for (uint32_t i = 0; i < w->ndim; i++)
@@ -134,12 +131,13 @@ describe_operation(lw_lower_frame *f, array_store *s)
         s->array[i] = w->n;
         add_array(f, s, s->leaves.values[i]);
     }
-    if (s->differs)
-        lw_cursor_raise(f, s->differs);
+    if (s->mismatch.differs)
+        lw_cursor_raise(f, &s->mismatch);
     for (uint32_t i = 0; i < w->ndim; i++) {
         w->extents[i] = lw_array_extent(f, s->to, i);
-        if (s->differs && !lw_raises_errors(f))
-            w->extents[i] = lw_ir_select(&f->b, s->differs, lw_const64(f, 0), w->extents[i]);
+        if (s->mismatch.differs && !lw_raises_errors(f))
+            w->extents[i] =
+                lw_ir_select(&f->b, s->mismatch.differs, lw_const64(f, 0), w->extents[i]);
     }
 }
 
@@ -233,7 +231,7 @@ store_apart(lw_lower_frame *f, const array_store *s)
     lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
     lw_ref addresses[LW_MOST_OPERANDS] = {0};
 
-    lw_cursor_open(f, s->to, s->differs, loops);
+    lw_cursor_open(f, s->to, s->mismatch.differs, loops);
     for (uint32_t k = 0; k < s->operation.n; k++)
         addresses[k] = lw_cursor_address(f, &s->cursors[k], loops, s->operation.ndim);
     store_at(f, s, addresses);

@@ -308,7 +308,7 @@ store_tuple(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
         return;
     }
     differs = rows_differ(f, to, value.type, axis);
-    lw_cursor_raise(f, differs);
+    lw_cursor_raise(f, &(lw_mismatch){.differs = differs});
     lw_ir_if(&f->b, lw_ir_not(&f->b, differs));
     for (uint32_t i = 0; i < axis; i++) {
         loops[i] = lw_ir_for(&f->b, lw_const64(f, 0), lw_array_extent(f, to, i),
@@ -336,13 +336,15 @@ lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
         return;
     }
     lw_cursor from = {.array = value};
+    lw_mismatch mismatch = {0};
     lw_ref differs = 0;
     lw_elementwise w;
 
     if (array) {
         from = lw_cursor_of(f, value);
-        differs = lw_cursor_broadcast(f, &from, to);
-        lw_cursor_raise(f, differs);
+        lw_cursor_broadcast(f, &from, to, &mismatch);
+        lw_cursor_raise(f, &mismatch);
+        differs = mismatch.differs;
     } else if (!in_fields) { /* items of records are converted when they are stored */
         value = lw_value_convert(f, value, lw_array_row_of(f, to.type)->elements[0]);
     }

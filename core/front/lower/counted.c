@@ -270,6 +270,7 @@ lw_lower_axis(lw_lower_frame *f, uint32_t node)
                        lw_ir_compare(b, LW_OP_GE, at, lw_part_at(&ndim, 0)));
     lw_lower_set_loc(f, node);
     if (lw_raises_errors(f))
-        lw_lower_raise(f, outside, "ValueError", "the axis is out of bounds for this array");
+        lw_lower_raise(f, outside, "ValueError",
+                       "Invalid axis: it is out of bounds for this array");
     return lw_value_scalar(f, LW_T_INDEX, lw_ir_select(b, outside, zero, at));
 }

@@ -1,5 +1,7 @@
 #include "core/front/lower/cursor.h"
 
+#include "core/ir/format.h"
+
 #include <assert.h>
 
 lw_cursor
@@ -12,14 +14,34 @@ lw_cursor_of(lw_lower_frame *f, lw_lower_value array)
     return cursor;
 }
 
-lw_ref
-lw_cursor_broadcast(lw_lower_frame *f, lw_cursor *from, lw_lower_value to)
+/* Whether an exception of this function can show two numbers. */
+static bool
+carries_extents(const lw_lower_frame *f)
+{
+    return lw_raises_errors(f) && f->l->n_raise_words == LW_RAISE_WORDS && f->deferred == 0;
+}
+
+/* The extents of the first axis that differs. */
+static void
+keep_first(lw_lower_frame *f, lw_mismatch *m, lw_ref given, lw_ref wanted)
+{
+    lw_builder *b = &f->b;
+
+    m->given = m->given ? lw_ir_select(b, m->differs, m->given, given) : given;
+    m->wanted = m->wanted ? lw_ir_select(b, m->differs, m->wanted, wanted) : wanted;
+}
+
+void
+lw_cursor_broadcast(lw_lower_frame *f, lw_cursor *from, lw_lower_value to,
+                    lw_mismatch *mismatch)
 {
     lw_builder *b = &f->b;
     uint32_t n = lw_array_row_of(f, from->array.type)->ndim;
     uint32_t missing = lw_array_row_of(f, to.type)->ndim - n;
-    lw_ref zero = lw_ir_zero(b, lw_offset_type(f)), differs = lw_ir_int(b, LW_DT_b1, 0);
+    lw_ref zero = lw_ir_zero(b, lw_offset_type(f));
 
+    if (mismatch->differs == 0)
+        mismatch->differs = lw_ir_int(b, LW_DT_b1, 0);
     assert(n <= lw_array_row_of(f, to.type)->ndim); /* inference compared them */
     for (uint32_t i = 0; i < n; i++) {
         lw_ref wanted = lw_array_extent(f, to, missing + i);
@@ -27,18 +49,42 @@ lw_cursor_broadcast(lw_lower_frame *f, lw_cursor *from, lw_lower_value to)
         lw_ref one = lw_ir_compare(b, LW_OP_EQ, given, lw_const64(f, 1));
         lw_ref other = lw_ir_compare(b, LW_OP_NE, given, wanted);
 
-        differs = lw_ir_or(b, differs, lw_ir_and(b, other, lw_ir_not(b, one)));
+        if (carries_extents(f))
+            keep_first(f, mismatch, given, wanted);
+        mismatch->differs =
+            lw_ir_or(b, mismatch->differs, lw_ir_and(b, other, lw_ir_not(b, one)));
         /* where extents are equal the stride stays as it is, which vectorisers need to know */
         from->strides[i] = lw_ir_select(b, lw_ir_and(b, other, one), zero, from->strides[i]);
     }
-    return differs;
 }
 
 void
-lw_cursor_raise(lw_lower_frame *f, lw_ref differs)
+lw_cursor_raise(lw_lower_frame *f, const lw_mismatch *mismatch)
 {
-    if (lw_raises_errors(f))
-        lw_lower_raise(f, differs, "ValueError", "could not broadcast: the shapes differ");
+    static const char before[] = "could not broadcast: the shapes differ, an axis has ";
+    const lw_format_value values[] = {{.dtype = LW_DT_i64, .behind = " elements, and "},
+                                      {.dtype = LW_DT_i64, .behind = " in the other array"}};
+    lw_builder *b = &f->b;
+    uint64_t number;
+
+    if (!lw_raises_errors(f))
+        return;
+    if (mismatch->given == 0) {
+        lw_lower_raise(f, mismatch->differs, "ValueError",
+                       "could not broadcast: the shapes differ");
+        return;
+    }
+    number = lw_format_add(before, values, 2);
+    if (number == 0) {
+        f->l->module->failed = true;
+        return;
+    }
+    lw_ir_if(b, mismatch->differs);
+    lw_lower_raise_words(f, "ValueError", number,
+                         (lw_ref[]){lw_ir_cast(b, LW_DT_u64, mismatch->given),
+                                    lw_ir_cast(b, LW_DT_u64, mismatch->wanted)},
+                         2);
+    lw_ir_end(b);
 }
 
 void

@@ -736,6 +736,8 @@ lw_lower_expression(lw_lower_frame *f, uint32_t node)
     lw_lower_value value = t->element != LW_T_BOTTOM && node != f->made_node
                                ? lw_lower_made_array(f, node)
                                : lower_kind(f, node);
+    if (t->unwraps)
+        value = lw_value_convert(f, value, t->type);
     f->node = outer;
     f->b.loc = loc;
     return value;

@@ -183,7 +183,7 @@ cost_kind(lw_lower_frame *f, uint32_t node)
 
     if (node == 0 || lw_typed_at(f, node)->constant)
         return 0;
-    if (raises_for_sign(f, node))
+    if (raises_for_sign(f, node) || lw_typed_at(f, node)->unwraps)
         return LW_COST_NEVER;
     if (lw_typed_at(f, node)->element != LW_T_BOTTOM)
         return LW_COST_NEVER; /* a new array */
@@ -272,7 +272,7 @@ cost_statement(lw_lower_frame *f, uint32_t node)
         return sum(1, lw_cost_expression(f, n->a));
     case LW_NODE_AUGASSIGN:
         if ((lw_node_at(f, n->a)->kind != LW_NODE_NAME && !is_field(f, n->a)) ||
-            raises_for_sign(f, node))
+            raises_for_sign(f, node) || lw_typed_at(f, n->a)->unwraps)
             return LW_COST_NEVER;
         if (lw_lower_calls_method(f, node))
             return sum(1, cost_call(f, node));

@@ -125,7 +125,8 @@ leaves_of(const lw_types *types, lw_type type, lw_type *out)
 {
     uint32_t n = 0;
 
-    if (lw_type_kind_of(types, type) == LW_TK_TUPLE) {
+    if (lw_type_kind_of(types, type) == LW_TK_TUPLE ||
+        lw_type_kind_of(types, type) == LW_TK_OPTIONAL) {
         const lw_type_row *row = lw_type_get(types, type);
         for (uint32_t i = 0; i < row->n; i++)
             n += leaves_of(types, row->elements[i], out ? out + n : NULL);
@@ -505,6 +506,9 @@ lower_function(lw_lower_frame *f)
     lw_lower_zero_webs(f);
     lw_lower_body(f, f->fn->body);
     assert(f->regions == 0 && f->converted_arms == 0 && f->loop == NULL); /* all were left */
+    if (!lw_ir_ended(&f->b) && f->inst->falls_off &&
+        lw_type_given(f->l->types, f->inst->result))
+        lw_lower_return(f, 0, lw_value_zero(f, f->inst->result));
     if (!lw_ir_ended(&f->b) && f->inst->n_changed && f->inst->falls_off)
         lw_lower_return(f, 0, (lw_lower_value){.type = f->inst->result});
     if (!lw_ir_ended(&f->b))
@@ -598,7 +602,7 @@ describe_inputs(lw_lowering *l, lw_scalar *scalar)
 static void
 describe_result(lw_lowering *l, lw_type type, lw_result *out)
 {
-    const lw_type_row *row = lw_type_get_kind(l->types, type, LW_TK_TUPLE);
+    const lw_type_row *row = lw_type_get(l->types, type);
     lw_result *items;
     const char **names;
 
@@ -607,11 +611,11 @@ describe_result(lw_lowering *l, lw_type type, lw_result *out)
     out->kind = out->members                  ? LW_FORM_MEMBER
                 : lw_parts_of(l->types, type) ? LW_FORM_NUMBER
                                               : LW_FORM_NONE;
-    if (row == NULL)
+    if (row == NULL || (row->kind != LW_TK_TUPLE && row->kind != LW_TK_OPTIONAL))
         return;
     items = lw_arena_take(l->arena, (row->n + 1) * sizeof *items);
     names = row->names ? lw_arena_take(l->arena, (row->n + 1) * sizeof *names) : NULL;
-    *out = (lw_result){.kind = LW_FORM_TUPLE,
+    *out = (lw_result){.kind = row->kind == LW_TK_TUPLE ? LW_FORM_TUPLE : LW_FORM_OPTIONAL,
                        .n = items ? row->n : 0,
                        .items = items,
                        .names = names,
@@ -741,6 +745,8 @@ prepare(lw_lowering *l, lw_scalar *scalar)
         l->raised == NULL)
         return lw_fail_memory(l->err);
     l->n_raise_words = carries_numbers(l->tree) ||
+                               (l->typed->options.returns_arrays &&
+                                !l->typed->options.procedure) || /* extents of arrays */
                                (l->typed->options.checks & LW_CHECK_BOUNDS) /* index, size */
                            ? LW_RAISE_WORDS
                            : l->typed->instances.data[1].recurses ? 1 /* its depth */

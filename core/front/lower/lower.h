@@ -55,9 +55,10 @@ typedef struct lw_result {
         LW_FORM_NUMBER, /* the next output, which may be an array */
         LW_FORM_MEMBER, /* the next output is its number in `members` */
         LW_FORM_NONE,
-        LW_FORM_TUPLE
+        LW_FORM_TUPLE,
+        LW_FORM_OPTIONAL /* of two items, whether there is a value, and the value; else None */
     } kind;
-    uint32_t n; /* TUPLE: items; names: of an object's fields */
+    uint32_t n; /* TUPLE, OPTIONAL: items; names: of an object's fields */
     const struct lw_result *items;
     const char *const *names;
     const lw_class *user_class; /* of the tree; NULL: a plain tuple */

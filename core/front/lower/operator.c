@@ -37,6 +37,19 @@ lw_lower_check_divisor(lw_lower_frame *f, lw_lower_value divisor, const char *me
                        message);
 }
 
+/* An integer to a negative power is no integer; NumPy refuses it, too. */
+static void
+check_exponent(lw_lower_frame *f, lw_lower_value x, lw_lower_value y)
+{
+    lw_builder *b = &f->b;
+    lw_dtype exponent = lw_ir_type(b, y.parts[0]);
+
+    if (checks(f, LW_CHECK_DIVIDE) && lw_is_integer(lw_ir_type(b, x.parts[0])) &&
+        lw_is_integer(exponent) && lw_is_signed(exponent))
+        lw_lower_raise(f, lw_ir_compare(b, LW_OP_LT, y.parts[0], lw_ir_zero(b, exponent)),
+                       "ValueError", "Integers to negative integer powers are not allowed.");
+}
+
 bool
 lw_lower_checks_nan(const lw_lower_frame *f)
 {
@@ -241,6 +254,8 @@ lw_lower_binary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value 
     if (divides(op))
         lw_lower_check_divisor(f, y,
                                op == LW_PY_MOD ? "integer modulo by zero" : "division by zero");
+    if (op == LW_PY_POW)
+        check_exponent(f, x, y);
     if (lw_value_is_complex(&x, f))
         return without_nan(f, x, y, complex_binary(f, op, x, y, result));
     lw_ref made = scalar_binary(f, op, x.parts[0], y.parts[0]);
@@ -428,6 +443,26 @@ contains_flags(lw_lower_frame *f, lw_lower_value x, lw_lower_value y, lw_type op
     return lw_ir_compare(b, LW_OP_EQ, lw_ir_and(b, x.parts[0], y.parts[0]), x.parts[0]);
 }
 
+/* One of them may be None, which equals no value: whether there is one, and it is equal. */
+static lw_ref
+compare_optional(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y,
+                 lw_type operand)
+{
+    bool left = lw_type_given(f->l->types, x.type) != LW_T_BOTTOM;
+    lw_lower_value optional = left ? x : y, other = left ? y : x, given;
+    lw_ref is_given = optional.n ? optional.parts[0] : 0, same;
+
+    if (other.type != LW_T_NONE) {
+        given = lw_value_element(f, optional, 1);
+        same = lw_ir_and(
+            &f->b, is_given,
+            lw_lower_compare(f, LW_PY_EQ, left ? given : other, left ? other : given, operand));
+    } else {
+        same = lw_ir_not(&f->b, is_given);
+    }
+    return op == LW_PY_NE || op == LW_PY_IS_NOT ? lw_ir_not(&f->b, same) : same;
+}
+
 lw_ref
 lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y,
                  lw_type operand)
@@ -435,6 +470,8 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
     lw_builder *b = &f->b;
     const lw_types *types = f->l->types;
 
+    if (lw_type_given(types, x.type) || lw_type_given(types, y.type))
+        return compare_optional(f, op, x, y, operand);
     if (op == LW_PY_IN || op == LW_PY_NOT_IN) {
         lw_ref found = lw_value_is_tuple(&y, f)          ? contains(f, x, y, operand)
                        : lw_type_numbers(types, operand) ? contains_flags(f, x, y, operand)

@@ -802,7 +802,9 @@ lower_return(lw_lower_frame *f, uint32_t node)
         return;
     lw_lower_return(f, node,
                     value ? lw_lower_as(f, value, f->inst->result)
-                          : (lw_lower_value){.type = f->inst->result});
+                    : lw_type_given(f->l->types, f->inst->result)
+                        ? lw_value_zero(f, f->inst->result)
+                        : (lw_lower_value){.type = f->inst->result});
 }
 
 /* An expression statement: only its calls and assignments matter. */

@@ -28,7 +28,7 @@ is_compile_time(lw_type_kind kind)
 static bool
 has_elements(lw_type_kind kind)
 {
-    return kind == LW_TK_TUPLE || kind == LW_TK_FUNCTION;
+    return kind == LW_TK_TUPLE || kind == LW_TK_FUNCTION || kind == LW_TK_OPTIONAL;
 }
 
 /* Arrays and records: the first part is the address. */
@@ -470,6 +470,56 @@ convert_tuple(lw_lower_frame *f, lw_lower_value value, lw_type to)
     return wrap(to, parts, at);
 }
 
+/* To a type of values that may be None. */
+static lw_lower_value
+made_optional(lw_lower_frame *f, lw_lower_value value, lw_type to)
+{
+    lw_lower_value given;
+    lw_ref *parts;
+
+    if (value.type == LW_T_NONE)
+        return lw_value_zero(f, to);
+    given = lw_value_convert(f, value, lw_type_given(f->l->types, to));
+    parts = room_for(f, given.n + 1);
+    if (parts != NULL) {
+        parts[0] = lw_ir_int(&f->b, LW_DT_b1, 1);
+        (void)put_parts(given, parts + 1, given.n);
+    }
+    return wrap(to, parts, given.n + 1);
+}
+
+/* "expected array(float64, 1d, C), got None", as numba says it. */
+static void
+raise_for_none(lw_lower_frame *f, lw_type given, lw_ref is_none)
+{
+    static const char letters[] = {
+        [LW_LAYOUT_ANY] = 'A', [LW_LAYOUT_C] = 'C', [LW_LAYOUT_F] = 'F'};
+    const lw_type_row *row = lw_type_get_kind(f->l->types, given, LW_TK_ARRAY);
+    lw_dtype stored = lw_type_stored(f->l->types, given);
+    lw_text text = {0};
+
+    if (row != NULL && lw_type_get(f->l->types, row->elements[0]) == NULL)
+        lw_text_addf(&text, "expected array(%s, %ud, %c), got None",
+                     lw_dtypes[row->elements[0]].public_name, row->ndim, letters[row->layout]);
+    else
+        lw_text_addf(&text, "expected %s, got None",
+                     row != NULL            ? "an array"
+                     : stored != LW_DT_void ? lw_dtypes[stored].public_name
+                                            : "a tuple");
+    lw_lower_raise(f, is_none, "TypeError", lw_text_get(&text));
+    lw_text_reset(&text);
+}
+
+/* The value, or TypeError where it is None. */
+static lw_lower_value
+unwrapped(lw_lower_frame *f, lw_lower_value value)
+{
+    if (lw_raises_errors(f))
+        raise_for_none(f, lw_type_given(f->l->types, value.type),
+                       lw_ir_not(&f->b, part(&value, 0)));
+    return lw_value_element(f, value, 1);
+}
+
 /* Whether a literal without a constant, such as a tuple's item, cannot become this type. */
 static bool
 is_refused(const lw_lower_frame *f, lw_type type, lw_dtype dtype)
@@ -516,6 +566,10 @@ lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to)
 
     if (value.type == to)
         return value;
+    if (lw_type_kind_of(f->l->types, value.type) == LW_TK_OPTIONAL && kind != LW_TK_OPTIONAL)
+        return lw_value_convert(f, unwrapped(f, value), to);
+    if (kind == LW_TK_OPTIONAL && lw_type_kind_of(f->l->types, value.type) != LW_TK_OPTIONAL)
+        return made_optional(f, value, to);
     if (kind != LW_TK_ARRAY && lw_value_is_axisless(f, &value))
         return lw_value_convert(f, only_element(f, value), to);
     if (is_compile_time(kind))
@@ -585,6 +639,9 @@ lw_value_truth(lw_lower_frame *f, lw_lower_value value)
 
     if (lw_value_is_axisless(f, &value))
         return lw_value_truth(f, only_element(f, value));
+    if (kind == LW_TK_OPTIONAL)
+        return lw_ir_and(&f->b, part(&value, 0),
+                         lw_value_truth(f, lw_value_element(f, value, 1)));
     if (kind == LW_TK_TUPLE)
         return lw_ir_int(&f->b, LW_DT_b1, lw_type_get(f->l->types, value.type)->n != 0);
     if (kind == LW_TK_NONE)

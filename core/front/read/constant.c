@@ -750,6 +750,10 @@ from_object(lw_reader *r, PyObject *object)
 
     if (PyModule_Check(object))
         return from_module(r, object);
+    if (PySlice_Check(object))
+        return lw_read_slice_constant(r, object);
+    if (object == (PyObject *)&PySlice_Type)
+        return lw_read_slice_type(r);
     if (lw_hint_for_debugger(object) != NULL)
         return from_other(r, object);
     if (PyType_Check(object))

@@ -117,6 +117,9 @@ hint_for_container(PyObject *object)
     if (name != NULL && is_one_of(name, makers))
         hint = "it needs memory allocation; compiled code has tuples, and "
                "`lw.local(shape, dtype)` for a small array of this call";
+    else if (name != NULL && (strcmp(name, "str") == 0 || strcmp(name, "repr") == 0))
+        hint = "texts are constants in compiled code; in `print`, `raise` and `assert` an "
+               "f-string shows numbers: f\"{x:.3f}\"";
     else if (name != NULL && strcmp(name, "sorted") == 0)
         hint = "it makes a list; `np.sort(x)` of an array makes an array, as in `for v in "
                "np.sort(x)`, and `np.sort(x)[::-1]` has the largest first";
@@ -229,6 +232,8 @@ lw_hint_for(lw_reader *r, PyObject *object)
     if (lw_read_is_masked(object))
         return "compiled code would ignore the mask of a masked array: capture its `.data` or "
                "`.filled(value)`, and the mask as a separate array";
+    if (PyType_Check(object) && strcmp(((PyTypeObject *)object)->tp_name, "numpy.nditer") == 0)
+        return "loop over `x.flat`, over `np.ndenumerate(x)`, or over `np.ndindex(x.shape)`";
     if (lw_read_is_numpy(r, object, "ndarray"))
         return "arrays up to 64 KiB of numbers or records in native byte order can be "
                "constants; pass "

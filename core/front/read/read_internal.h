@@ -328,6 +328,15 @@ PyObject *lw_local_class_name(PyObject *class, PyObject *module, PyObject *qualn
 uint32_t lw_read_class_of_objects(lw_reader *r, PyObject *object);
 /* The constant of an object of such a class; 0 and status OK: it is none. */
 uint32_t lw_read_user_object(lw_reader *r, PyObject *object);
+/* The class that stands for Python's `slice` (new reference, or NULL with an exception). */
+PyObject *lw_read_slice_class(void);
+/* The constant of that class; 0: stop. */
+uint32_t lw_read_slice_type(lw_reader *r);
+/* A slice of Python's as a constant; 0 and status OK: its bounds are no integers. */
+uint32_t lw_read_slice_constant(lw_reader *r, PyObject *object);
+/* slice(…) as the tuple of its bounds; 0 and status OK: another call. */
+uint32_t lw_read_slice_call(lw_reader *r, PyObject *node, uint32_t callee,
+                            const lw_read_items *items, uint32_t loc);
 /* The ASSIGN that a call of setattr or object.__setattr__ means as a statement; 0 and status
  * OK: it is none of them. */
 uint32_t lw_read_setattr(lw_reader *r, uint32_t call, uint32_t loc);

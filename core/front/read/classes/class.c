@@ -391,6 +391,18 @@ set_bases(lw_reader *r, PyObject *object, lw_class *class)
     return true;
 }
 
+static bool
+set_is_slice(lw_reader *r, PyObject *object, lw_class *class)
+{
+    PyObject *slices = strcmp(class->name ? class->name : "", "slice") == 0
+                           ? lw_read_slice_class()
+                           : Py_NewRef(Py_None);
+
+    class->is_slice = slices == object;
+    Py_XDECREF(slices);
+    return slices ? true : lw_read_failed(r);
+}
+
 static uint32_t
 read_class(lw_reader *r, PyObject *object)
 {
@@ -408,7 +420,8 @@ read_class(lw_reader *r, PyObject *object)
                                     !lw_class_defines(object, "__iter__") &&
                                     !lw_class_defines(object, "__contains__") &&
                                     !lw_class_defines(object, "__len__")};
-    if (!set_bases(r, object, class) || !read_registered(r, object, class))
+    if (!set_is_slice(r, object, class) || !set_bases(r, object, class) ||
+        !read_registered(r, object, class))
         return 0;
     constant =
         class->name
