@@ -1,9 +1,9 @@
-"""Kernels of the package that are made when they are asked for.
+"""Kernels and reductions of the package that are made when they are asked for.
 
 Decorating a function reads its source, and that of each function it calls: some milliseconds for a kernel that draws random numbers. A
 module of forty kernels, of which a program uses one, is written with the `forall` of this module, which only notes the function, and
 ends with `__getattr__ = _later.made_when_asked(globals())`. Other modules find each kernel under its name, as ever; the module itself has to
-ask for it: `_own("name")`.
+ask for it: `_own("name")`. A reduction is written as `later(name, …)`, which is called like it.
 """
 
 from __future__ import annotations
@@ -41,3 +41,24 @@ def made_when_asked(scope: dict[str, Any]) -> Callable[[str], Any]:
         return scope.setdefault(name, _core.forall(**one.options)(one.function) if one.options else _core.forall(one.function))
 
     return find
+
+
+class later:
+    """What lanewise.reduce(…) makes of these arguments, made when it is first called. name: its __name__ from then on."""
+
+    def __init__(self, name: str, *arguments: Any, **options: Any):
+        self.__name__, self._arguments, self._options = name, arguments, options
+
+    def made(self) -> _core.Reduction:
+        found = self.__dict__.get("_made")
+        if found is None:
+            found = _core.reduce(*self._arguments, **self._options)
+            found.__name__ = self.__name__
+            found = self.__dict__.setdefault("_made", found)  # threads may ask at once: all get the same one
+        return found
+
+    def __call__(self, *arrays: Any, **options: Any) -> Any:
+        return self.made()(*arrays, **options)
+
+    def accumulate(self, *arrays: Any, **options: Any) -> Any:
+        return self.made().accumulate(*arrays, **options)

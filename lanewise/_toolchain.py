@@ -8,12 +8,12 @@ from __future__ import annotations
 import gc
 import os
 import re
-import threading
+from _thread import RLock  # importing threading takes longer than all else here
 from typing import Any
 
 # A fork waits for the compile of another thread: its child could never take llvmlite's lock, nor
 # import what the other was importing.
-_compiling = threading.RLock()
+_compiling = RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release)
 

@@ -50,3 +50,35 @@ def test_an_unknown_name():
         _random_kernels.philox_cauchy
     with pytest.raises(ImportError):
         from lanewise._random_kernels import nothing  # noqa: F401
+
+
+def test_importing_reductions_makes_none(run_python):
+    run_python("-c", """if 1:
+        import sys, numpy as np, lanewise as lw
+        from lanewise import _later, reductions
+        from lanewise import _nan_reductions
+        noted = [value for module in (reductions, _nan_reductions) for value in vars(module).values() if isinstance(value, _later.later)]
+        assert len(noted) == 28 and not any("_made" in vars(one) for one in noted)
+        assert reductions.sum(np.arange(4.0)) == 6 and reductions.cumsum(np.arange(4))[3] == 6 and reductions.sum([1, 2]) == 3
+        assert [one.__name__ for one in noted if "_made" in vars(one)] == ["sum"]
+        assert reductions._sum is reductions._SUM.made() and reductions._sum.__name__ == "sum"
+        assert "lanewise.cuda" not in sys.modules  # which arrays of the host do not need
+    """)
+
+
+def test_threads_get_the_same_reduction():
+    def add(a, b):
+        return a + b
+
+    noted, found, gate = _later.later("add", add), [], threading.Barrier(4)
+
+    def ask():
+        gate.wait()
+        found.append(noted.made())
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 and len(set(map(id, found))) == 1 and noted([1.0, 2.0]) == 3 and noted.accumulate([1.0, 2.0]).tolist() == [1.0, 3.0]
