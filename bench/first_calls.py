@@ -41,7 +41,7 @@ WRITTEN = {
     "guvectorize mean of rows": ("@lw.guvectorize('(n)->()')\ndef f(x, out):\n    s = 0.0\n    for i in range(len(x)):\n        s += x[i]\n    out[()] = s / len(x)",
                                  "f(x.reshape(100, -1))"),
     "reduce a+b": ("f = lw.reduce(lambda a, b: a + b)", "f(x)"),
-    "forall saxpy": ("@lw.forall\ndef f(i, x, y):\n    y[i] = 2.0 * x[i] + y[i]", "f(x, y)"),
+    "forall saxpy": ("@lw.forall\ndef f(i, x, y):\n    y[i] = 2.0 * x[i] + y[i]", "f(x.size, x, y)"),
     "njit sum": ("@lw.njit\ndef f(x):\n    s = 0.0\n    for i in range(len(x)):\n        s += x[i]\n    return s", "f(x)"),
     "njit of arrays": ("@lw.njit\ndef f(x):\n    return (x * x + 1.0).sum()", "f(x)"),
 }
