@@ -3,7 +3,7 @@
 Decorating a function reads its source, and that of each function it calls: some milliseconds for a kernel that draws random numbers. A
 module of forty kernels, of which a program uses one, is written with the `forall` of this module, which only notes the function, and
 ends with `__getattr__ = _later.made_when_asked(globals())`. Other modules find each kernel under its name, as ever; the module itself has to
-ask for it: `_own("name")`. A reduction is written as `later(name, …)`, which is called like it.
+ask for it: `_own("name")`. A reduction is written as `later(name, …)`, and is `.one` of that.
 """
 
 from __future__ import annotations
@@ -44,21 +44,17 @@ def made_when_asked(scope: dict[str, Any]) -> Callable[[str], Any]:
 
 
 class later:
-    """What lanewise.reduce(…) makes of these arguments, made when it is first called. name: its __name__ from then on."""
+    """What lanewise.reduce(…) makes of these arguments, made when `one` is first read. name: its __name__ from then on."""
+
+    one: _core.Reduction
 
     def __init__(self, name: str, *arguments: Any, **options: Any):
         self.__name__, self._arguments, self._options = name, arguments, options
 
-    def made(self) -> _core.Reduction:
-        found = self.__dict__.get("_made")
-        if found is None:
-            found = _core.reduce(*self._arguments, **self._options)
-            found.__name__ = self.__name__
-            found = self.__dict__.setdefault("_made", found)  # threads may ask at once: all get the same one
-        return found
-
-    def __call__(self, *arrays: Any, **options: Any) -> Any:
-        return self.made()(*arrays, **options)
-
-    def accumulate(self, *arrays: Any, **options: Any) -> Any:
-        return self.made().accumulate(*arrays, **options)
+    def __getattr__(self, name: str) -> Any:
+        """`one`, which is an attribute from then on; threads may ask at once: all get the same one."""
+        if name != "one":
+            raise AttributeError(name)
+        found = _core.reduce(*self._arguments, **self._options)
+        found.__name__ = self.__name__
+        return self.__dict__.setdefault("one", found)

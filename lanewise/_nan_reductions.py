@@ -217,7 +217,7 @@ def _has_nan(result: Any) -> bool:
 
 
 def _warn_of_few(a: Any, result: Any, axis: Any, where: Any, least: float, text: str) -> None:
-    if _has_nan(result) and np.any(_COUNTED(a, axis=axis, where=where) <= least):
+    if _has_nan(result) and np.any(_COUNTED.one(a, axis=axis, where=where) <= least):
         warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
@@ -235,7 +235,7 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., wher
     a = _all_elements._array(a, "nansum")
     if _all_elements._kind(a) == "m":  # NaT is no NaN, neither is it one for NumPy
         return _all_elements.sum(a, axis, dtype, out, keepdims, initial, where, stream=stream, progress=progress)
-    reduction, dtype = _of_dtype(_NANSUM, _nansum_in, a, dtype)
+    reduction, dtype = _of_dtype(_NANSUM.one, _nansum_in, a, dtype)
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
                      **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -249,7 +249,7 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., whe
     if is_labelled(a):
         return _labelled.call(nanprod, locals())
     a = _all_elements._array(a, "nanprod")
-    reduction, dtype = _of_dtype(_NANPROD, _nanprod_in, a, dtype)
+    reduction, dtype = _of_dtype(_NANPROD.one, _nanprod_in, a, dtype)
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
                      **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -262,7 +262,7 @@ def nanmin(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, s
     """
     if is_labelled(a):
         return _labelled.call(nanmin, locals())
-    return _end("nanmin", _NANMIN, "fmin", a, axis, out, keepdims, initial, where, stream, progress)
+    return _end("nanmin", _NANMIN.one, "fmin", a, axis, out, keepdims, initial, where, stream, progress)
 
 
 def nanmax(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
@@ -273,7 +273,7 @@ def nanmax(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, s
     """
     if is_labelled(a):
         return _labelled.call(nanmax, locals())
-    return _end("nanmax", _NANMAX, "fmax", a, axis, out, keepdims, initial, where, stream, progress)
+    return _end("nanmax", _NANMAX.one, "fmax", a, axis, out, keepdims, initial, where, stream, progress)
 
 
 def _end(name, reduction, operator, a, axis, out, keepdims, initial, where, stream, progress):
@@ -320,15 +320,15 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress)
     _all_elements._check_not_empty(a.shape, axis, f"attempt to get {name[3:]} of an empty sequence")
     kind = _all_elements._kind(a)
     on_host = kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, _all_elements.DeviceArray)
-    if on_host and out is not None and np.any(_COUNTED(a, axis=axis) == 0):  # before anything is written to out=
+    if on_host and out is not None and np.any(_COUNTED.one(a, axis=axis) == 0):  # before anything is written to out=
         raise ValueError("All-NaN slice encountered")
-    result = (of_complex if kind == "c" else plain)(_all_elements._of_numpy(a) if axis is None else a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    result = (of_complex if kind == "c" else plain).one(_all_elements._of_numpy(a) if axis is None else a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))
     if on_host and out is None and np.any(np.isnan(_elements_at(np.asarray(a), np.asarray(result), axis, keepdims or axis is not None and np.ndim(result) == a.ndim))):
         raise ValueError("All-NaN slice encountered")
     if kind in "fc" and is_dask(a):
         from lanewise import _dask
 
-        return _dask.where_counted(result, _COUNTED(a, axis=axis, keepdims=keepdims))
+        return _dask.where_counted(result, _COUNTED.one(a, axis=axis, keepdims=keepdims))
     return result
 
 
@@ -353,7 +353,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     if _all_elements._kind(a) in "bium":
         return _all_elements.mean(a, axis, dtype, out, keepdims, where=where, stream=stream, progress=progress)
     _check_inexact(dtype)
-    result = _NANMEAN(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
+    result = _NANMEAN.one(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     _warn_of_few(a, result, axis, where, 0, "Mean of empty slice")
     return result
 
@@ -416,7 +416,7 @@ def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None)
     a, axis = _all_elements._flat(a, axis, "nancumsum")
     if _all_elements._kind(a) == "m":
         return _all_elements.cumsum(a, axis, dtype, out, stream=stream)
-    reduction, dtype = _of_dtype(_NANSUM, _nansum_in, a, dtype)
+    reduction, dtype = _of_dtype(_NANSUM.one, _nansum_in, a, dtype)
     return _all_elements._scan("nancumsum", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
 
 
@@ -430,5 +430,5 @@ def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None
     if is_labelled(a):
         return _labelled.call(nancumprod, locals())
     a, axis = _all_elements._flat(a, axis, "nancumprod")
-    reduction, dtype = _of_dtype(_NANPROD, _nanprod_in, a, dtype)
+    reduction, dtype = _of_dtype(_NANPROD.one, _nanprod_in, a, dtype)
     return _all_elements._scan("nancumprod", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))

@@ -245,7 +245,7 @@ def __getattr__(name: str) -> Any:
     noted = globals().get(name.upper())
     if not isinstance(noted, later):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, noted.made())
+    return globals().setdefault(name, noted.one)
 
 
 # ---- their arguments ----
@@ -415,7 +415,7 @@ def _at_once(reduction: later, kinds: str, **always: Any) -> Any:
             nonlocal made
             if len(arrays) == 1 and type(a := arrays[0]) in _ARRAYS and a.dtype.kind in kinds and a.size:
                 if made is None:
-                    made = reduction.made()
+                    made = reduction.one
                 if not given:
                     return made(a, **always)
                 if given.keys() == _AXIS and type(given["axis"]) is int and a.ndim:
@@ -437,7 +437,7 @@ def _scans_at_once(reduction: later, kinds: str) -> Any:
             nonlocal made
             if len(arrays) == 1 and not given and type(a := arrays[0]) in _ARRAYS and a.ndim == 1 and a.dtype.kind in kinds and a.size:
                 if made is None:
-                    made = reduction.made()
+                    made = reduction.one
                 return made.accumulate(a)
             return function(*arrays, **given)
 
@@ -458,7 +458,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=T
     if (answer := _theirs(a, "sum", axis, stream, progress, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
     a = _array(a, "sum")
-    return _SUM(a, axis=axis, where=where, **_initial(initial), **_options(dtype=_not_of_times(a, dtype), out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _SUM.one(a, axis=axis, where=where, **_initial(initial), **_options(dtype=_not_of_times(a, dtype), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_PROD, "biufc")
@@ -470,7 +470,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=
     """
     if (answer := _theirs(a, "prod", axis, stream, progress, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _PROD(_array(a, "prod"), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _PROD.one(_array(a, "prod"), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_MIN, "biufc")
@@ -482,7 +482,7 @@ def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     """
     if (answer := _theirs(a, "min", axis, stream, progress, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _MIN(_array(a, "min"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _MIN.one(_array(a, "min"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_MAX, "biufc")
@@ -494,7 +494,7 @@ def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     """
     if (answer := _theirs(a, "max", axis, stream, progress, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _MAX(_array(a, "max"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _MAX.one(_array(a, "max"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_ANY, "biufc", dtype=np.dtype(bool))
@@ -506,7 +506,7 @@ def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, prog
     """
     if (answer := _theirs(a, "any", axis, stream, progress, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
-    return _ANY(_array(a, "any"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _ANY.one(_array(a, "any"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_ALL, "biufc", dtype=np.dtype(bool))
@@ -518,7 +518,7 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, prog
     """
     if (answer := _theirs(a, "all", axis, stream, progress, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
-    return _ALL(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _ALL.one(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_COUNT, "biufc")
@@ -531,7 +531,7 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     if is_labelled(a):
         return _labelled.call(count_nonzero, locals())
     a = _array(a, "count_nonzero")
-    return (_COUNT_TIMES if _kind(a) in "mM" else _COUNT)(_of_numpy(a) if axis is None else a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
+    return (_COUNT_TIMES if _kind(a) in "mM" else _COUNT).one(_of_numpy(a) if axis is None else a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_ARGMAX, "biuf")
@@ -563,7 +563,7 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress)
     axis = _whole(axis)
     _check_takes_indices(out)
     _check_not_empty(a.shape, axis, f"attempt to get {name} of an empty sequence")
-    reduction = of_complex if _kind(a) == "c" else plain
+    reduction = (of_complex if _kind(a) == "c" else plain).one
     return reduction(_of_numpy(a) if axis is None else a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
@@ -593,7 +593,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     _warn_of_nothing(a, axis, where, 0, "Mean of empty slice", above=1)
     dtype = _not_of_times(a, dtype)
     kind = _asked_for(dtype)
-    reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _MEAN
+    reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _MEAN.one
     return reduction(a, axis=axis, where=where, **_options(dtype=_computed_in(a, dtype, out), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
@@ -704,7 +704,7 @@ def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, s
         _check_not_empty(a.shape, axis, "zero-size array to reduction operation minmax which has no identity")
         if where is not True:
             raise ValueError("reduction operation 'minmax' does not have an identity, so to use a where mask one has to specify 'initial'")
-    return _MINMAX(a, axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _MINMAX.one(a, axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
@@ -716,7 +716,7 @@ def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None
     if is_labelled(a):
         return _labelled.call(logsumexp, locals())
     a = _array(a, "logsumexp")
-    return _LOGSUMEXP(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _LOGSUMEXP.one(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None, progress=None):
@@ -731,7 +731,7 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None, progre
     axis = _whole(axis)
     shape = a.shape if a.shape == payload.shape else np.broadcast_shapes(a.shape, payload.shape)
     _check_not_empty(shape, axis, "zero-size array to reduction operation top1 which has no identity")
-    return _TOP1(a, payload, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _TOP1.one(a, payload, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 # ---- scans ----
@@ -772,7 +772,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
         return answer
     refuse_progress("cumsum", progress, a)
     a, axis = _flat(a, axis, "cumsum")
-    return _scan("cumsum", _SUM, a, axis=axis, **_options(dtype=_not_of_times(a, dtype), out=out, stream=stream))
+    return _scan("cumsum", _SUM.one, a, axis=axis, **_options(dtype=_not_of_times(a, dtype), out=out, stream=stream))
 
 
 @_scans_at_once(_PROD, "biufc")
@@ -787,7 +787,7 @@ def cumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
         return answer
     refuse_progress("cumprod", progress, a)
     a, axis = _flat(a, axis, "cumprod")
-    return _scan("cumprod", _PROD, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
+    return _scan("cumprod", _PROD.one, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
 
 
 @_scans_at_once(_MAX, "biuf")
@@ -803,7 +803,7 @@ def running_maximum(a, axis=0, out=None, *, stream=None, progress=None):
     a, axis = _array(a, "running_maximum"), _whole(axis)
     if axis not in (0, -1):
         _check_within(a, axis)
-    return _scan("running_maximum", _MAX, a, axis=axis, **_options(out=out, stream=stream))
+    return _scan("running_maximum", _MAX.one, a, axis=axis, **_options(out=out, stream=stream))
 
 
 def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None, progress=None):
@@ -815,7 +815,7 @@ def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None, progress=None
     refuse_progress("affine_scan", progress, a)
     if is_labelled(a) or is_labelled(b):
         return _labelled.call(affine_scan, locals())
-    return _scan("affine_scan", _AFFINE, *_both(a, b, "affine_scan"), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
+    return _scan("affine_scan", _AFFINE.one, *_both(a, b, "affine_scan"), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
 
 
 def segmented_sum(values, starts, axis=0, out=None, *, stream=None, progress=None):
@@ -827,7 +827,7 @@ def segmented_sum(values, starts, axis=0, out=None, *, stream=None, progress=Non
     refuse_progress("segmented_sum", progress, values)
     if is_labelled(values) or is_labelled(starts):
         return _labelled.call(segmented_sum, locals())
-    return _scan("segmented_sum", _SEGMENTED, *_both(values, starts, "segmented_sum"), axis=_whole(axis), **_options(out=out, stream=stream))
+    return _scan("segmented_sum", _SEGMENTED.one, *_both(values, starts, "segmented_sum"), axis=_whole(axis), **_options(out=out, stream=stream))
 
 
 from lanewise._nan_reductions import (  # noqa: E402: they use what stands above

@@ -58,10 +58,10 @@ def test_importing_reductions_makes_none(run_python):
         from lanewise import _later, reductions
         from lanewise import _nan_reductions
         noted = [value for module in (reductions, _nan_reductions) for value in vars(module).values() if isinstance(value, _later.later)]
-        assert len(noted) == 28 and not any("_made" in vars(one) for one in noted)
+        assert len(noted) == 28 and not any("one" in vars(one) for one in noted)
         assert reductions.sum(np.arange(4.0)) == 6 and reductions.cumsum(np.arange(4))[3] == 6 and reductions.sum([1, 2]) == 3
-        assert [one.__name__ for one in noted if "_made" in vars(one)] == ["sum"]
-        assert reductions._sum is reductions._SUM.made() and reductions._sum.__name__ == "sum"
+        assert [one.__name__ for one in noted if "one" in vars(one)] == ["sum"]
+        assert reductions._sum is reductions._SUM.one and reductions._sum.__name__ == "sum"
         assert "lanewise.cuda" not in sys.modules  # which arrays of the host do not need
     """)
 
@@ -74,11 +74,11 @@ def test_threads_get_the_same_reduction():
 
     def ask():
         gate.wait()
-        found.append(noted.made())
+        found.append(noted.one)
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 4 and len(set(map(id, found))) == 1 and noted([1.0, 2.0]) == 3 and noted.accumulate([1.0, 2.0]).tolist() == [1.0, 3.0]
+    assert len(found) == 4 and len(set(map(id, found))) == 1 and noted.one([1.0, 2.0]) == 3 and noted.one.accumulate([1.0, 2.0]).tolist() == [1.0, 3.0]
