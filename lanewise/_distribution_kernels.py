@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from lanewise import random as r
-from lanewise._core import forall
+from lanewise._later import forall, made_when_asked
 
 __all__: list[str] = []  # `Generator` takes the kernels by name
 
@@ -215,3 +215,6 @@ def failures(i, gamma, n, p, out):
     """The mean of the Poisson numbers that make a negative binomial one."""
     chance = r._at(p, i)
     out[i] = gamma[i] * ((1.0 - chance) / chance)
+
+
+__getattr__ = _own = made_when_asked(globals())

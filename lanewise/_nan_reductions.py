@@ -14,6 +14,7 @@ from lanewise import _labelled
 from lanewise import reductions as _all_elements
 from lanewise._containers import is_dask, refuse_progress
 from lanewise._labelled import is_labelled
+from lanewise._later import later
 
 # ---- what the operators are ----
 
@@ -119,24 +120,18 @@ def _mean_of(total, n):
 
 # ---- the reductions ----
 
-_nansum = lw.reduce(_add, map=_or_zero, identity=0)
-_nanprod = lw.reduce(_multiply, map=_or_one, identity=1)
-_nanmin = lw.reduce(_fmin)
-_nanmax = lw.reduce(_fmax)
-_counted = lw.reduce(_add, map=lambda x: 0 if x != x else 1, identity=0)
-_nanmean = lw.reduce(_merge_sums, map=_number_and_one, finish=_mean_of, identity=(0, 0))
-_nanargmax = lw.reduce(_larger, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
-_nanargmin = lw.reduce(_smaller, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
-_nanargmax_complex = lw.reduce(_larger_pair, map=lambda x, index: (x.real, x.imag, index),
-                               finish=lambda real, imag, at: at, commutative=True)
-_nanargmin_complex = lw.reduce(_smaller_pair, map=lambda x, index: (x.real, x.imag, index),
-                               finish=lambda real, imag, at: at, commutative=True)
-
-
-for _made, _name in ((_nansum, "nansum"), (_nanprod, "nanprod"), (_nanmin, "nanmin"), (_nanmax, "nanmax"), (_nanmean, "nanmean"), (_nanargmax, "nanargmax"), (_nanargmin, "nanargmin"),
-                     (_nanargmax_complex, "nanargmax"), (_nanargmin_complex, "nanargmin")):
-    _made.__name__ = _name
-del _name, _made
+_NANSUM = later("nansum", _add, map=_or_zero, identity=0)
+_NANPROD = later("nanprod", _multiply, map=_or_one, identity=1)
+_NANMIN = later("nanmin", _fmin)
+_NANMAX = later("nanmax", _fmax)
+_COUNTED = later("_add", _add, map=lambda x: 0 if x != x else 1, identity=0)
+_NANMEAN = later("nanmean", _merge_sums, map=_number_and_one, finish=_mean_of, identity=(0, 0))
+_NANARGMAX = later("nanargmax", _larger, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
+_NANARGMIN = later("nanargmin", _smaller, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
+_NANARGMAX_COMPLEX = later("nanargmax", _larger_pair, map=lambda x, index: (x.real, x.imag, index),
+                           finish=lambda real, imag, at: at, commutative=True)
+_NANARGMIN_COMPLEX = later("nanargmin", _smaller_pair, map=lambda x, index: (x.real, x.imag, index),
+                           finish=lambda real, imag, at: at, commutative=True)
 
 
 @functools.lru_cache(maxsize=None)
@@ -218,11 +213,11 @@ def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.R
 
 
 def _has_nan(result: Any) -> bool:
-    return isinstance(result, (np.ndarray, np.generic)) and not isinstance(result, lw.cuda.DeviceArray) and bool(np.any(np.isnan(result)))
+    return isinstance(result, (np.ndarray, np.generic)) and not isinstance(result, _all_elements.DeviceArray) and bool(np.any(np.isnan(result)))
 
 
 def _warn_of_few(a: Any, result: Any, axis: Any, where: Any, least: float, text: str) -> None:
-    if _has_nan(result) and np.any(_counted(a, axis=axis, where=where) <= least):
+    if _has_nan(result) and np.any(_COUNTED.one(a, axis=axis, where=where) <= least):
         warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
@@ -240,7 +235,7 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., wher
     a = _all_elements._array(a, "nansum")
     if _all_elements._kind(a) == "m":  # NaT is no NaN, neither is it one for NumPy
         return _all_elements.sum(a, axis, dtype, out, keepdims, initial, where, stream=stream, progress=progress)
-    reduction, dtype = _of_dtype(_nansum, _nansum_in, a, dtype)
+    reduction, dtype = _of_dtype(_NANSUM.one, _nansum_in, a, dtype)
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
                      **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -254,7 +249,7 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., whe
     if is_labelled(a):
         return _labelled.call(nanprod, locals())
     a = _all_elements._array(a, "nanprod")
-    reduction, dtype = _of_dtype(_nanprod, _nanprod_in, a, dtype)
+    reduction, dtype = _of_dtype(_NANPROD.one, _nanprod_in, a, dtype)
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
                      **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -267,7 +262,7 @@ def nanmin(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, s
     """
     if is_labelled(a):
         return _labelled.call(nanmin, locals())
-    return _end("nanmin", _nanmin, "fmin", a, axis, out, keepdims, initial, where, stream, progress)
+    return _end("nanmin", _NANMIN.one, "fmin", a, axis, out, keepdims, initial, where, stream, progress)
 
 
 def nanmax(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
@@ -278,7 +273,7 @@ def nanmax(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, s
     """
     if is_labelled(a):
         return _labelled.call(nanmax, locals())
-    return _end("nanmax", _nanmax, "fmax", a, axis, out, keepdims, initial, where, stream, progress)
+    return _end("nanmax", _NANMAX.one, "fmax", a, axis, out, keepdims, initial, where, stream, progress)
 
 
 def _end(name, reduction, operator, a, axis, out, keepdims, initial, where, stream, progress):
@@ -302,7 +297,7 @@ def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=N
     """
     if is_labelled(a):
         return _labelled.call(nanargmax, locals())
-    return _argument("nanargmax", _nanargmax, _nanargmax_complex, a, axis, out, keepdims, stream, progress)
+    return _argument("nanargmax", _NANARGMAX, _NANARGMAX_COMPLEX, a, axis, out, keepdims, stream, progress)
 
 
 def nanargmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
@@ -313,7 +308,7 @@ def nanargmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=N
     """
     if is_labelled(a):
         return _labelled.call(nanargmin, locals())
-    return _argument("nanargmin", _nanargmin, _nanargmin_complex, a, axis, out, keepdims, stream, progress)
+    return _argument("nanargmin", _NANARGMIN, _NANARGMIN_COMPLEX, a, axis, out, keepdims, stream, progress)
 
 
 def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress):
@@ -324,16 +319,16 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress)
     _all_elements._check_takes_indices(out)
     _all_elements._check_not_empty(a.shape, axis, f"attempt to get {name[3:]} of an empty sequence")
     kind = _all_elements._kind(a)
-    on_host = kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray)
-    if on_host and out is not None and np.any(_counted(a, axis=axis) == 0):  # before anything is written to out=
+    on_host = kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, _all_elements.DeviceArray)
+    if on_host and out is not None and np.any(_COUNTED.one(a, axis=axis) == 0):  # before anything is written to out=
         raise ValueError("All-NaN slice encountered")
-    result = (of_complex if kind == "c" else plain)(_all_elements._of_numpy(a) if axis is None else a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    result = (of_complex if kind == "c" else plain).one(_all_elements._of_numpy(a) if axis is None else a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))
     if on_host and out is None and np.any(np.isnan(_elements_at(np.asarray(a), np.asarray(result), axis, keepdims or axis is not None and np.ndim(result) == a.ndim))):
         raise ValueError("All-NaN slice encountered")
     if kind in "fc" and is_dask(a):
         from lanewise import _dask
 
-        return _dask.where_counted(result, _counted(a, axis=axis, keepdims=keepdims))
+        return _dask.where_counted(result, _COUNTED.one(a, axis=axis, keepdims=keepdims))
     return result
 
 
@@ -358,7 +353,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     if _all_elements._kind(a) in "bium":
         return _all_elements.mean(a, axis, dtype, out, keepdims, where=where, stream=stream, progress=progress)
     _check_inexact(dtype)
-    result = _nanmean(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
+    result = _NANMEAN.one(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     _warn_of_few(a, result, axis, where, 0, "Mean of empty slice")
     return result
 
@@ -421,7 +416,7 @@ def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None)
     a, axis = _all_elements._flat(a, axis, "nancumsum")
     if _all_elements._kind(a) == "m":
         return _all_elements.cumsum(a, axis, dtype, out, stream=stream)
-    reduction, dtype = _of_dtype(_nansum, _nansum_in, a, dtype)
+    reduction, dtype = _of_dtype(_NANSUM.one, _nansum_in, a, dtype)
     return _all_elements._scan("nancumsum", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
 
 
@@ -435,5 +430,5 @@ def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None
     if is_labelled(a):
         return _labelled.call(nancumprod, locals())
     a, axis = _all_elements._flat(a, axis, "nancumprod")
-    reduction, dtype = _of_dtype(_nanprod, _nanprod_in, a, dtype)
+    reduction, dtype = _of_dtype(_NANPROD.one, _nanprod_in, a, dtype)
     return _all_elements._scan("nancumprod", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))

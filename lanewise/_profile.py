@@ -175,19 +175,10 @@ def _describe(of: Any, method: str | None) -> tuple[str, str, str]:
 
 def name_of(of: Any) -> str:
     """Of an object that is called."""
-    name = _own_names().get(id(of)) or getattr(of, "__name__", None) or "?"
-    function = getattr(of, "py_func", None) if isinstance(of, _core.Reduction) and not name.startswith("reductions.") else None
+    name = getattr(of, "__name__", None) or "?"
+    function = getattr(of, "py_func", None) if isinstance(of, _core.Reduction) else None
     made_here = getattr(function, "__module__", None) in ("lanewise.reductions", "lanewise._nan_reductions")
-    return "reductions." + name.lstrip("_") if made_here else name  # such as std, which is made for each ddof
-
-
-def _own_names() -> dict[int, str]:
-    """lanewise.reductions' objects by identity: the functions that they are made of are named after what they do."""
-    import sys
-
-    modules = [sys.modules[name] for name in ("lanewise.reductions", "lanewise._nan_reductions") if name in sys.modules]
-    return {id(value): "reductions." + name.lstrip("_") for module in modules for name, value in vars(module).items()
-            if isinstance(value, _core.Reduction)}
+    return "reductions." + name.lstrip("_") if made_here else name
 
 
 # ---- tables ----

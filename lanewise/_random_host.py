@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from lanewise import random as r
-from lanewise._core import forall
-from lanewise._random_kernels import _draw, _gamma, _long, philox_gamma
+from lanewise import _random_kernels, random as r
+from lanewise._later import forall, made_when_asked
+from lanewise._random_kernels import _draw, _gamma, _long
 
 __all__: list[str] = []  # `Generator` takes the kernels by name
 
@@ -112,9 +112,10 @@ def fill_gamma(count, keys, c3, base, shape, scale, out, *, stream=0):
     if isinstance(shape, np.ndarray) and shape.size == scale.size == 1:
         shape, scale = shape[0], scale[0]
     if isinstance(shape, np.ndarray):
-        first, rest = gamma_each_from_1 if shape.min() >= 1.0 else gamma_each, gamma_rest_each
+        first, rest = _own("gamma_each_from_1" if shape.min() >= 1.0 else "gamma_each"), _own("gamma_rest_each")
     else:
-        first, rest = gamma if shape >= 1.0 else gamma_below_1 if shape > 0.0 else philox_gamma, gamma_rest
+        first = _own("gamma" if shape >= 1.0 else "gamma_below_1") if shape > 0.0 else _random_kernels.philox_gamma
+        rest = _own("gamma_rest")
     for kernel in (first, rest):
         kernel(count, keys, c3, base, shape, scale, out, stream=stream)
 
@@ -161,7 +162,10 @@ def _shares(i, x, out):
 def dirichlet(count, gamma, boost, alpha, out, *, stream=0):
     """`dirichlet` of rows: what stands in each place first, then what a row has in common."""
     x = gamma.reshape(-1)
-    _logarithms(x.size, x, boost.reshape(-1), np.tile(alpha, count), stream=stream)
-    _below_most(count, gamma, stream=stream)
-    _exps(x.size, x, stream=stream)
-    _shares(count, gamma, out, stream=stream)
+    _own("_logarithms")(x.size, x, boost.reshape(-1), np.tile(alpha, count), stream=stream)
+    _own("_below_most")(count, gamma, stream=stream)
+    _own("_exps")(x.size, x, stream=stream)
+    _own("_shares")(count, gamma, out, stream=stream)
+
+
+__getattr__ = _own = made_when_asked(globals())

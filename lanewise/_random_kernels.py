@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from lanewise import _core, random as r
-from lanewise._core import forall
+from lanewise._later import forall, made_when_asked
 
 __all__ = ["fill_states", "round_keys"]  # and the kernels, which `Generator` takes by name
 
@@ -65,10 +65,10 @@ def fill_states(states, s0, s1, stream):
     if n == 0:
         return
     device = cuda.get_current_device().id
-    _first(1, states, np.uint64(s0), np.uint64(s1), stream=stream)
+    _own("_first")(1, states, np.uint64(s0), np.uint64(s1), stream=stream)
     half, level = 1, 0
     while half < n:
-        _double(min(half, n - half), states, half, _table(level, device), stream=stream)
+        _own("_double")(min(half, n - half), states, half, _table(level, device), stream=stream)
         half *= 2
         level += 1
 
@@ -608,3 +608,6 @@ def lanes_integers_each(i, states, lanes, low, span, out):
 def lanes_choice(i, states, lanes, probability, alias, out):
     for j in range(i, len(out), lanes):
         out[j] = r.xoroshiro128p_choice(states, i, probability, alias)
+
+
+__getattr__ = _own = made_when_asked(globals())

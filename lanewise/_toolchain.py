@@ -1,7 +1,6 @@
 """What core/link asks of Python: cuda-pathfinder and llvmlite.
 
-Called by core/py/llvm_bridge.c only. Nothing here is imported before it is needed: llvmlite costs
-some 50 ms, and a cached kernel never asks for it.
+Called by core/py/llvm_bridge.c only. Nothing here is imported before it is needed, and a cached kernel never asks for LLVM.
 """
 
 from __future__ import annotations
@@ -9,16 +8,17 @@ from __future__ import annotations
 import gc
 import os
 import re
-import threading
+from _thread import RLock  # importing threading takes longer than all else here
 from typing import Any
 
 # A fork waits for the compile of another thread: its child could never take llvmlite's lock, nor
 # import what the other was importing.
-_compiling = threading.RLock()
+_compiling = RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release)
 
 _machines: dict[tuple[int, bool, bool], Any] = {}
+_loaded: Any = None
 
 # Code generation takes time that grows with the square of a function's length: its register allocator looks at all uses
 # of a value whenever it splits it (8 s for 10^4 statements over 18 constants; LLVM 22, November 2026). From this many
@@ -47,10 +47,19 @@ def pathfinder(name: str) -> str:
         return ""
 
 
+def _llvm() -> Any:
+    """What lanewise._llvm loads, once."""
+    global _loaded
+    if _loaded is None:
+        from lanewise import _llvm
+
+        _loaded = _llvm.load()
+    return _loaded
+
+
 def _machine(opt: int, baseline: bool, whole: bool = True) -> Any:
     """The target machine; made once for each kind, 2 ms. Without whole, only the 512-bit forms of AVX-512."""
-    import llvmlite.binding as llvm
-
+    llvm = _llvm()
     key = (opt, baseline, whole)
     machine = _machines.get(key)
     if machine is None:
@@ -69,24 +78,9 @@ def _machine(opt: int, baseline: bool, whole: bool = True) -> Any:
                 features += ",-avx512vl"
         elif triple.startswith("x86_64"):
             cpu = "x86-64"
-        machine = llvm.Target.from_triple(triple).create_target_machine(
-            cpu=cpu, features=features, opt=opt, reloc="pic", codemodel="small"
-        )
+        machine = llvm.create_target_machine(triple, cpu=cpu, features=features, opt=opt, reloc="pic", codemodel="small")
         _machines[key] = machine
     return machine
-
-
-def _free_manager(manager: Any) -> None:
-    """Frees a pass manager, which llvmlite 0.48 to 0.50 forget (70 KB a compile).
-
-    The pass manager's own _dispose stands behind ObjectRef's empty one in its base classes.
-    """
-    from llvmlite.binding.ffi import ObjectRef
-
-    own = [c.__dict__["_dispose"] for c in type(manager).__mro__ if "_dispose" in c.__dict__]
-    if own and own[0] is ObjectRef.__dict__["_dispose"] and len(own) > 1:
-        own[1](manager)
-    manager.close()
 
 
 def compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
@@ -107,8 +101,7 @@ def compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
 
 
 def _may_have_wrong_masks(code: bytes, output: str) -> bool:
-    import llvmlite.binding as llvm
-
+    llvm = _llvm()
     if llvm.llvm_version_info[0] != 22 or output == "llvm":
         return False
     found = _MASK_MOVE if output == "object" else _MASK_MOVE_TEXT
@@ -123,34 +116,30 @@ def _compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
 
 
 def _generate(text: str, opt: int, baseline: bool, output: str, whole: bool) -> bytes:
-    import llvmlite.binding as llvm
-
+    llvm = _llvm()
     machine = _machine(opt, baseline, whole)
     context = llvm.create_context()  # types and names go with it, the global one would grow
-    module = llvm.parse_assembly(text, context)
     try:
-        module.verify()
-        if not module.triple:
-            module.triple = machine.triple
-        if not module.data_layout:
-            module.data_layout = str(machine.target_data)
-        options = llvm.create_pipeline_tuning_options(speed_level=opt)
-        options.loop_vectorization = opt >= 2
-        options.slp_vectorization = opt >= 2
-        options.loop_interleaving = opt >= 2
-        options.loop_unrolling = opt >= 2
-        builder = llvm.create_pass_builder(machine, options)
-        manager = builder.getModulePassManager()
-        manager.run(module, builder)
-        _free_manager(manager)
-        builder.close()
-        options.close()
-        if len(text) > _LONG_TEXT or opt == 1:  # 1 is for code that is wanted soon: a tenth of the time to select it
-            machine = _machine(0, baseline, whole)
-        if output == "object":
-            return machine.emit_object(module)
-        if output == "asm":
-            return machine.emit_assembly(module).encode()
-        return str(module).encode()
+        module = llvm.parse_assembly(text, context)
+        try:
+            return _code(llvm, module, machine, len(text), opt, baseline, output, whole)
+        finally:
+            module.close()
     finally:
-        module.close()
+        llvm.dispose_context(context)
+
+
+def _code(llvm: Any, module: Any, machine: Any, n: int, opt: int, baseline: bool, output: str, whole: bool) -> bytes:
+    module.verify()
+    if not module.triple:
+        module.triple = machine.triple
+    if not module.data_layout:
+        module.data_layout = str(machine.target_data)
+    llvm.run_passes(module, machine, opt)
+    if n > _LONG_TEXT or opt == 1:  # 1 is for code that is wanted soon: a tenth of the time to select it
+        machine = _machine(0, baseline, whole)
+    if output == "object":
+        return machine.emit_object(module)
+    if output == "asm":
+        return machine.emit_assembly(module).encode()
+    return str(module).encode()

@@ -23,10 +23,13 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
-from lanewise import _labelled
+from lanewise import _core, _labelled
 from lanewise._containers import answers_itself, is_dask, plain_of, refuse_loss, refuse_progress, says_no_progress, says_no_stream, with_library
 from lanewise._labelled import is_labelled
+from lanewise._later import later
 from lanewise._weak import is_weak
+
+DeviceArray = _core.cuda.DeviceArray  # lanewise.cuda, which has much more, is imported for device arrays only
 
 __all__ = [
     "affine_scan", "all", "any", "argmax", "argmin", "argtopk", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
@@ -151,31 +154,32 @@ def _sum_of_segment(a, b):
     return a[0] or b[0], b[1] if b[0] else a[1] + b[1]
 
 
-# ---- the reductions ----
+# ---- the reductions, by what users call them: in errors, in what progress= shows and in Dask's keys. Errors of nothing to reduce have the
+# operators' names, as NumPy's ----
 
-_sum = lw.reduce(_add)
-_prod = lw.reduce(_multiply)
-_min = lw.reduce(_minimum)
-_max = lw.reduce(_maximum)
-_any = lw.reduce(_or)
-_all = lw.reduce(_and)
-_minmax = lw.reduce(_both_ends, map=lambda x: (x, x))
-_count = lw.reduce(_add, map=lambda x: 1 if x != 0 else 0)
-_count_times = lw.reduce(_add, map=lambda x: 1 if x else 0)
-_argmax = lw.reduce(_first_largest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
-_argmin = lw.reduce(_first_smallest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
-_argmax_complex = lw.reduce(_first_largest_pair, map=lambda x, index: (x.real, x.imag, index),
-                            finish=lambda real, imag, at: at, commutative=True)
-_argmin_complex = lw.reduce(_first_smallest_pair, map=lambda x, index: (x.real, x.imag, index),
-                            finish=lambda real, imag, at: at, commutative=True)
-_mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
-                  finish=lambda total, n: total / n, identity=(0, 0))
-_logsumexp = lw.reduce(_add_exponentials, map=lambda x: (x, 1.0), finish=lambda m, s: m + np.log(s),
-                       identity=(-math.inf, 0.0), commutative=True)
-_top1 = lw.reduce(_first_largest_of_three, map=lambda x, payload, index: (x, index, payload),
-                  finish=lambda value, at, payload: (value, payload), commutative=True)
-_affine = lw.reduce(_after, map=lambda a, b: (a, b), finish=lambda a, b: b)
-_segmented = lw.reduce(_sum_of_segment, map=lambda value, start: (start, value), finish=lambda start, total: total)
+_SUM = later("sum", _add)
+_PROD = later("prod", _multiply)
+_MIN = later("min", _minimum)
+_MAX = later("max", _maximum)
+_ANY = later("any", _or)
+_ALL = later("all", _and)
+_MINMAX = later("minmax", _both_ends, map=lambda x: (x, x))
+_COUNT = later("count_nonzero", _add, map=lambda x: 1 if x != 0 else 0)
+_COUNT_TIMES = later("count_nonzero", _add, map=lambda x: 1 if x else 0)
+_ARGMAX = later("argmax", _first_largest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
+_ARGMIN = later("argmin", _first_smallest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
+_ARGMAX_COMPLEX = later("argmax", _first_largest_pair, map=lambda x, index: (x.real, x.imag, index),
+                        finish=lambda real, imag, at: at, commutative=True)
+_ARGMIN_COMPLEX = later("argmin", _first_smallest_pair, map=lambda x, index: (x.real, x.imag, index),
+                        finish=lambda real, imag, at: at, commutative=True)
+_MEAN = later("mean", map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+              finish=lambda total, n: total / n, identity=(0, 0))
+_LOGSUMEXP = later("logsumexp", _add_exponentials, map=lambda x: (x, 1.0), finish=lambda m, s: m + np.log(s),
+                   identity=(-math.inf, 0.0), commutative=True)
+_TOP1 = later("top1", _first_largest_of_three, map=lambda x, payload, index: (x, index, payload),
+              finish=lambda value, at, payload: (value, payload), commutative=True)
+_AFFINE = later("affine_scan", _after, map=lambda a, b: (a, b), finish=lambda a, b: b)
+_SEGMENTED = later("segmented_sum", _sum_of_segment, map=lambda value, start: (start, value), finish=lambda start, total: total)
 
 
 @functools.lru_cache(maxsize=None)
@@ -235,24 +239,19 @@ def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.R
 
 
 def __getattr__(name: str) -> Any:
-    """`_var` and `_std`, which the methods of device arrays call: made when they are first asked for."""
-    if name not in ("_var", "_std"):
+    """`_sum`, `_var` and so on, which the methods of device arrays call: made when they are first asked for."""
+    if name in ("_var", "_std"):
+        return _moments(False, name == "_std", 0)
+    noted = globals().get(name.upper())
+    if not isinstance(noted, later):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _moments(False, name == "_std", 0)
-
-
-#: What users call them: in errors, in what progress= shows and in Dask's keys. Errors of nothing to reduce have the operators' names, as NumPy's.
-for _name, _made in (("sum", _sum), ("prod", _prod), ("min", _min), ("max", _max), ("any", _any), ("all", _all), ("minmax", _minmax), ("count_nonzero", _count), ("count_nonzero", _count_times),
-                     ("argmax", _argmax), ("argmin", _argmin), ("argmax", _argmax_complex), ("argmin", _argmin_complex), ("mean", _mean),
-                     ("logsumexp", _logsumexp), ("top1", _top1), ("affine_scan", _affine), ("segmented_sum", _segmented)):
-    _made.__name__ = _name
-del _name, _made
+    return globals().setdefault(name, noted.one)
 
 
 # ---- their arguments ----
 
 
-_PLAIN = frozenset((np.ndarray, lw.cuda.DeviceArray, list, tuple, int, float))
+_PLAIN = frozenset((np.ndarray, DeviceArray, list, tuple, int, float))
 
 
 _DEFAULTS = {"dtype": None, "out": None, "keepdims": False, "initial": ..., "where": True}
@@ -292,7 +291,7 @@ def _array(a: Any, name: str, place: int = 1, records: bool = False) -> Any:
         if answers_itself(a):
             a = np.asarray(a)
     if not hasattr(a, "dtype"):
-        a = lw.cuda.as_cuda_array(a) if lw.cuda.is_cuda_array(a) else np.asarray(a)
+        a = _core.cuda.as_cuda_array(a) if _core.cuda.is_cuda_array(a) else np.asarray(a)
     if not records and getattr(a.dtype, "names", None):
         order = ", which have an order; records have none" if name[-3:] in _ENDS else ", not records"
         raise TypeError(f"{name}() needs numbers{order}: take a field, as in a[{a.dtype.names[0]!r}]")
@@ -339,7 +338,7 @@ def _check_within(a: Any, axis: Any) -> None:
 def _kind(a: Any) -> str:
     dtype = a.dtype
     if not isinstance(dtype, np.dtype):  # another library's
-        dtype = lw.cuda.as_cuda_array(a).dtype
+        dtype = _core.cuda.as_cuda_array(a).dtype
     return dtype.kind
 
 
@@ -402,20 +401,25 @@ def _initial(value: Any) -> dict[str, Any]:
     return {} if value is ... or value is np._NoValue else {"initial": value}
 
 
-_ARRAYS = frozenset((np.ndarray, lw.cuda.DeviceArray))
+_ARRAYS = frozenset((np.ndarray, DeviceArray))
 _AXIS = {"axis"}
 
 
-def _at_once(reduction: lw.Reduction, kinds: str, **always: Any) -> Any:
+def _at_once(reduction: later, kinds: str, **always: Any) -> Any:
     """The usual call, of one array of these kinds and at most axis=, goes to the reduction; all others go to the function."""
+    made = None
+
     def of(function):
         @functools.wraps(function)
         def call(*arrays, **given):
+            nonlocal made
             if len(arrays) == 1 and type(a := arrays[0]) in _ARRAYS and a.dtype.kind in kinds and a.size:
+                if made is None:
+                    made = reduction.one
                 if not given:
-                    return reduction(a, **always)
+                    return made(a, **always)
                 if given.keys() == _AXIS and type(given["axis"]) is int and a.ndim:
-                    return reduction(a, axis=given["axis"], **always)
+                    return made(a, axis=given["axis"], **always)
             return function(*arrays, **given)
 
         return call
@@ -423,13 +427,18 @@ def _at_once(reduction: lw.Reduction, kinds: str, **always: Any) -> Any:
     return of
 
 
-def _scans_at_once(reduction: lw.Reduction, kinds: str) -> Any:
+def _scans_at_once(reduction: later, kinds: str) -> Any:
     """The same for scans, of one array with one dimension and no keyword."""
+    made = None
+
     def of(function):
         @functools.wraps(function)
         def call(*arrays, **given):
+            nonlocal made
             if len(arrays) == 1 and not given and type(a := arrays[0]) in _ARRAYS and a.ndim == 1 and a.dtype.kind in kinds and a.size:
-                return reduction.accumulate(a)
+                if made is None:
+                    made = reduction.one
+                return made.accumulate(a)
             return function(*arrays, **given)
 
         return call
@@ -437,7 +446,7 @@ def _scans_at_once(reduction: lw.Reduction, kinds: str) -> Any:
     return of
 
 
-@_at_once(_sum, "biufc")
+@_at_once(_SUM, "biufc")
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The sum of the elements, like numpy.sum.
 
@@ -449,10 +458,10 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=T
     if (answer := _theirs(a, "sum", axis, stream, progress, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
     a = _array(a, "sum")
-    return _sum(a, axis=axis, where=where, **_initial(initial), **_options(dtype=_not_of_times(a, dtype), out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _SUM.one(a, axis=axis, where=where, **_initial(initial), **_options(dtype=_not_of_times(a, dtype), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_prod, "biufc")
+@_at_once(_PROD, "biufc")
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The product of elements, as numpy.prod.
 
@@ -461,10 +470,10 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=
     """
     if (answer := _theirs(a, "prod", axis, stream, progress, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _prod(_array(a, "prod"), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _PROD.one(_array(a, "prod"), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_min, "biufc")
+@_at_once(_MIN, "biufc")
 def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The smallest element, or NaN where there is one, as numpy.min.
 
@@ -473,10 +482,10 @@ def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     """
     if (answer := _theirs(a, "min", axis, stream, progress, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _min(_array(a, "min"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _MIN.one(_array(a, "min"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_max, "biufc")
+@_at_once(_MAX, "biufc")
 def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The largest element, or NaN where there is one, as numpy.max.
 
@@ -485,10 +494,10 @@ def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     """
     if (answer := _theirs(a, "max", axis, stream, progress, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _max(_array(a, "max"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _MAX.one(_array(a, "max"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_any, "biufc", dtype=np.dtype(bool))
+@_at_once(_ANY, "biufc", dtype=np.dtype(bool))
 def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """Whether any element is true, as numpy.any.
 
@@ -497,10 +506,10 @@ def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, prog
     """
     if (answer := _theirs(a, "any", axis, stream, progress, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
-    return _any(_array(a, "any"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _ANY.one(_array(a, "any"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_all, "biufc", dtype=np.dtype(bool))
+@_at_once(_ALL, "biufc", dtype=np.dtype(bool))
 def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """Whether all elements are true, as numpy.all.
 
@@ -509,10 +518,10 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, prog
     """
     if (answer := _theirs(a, "all", axis, stream, progress, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
-    return _all(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _ALL.one(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_count, "biufc")
+@_at_once(_COUNT, "biufc")
 def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     """The number of elements that are not zero, as numpy.count_nonzero.
 
@@ -522,27 +531,27 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     if is_labelled(a):
         return _labelled.call(count_nonzero, locals())
     a = _array(a, "count_nonzero")
-    return (_count_times if _kind(a) in "mM" else _count)(_of_numpy(a) if axis is None else a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
+    return (_COUNT_TIMES if _kind(a) in "mM" else _COUNT).one(_of_numpy(a) if axis is None else a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_argmax, "biuf")
+@_at_once(_ARGMAX, "biuf")
 def argmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the largest element, as numpy.argmax: of the first among equal ones, or of the first NaN if there is one.
 
     >>> lw.reductions.argmax([3, 9, 9, 1])
     np.int64(1)
     """
-    return _argument("argmax", _argmax, _argmax_complex, a, axis, out, keepdims, stream, progress)
+    return _argument("argmax", _ARGMAX, _ARGMAX_COMPLEX, a, axis, out, keepdims, stream, progress)
 
 
-@_at_once(_argmin, "biuf")
+@_at_once(_ARGMIN, "biuf")
 def argmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the smallest element, as numpy.argmin.
 
     >>> lw.reductions.argmin([[3, 1], [2, 5]], axis=1)
     array([1, 0])
     """
-    return _argument("argmin", _argmin, _argmin_complex, a, axis, out, keepdims, stream, progress)
+    return _argument("argmin", _ARGMIN, _ARGMIN_COMPLEX, a, axis, out, keepdims, stream, progress)
 
 
 def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress):
@@ -554,13 +563,13 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress)
     axis = _whole(axis)
     _check_takes_indices(out)
     _check_not_empty(a.shape, axis, f"attempt to get {name} of an empty sequence")
-    reduction = of_complex if _kind(a) == "c" else plain
+    reduction = (of_complex if _kind(a) == "c" else plain).one
     return reduction(_of_numpy(a) if axis is None else a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 def _of_numpy(a: Any) -> Any:
     """Without its subclass: one index and one count are numbers in NumPy."""
-    return a.view(np.ndarray) if isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray) else a
+    return a.view(np.ndarray) if isinstance(a, np.ndarray) and not isinstance(a, DeviceArray) else a
 
 
 def _check_takes_indices(out: Any) -> None:
@@ -570,7 +579,7 @@ def _check_takes_indices(out: Any) -> None:
         raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
 
 
-@_at_once(_mean, "fc")
+@_at_once(_MEAN, "fc")
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """The mean, as numpy.mean; NaN if there are no elements.
 
@@ -584,7 +593,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     _warn_of_nothing(a, axis, where, 0, "Mean of empty slice", above=1)
     dtype = _not_of_times(a, dtype)
     kind = _asked_for(dtype)
-    reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _mean
+    reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _MEAN.one
     return reduction(a, axis=axis, where=where, **_options(dtype=_computed_in(a, dtype, out), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
@@ -637,8 +646,8 @@ def _around(a, mean, name):
     if isinstance(mean, (int, float, complex)) and not isinstance(mean, np.generic):
         is_weak = a.dtype.kind == "c" or (a.dtype.kind == "f" and not isinstance(mean, complex))
         mean = np.asarray(mean, a.dtype if is_weak else complex if isinstance(mean, complex) else float)
-        if lw.cuda.is_cuda_array(a) and not isinstance(a, np.ndarray):
-            return lw.cuda.to_device(mean)
+        if _core.cuda.is_cuda_array(a) and not isinstance(a, np.ndarray):
+            return _core.cuda.to_device(mean)
     try:
         mean = _array(mean, name, "mean")
     except TypeError as error:
@@ -695,7 +704,7 @@ def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, s
         _check_not_empty(a.shape, axis, "zero-size array to reduction operation minmax which has no identity")
         if where is not True:
             raise ValueError("reduction operation 'minmax' does not have an identity, so to use a where mask one has to specify 'initial'")
-    return _minmax(a, axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _MINMAX.one(a, axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
@@ -707,7 +716,7 @@ def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None
     if is_labelled(a):
         return _labelled.call(logsumexp, locals())
     a = _array(a, "logsumexp")
-    return _logsumexp(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _LOGSUMEXP.one(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None, progress=None):
@@ -722,7 +731,7 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None, progre
     axis = _whole(axis)
     shape = a.shape if a.shape == payload.shape else np.broadcast_shapes(a.shape, payload.shape)
     _check_not_empty(shape, axis, "zero-size array to reduction operation top1 which has no identity")
-    return _top1(a, payload, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return _TOP1.one(a, payload, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 # ---- scans ----
@@ -752,7 +761,7 @@ def _scan(name: str, reduction: lw.Reduction, *arrays: Any, **given: Any) -> Any
         raise TypeError(told) from None
 
 
-@_scans_at_once(_sum, "biufc")
+@_scans_at_once(_SUM, "biufc")
 def cumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
     """Cumulative sums, as numpy.cumsum.
 
@@ -763,10 +772,10 @@ def cumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
         return answer
     refuse_progress("cumsum", progress, a)
     a, axis = _flat(a, axis, "cumsum")
-    return _scan("cumsum", _sum, a, axis=axis, **_options(dtype=_not_of_times(a, dtype), out=out, stream=stream))
+    return _scan("cumsum", _SUM.one, a, axis=axis, **_options(dtype=_not_of_times(a, dtype), out=out, stream=stream))
 
 
-@_scans_at_once(_prod, "biufc")
+@_scans_at_once(_PROD, "biufc")
 def cumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
     """Cumulative products, as numpy.cumprod.
 
@@ -778,10 +787,10 @@ def cumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
         return answer
     refuse_progress("cumprod", progress, a)
     a, axis = _flat(a, axis, "cumprod")
-    return _scan("cumprod", _prod, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
+    return _scan("cumprod", _PROD.one, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
 
 
-@_scans_at_once(_max, "biuf")
+@_scans_at_once(_MAX, "biuf")
 def running_maximum(a, axis=0, out=None, *, stream=None, progress=None):
     """The largest element so far at each position, like numpy.maximum.accumulate.
 
@@ -794,7 +803,7 @@ def running_maximum(a, axis=0, out=None, *, stream=None, progress=None):
     a, axis = _array(a, "running_maximum"), _whole(axis)
     if axis not in (0, -1):
         _check_within(a, axis)
-    return _scan("running_maximum", _max, a, axis=axis, **_options(out=out, stream=stream))
+    return _scan("running_maximum", _MAX.one, a, axis=axis, **_options(out=out, stream=stream))
 
 
 def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None, progress=None):
@@ -806,7 +815,7 @@ def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None, progress=None
     refuse_progress("affine_scan", progress, a)
     if is_labelled(a) or is_labelled(b):
         return _labelled.call(affine_scan, locals())
-    return _scan("affine_scan", _affine, *_both(a, b, "affine_scan"), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
+    return _scan("affine_scan", _AFFINE.one, *_both(a, b, "affine_scan"), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
 
 
 def segmented_sum(values, starts, axis=0, out=None, *, stream=None, progress=None):
@@ -818,7 +827,7 @@ def segmented_sum(values, starts, axis=0, out=None, *, stream=None, progress=Non
     refuse_progress("segmented_sum", progress, values)
     if is_labelled(values) or is_labelled(starts):
         return _labelled.call(segmented_sum, locals())
-    return _scan("segmented_sum", _segmented, *_both(values, starts, "segmented_sum"), axis=_whole(axis), **_options(out=out, stream=stream))
+    return _scan("segmented_sum", _SEGMENTED.one, *_both(values, starts, "segmented_sum"), axis=_whole(axis), **_options(out=out, stream=stream))
 
 
 from lanewise._nan_reductions import (  # noqa: E402: they use what stands above
