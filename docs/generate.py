@@ -172,10 +172,10 @@ def keywords() -> str:
     return table(["keyword", "default", "decorators", "what it does"], body)
 
 
-def keyword_stubs(door: str, without: str | None) -> str:
+def keyword_stubs(door: str, without: list[str]) -> str:
     """The same as parameters in stubs."""
     return "".join(f"    {name}: {unquote(kind)} = {unquote(shown)},\n".replace("'", '"')
-                   for name, doors, _read, shown, kind, _doc in rows("keywords", "KEYWORD") if door in takers(doors) and name != without)
+                   for name, doors, _read, shown, kind, _doc in rows("keywords", "KEYWORD") if door in takers(doors) and name not in without)
 
 
 def statements() -> str:
@@ -263,8 +263,8 @@ def renewed(text: str) -> str:
 
 
 def renewed_stub(text: str) -> str:
-    text = re.sub(r"(    # generated: keywords of (\w+)(?: but (\w+))?\n).*?    # end",
-                  lambda match: f"{match[1]}{keyword_stubs(match[2], match[3])}    # end", text, flags=re.S)
+    text = re.sub(r"(    # generated: keywords of (\w+)(?: but ([\w, ]+))?\n).*?    # end",
+                  lambda match: match[1] + keyword_stubs(match[2], (match[3] or "").split(", ")) + "    # end", text, flags=re.S)
     part = f"# generated: kernels\n{kernel_stubs()}\n# end"
     text = re.sub(r"# generated: vectors\n.*?# end", lambda _match: f"# generated: vectors\n{vector_stubs()}\n# end", text, flags=re.S)
     names = sorted({path[1] for path, _signature, _doc in kernel_rows() if path[0] == "cuda"} | {"libdevice"}.union(*vector_names()))

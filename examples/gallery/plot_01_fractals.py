@@ -6,6 +6,10 @@ How often must a number be squared before it escapes? To which root does Newton'
 both are functions of one number, made with `lw.vectorize`.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import math
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,10 @@ Heat equation
 Heat flows from each point to its neighbours. A point needs more than its own value, so this is a function of an *index*, made with `lw.forall`.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import matplotlib.pyplot as plt
 import numpy as np
 

@@ -6,6 +6,10 @@ A cell lives on with two or three neighbours, and is born with three. The board 
 inside the array for certain, so that nothing needs to be checked.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import matplotlib.pyplot as plt
 import numpy as np
 

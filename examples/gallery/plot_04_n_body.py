@@ -5,6 +5,10 @@ N-body: two galaxies meet
 Each star is pulled by the two heavy cores, and the cores by each other. Every star moves independently of the other stars, so the whole path of a star is one call of a function of its index.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import math
 
 import matplotlib.pyplot as plt

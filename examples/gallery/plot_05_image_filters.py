@@ -5,6 +5,10 @@ Image filters
 A filter looks at the neighbours of a pixel. ``lw.forall(ndim=2)`` gives the function the pixel's place; what it reads around it is its own business.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import matplotlib.pyplot as plt
 import numpy as np
 

@@ -5,6 +5,10 @@ Moving averages
 A function of a whole row: means over a window, an exponential average, and bands around a price. One decorated function works on one series or on a thousand of them.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import math
 
 import matplotlib.pyplot as plt

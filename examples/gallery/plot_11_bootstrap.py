@@ -6,6 +6,10 @@ How certain is the median of a sample? Draw new samples from it, with replacemen
 numbers of its own that depend on its number alone.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import matplotlib.pyplot as plt
 import numpy as np
 

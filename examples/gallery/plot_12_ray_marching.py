@@ -5,6 +5,10 @@ Ray marching
 A scene is described by one function, the distance of a point to the nearest surface. A ray walks along by that distance until it arrives. Every pixel is one call of a function that is built from small plain ones.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import math
 
 import matplotlib.pyplot as plt
