@@ -34,23 +34,23 @@ def settings() -> str:
     body = []
     for field, variable, kind, default, doc in (map(unquote, row) for row in rows("env", "ENV")):
         shown = f"`{default}`" if default else "empty"
-        body.append([f"`{variable}`", f"`config.{field}`", {"TEXT": "str", "INT": "int"}[kind], shown, doc])
-    return table(["variable", "field", "kind", "default", "what it does"], body)
+        body.append([f"`{variable}`, `config.{field}`", f"{ {'TEXT': 'str', 'INT': 'int'}[kind]}, {shown}", doc])
+    return table(["variable and field", "kind, default", "what it does"], body)
 
 
 def numba_settings() -> str:
     body = []
     for variable, attribute, field, how, word, doc in (map(unquote, row) for row in rows("numba_settings", "NUMBA")):
         value = {"FLAG": f"`{word}`", "WORDS": f"with `{word}`", "FOLDER": f"the folder `{word}` in this folder", "LEVEL": "`0` or `1`"}.get(how, "the same")
-        body.append([f"`{variable}`", f"`config.{attribute}`" if attribute else "", f"`config.{field}`", value, doc])
-    return table(["variable", "attribute", "setting", "its value", "what it does"], body)
+        body.append([f"`{variable}`" + (f", `config.{attribute}`" if attribute else ""), f"`config.{field}`: {value}", doc])
+    return table(["variable and attribute of numba", "setting and its value", "what it does"], body)
 
 
 def numba_unlike() -> str:
     body = []
     for variable, attribute, value, kept, instead in (map(unquote, row) for row in rows("numba_unlike", "UNLIKE")):
-        body.append([f"`{variable}`", f"`config.{attribute}`", f"`{value}`", "any" if kept == "true" else "this", instead])
-    return table(["variable", "attribute", "value", "accepted", "why, and what there is instead"], body)
+        body.append([f"`{variable}`, `config.{attribute}`", f"`{value}`", "any" if kept == "true" else "this", instead])
+    return table(["variable and attribute", "value", "accepted", "why, and what there is instead"], body)
 
 
 def checks() -> str:
