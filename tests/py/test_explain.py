@@ -99,6 +99,11 @@ def test_html_is_the_source_with_types():
     assert made.sections[0].entries[counted.__code__.co_firstlineno + 3][2] == (13, "x * 0.1", "float32", "float64")
 
 
+def test_a_warning_is_shown_once():
+    made = lw.explain(lambda x: x + np.float64(1), X)
+    assert len(made.notes) == 1 and made._repr_html_().count("W201") == 1 and 'class="warned"' in made._repr_html_()
+
+
 def test_the_packages_own_functions_are_left_out():
     assert "whole_sum" not in lw.explain(total, X)
 
