@@ -308,13 +308,14 @@ _STYLE = """<style>
 
 
 def _body(made: Explanation) -> str:
-    warned = {int(number): note for note in made.notes for number in re.findall(r"\bline (\d+)", note)}
+    warned = {int(number): note for note in made.notes for found in re.findall(r"\blines? (\d+(?:, \d+)*)", note) for number in found.split(", ")}
     parts = ['<div class="lanewise-explain">', f'<div class="place">{html.escape(made.place)}</div>']
     for at, section in enumerate(made.sections):
         parts.append(f'<div class="head">{html.escape(section.header)}</div>')
         lines = {**(made._source if at == 0 else {}), **section.lines}
         parts += [_html_line(number, lines[number], section.entries.get(number, []), warned.get(number)) for number in sorted(lines)]
-    below = set(warned.values())  # lines with a note are open
+    shown = {number for at, section in enumerate(made.sections) for number in {**(made._source if at == 0 else {}), **section.lines}}
+    below = {note for number, note in warned.items() if number in shown}  # lines with a note are open
     parts += [f'<div class="note">{html.escape(note)}</div>' for note in made.notes if note not in below]
     return "".join(parts) + "</div>"
 
