@@ -33,6 +33,7 @@ extensions = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["README.md", "images/README.md", "_static/README.md"]
 default_role = "code"
+nitpicky = True  # a name of the API that is referred to must be there
 highlight_language = "text"  # pages say ```python
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
@@ -107,7 +108,7 @@ def on_one_line(app, what, name, thing, options, signature, returned):
     text = getattr(thing, "__text_signature__", None) or ""
     shown = " ".join(text.split()) if "\n" in text else signature or ""
     bare = re.sub(r"^\(/(?:, )?", "(", shown)  # the `/` behind a `self` that is not shown
-    return (bare, returned) if bare and bare != signature else None
+    return (bare, returned) if "\n" in text or bare != (signature or "") else None
 
 
 def setup(app) -> None:
