@@ -198,3 +198,5 @@ def test_config_overrides_come_back():
         lw.config.target = "tpu"
     assert lw.config.threads == before
     assert all(name in repr(lw.config) for name in dir(lw.config))
+    comments = {line.index("# LANEWISE_") for line in repr(lw.config).splitlines() if line.index("# LANEWISE_") <= 42}
+    assert len(comments) == 1  # one column, but behind long values
