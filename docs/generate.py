@@ -41,21 +41,21 @@ def settings() -> str:
 def numba_settings() -> str:
     body = []
     for variable, attribute, field, how, word, doc in (map(unquote, row) for row in rows("numba_settings", "NUMBA")):
-        value = {"FLAG": f"`{word}`", "WORDS": f"with `{word}`", "FOLDER": f"the folder `{word}` in this folder", "LEVEL": "`0` or `1`"}.get(how, "the same")
+        value = {"FLAG": f"`{word}`", "WORDS": f"`{word}` is added", "FOLDER": f"its subfolder `{word}`", "LEVEL": "`0` or `1`"}.get(how, "the same")
         body.append([f"`{variable}`" + (f", `config.{attribute}`" if attribute else ""), f"`config.{field}`: {value}", doc])
-    return table(["variable and attribute of numba", "setting and its value", "what it does"], body)
+    return table(["variable and attribute of numba", "setting and its new value", "what it does"], body)
 
 
 def numba_unlike() -> str:
     body = []
     for variable, attribute, value, kept, instead in (map(unquote, row) for row in rows("numba_unlike", "UNLIKE")):
         body.append([f"`{variable}`, `config.{attribute}`", f"`{value}`", "any" if kept == "true" else "this", instead])
-    return table(["variable and attribute", "value", "accepted", "why, and what there is instead"], body)
+    return table(["variable and attribute", "value", "accepted", "reason, or what to use instead"], body)
 
 
 def checks() -> str:
     body = [[f"`{word}`", f"`{raises}`", where] for _, word, raises, where in (map(unquote, row) for row in rows("checks", "CHECK"))]
-    return table(["check", "raises", "where"], body)
+    return table(["check", "raises", "when"], body)
 
 
 def names() -> str:
@@ -167,7 +167,7 @@ def keywords() -> str:
     """What the decorators take."""
     body = []
     for name, doors, _read, shown, _type, doc in rows("keywords", "KEYWORD"):
-        whose = "every one" if doors == "EVERY" else ", ".join(f"`{door}`" for door in takers(doors))
+        whose = "all" if doors == "EVERY" else ", ".join(f"`{door}`" for door in takers(doors))
         body.append([f"`{name}`", f"`{unquote(shown)}`", whose, unquote(doc)])
     return table(["keyword", "default", "decorators", "what it does"], body)
 

@@ -447,7 +447,7 @@ lw_forall_prepare(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
     if (p->specialisation->n_races > 0 &&
         lw_forall_refuse_races(p->specialisation, &p->space) < 0)
         goto fail;
-    if ((p->specialisation->n_reaches > 0 || p->specialisation->n_scattered > 0) &&
+    if ((p->specialisation->n_reaches > 0 || p->specialisation->n_updates > 0) &&
         !keywords->with_halos && lw_forall_refuse_places(p) < 0)
         goto fail;
     if ((device ? prepare_device(p, keywords) : prepare_host(p)) == 0)

@@ -48,12 +48,15 @@ refuse(const lw_specialisation *specialisation, const lw_race_store *race, uint3
 int
 lw_forall_refuse_races(const lw_specialisation *specialisation, const lw_space *space)
 {
-    for (uint32_t i = 0; i < specialisation->n_races; i++)
+    for (uint32_t i = 0; i < specialisation->n_races; i++) {
+        const lw_race_store *race = &specialisation->races[i];
         for (uint32_t d = 0; d < specialisation->function->n_index; d++)
-            if ((specialisation->races[i].dims >> d & 1) && space->n[d] > 1) {
-                refuse(specialisation, &specialisation->races[i], d);
+            if ((race->dims >> d & 1) && space->n[d] > 1 &&
+                (!race->counted || (space->start[d] == 0 && space->step[d] == 1))) {
+                refuse(specialisation, race, d);
                 return -1;
             }
+    }
     return 0;
 }
 
@@ -165,40 +168,50 @@ refuse_outside(const lw_prepared *p)
 
 /* ---- lost updates ---- */
 
-/* Where a condition on loaded values decides which elements update, many more elements than
- * places are needed to say so: a few of them may have one place each. */
+/* Where a condition decides which elements update, many more elements than places are needed
+ * to say so: a few of them may have one place each. */
 enum { MANY = 16 };
 
 static bool
-loses_updates(const lw_prepared *p, const lw_scattered *scattered)
+loses_updates(const lw_prepared *p, const lw_lost_update *update)
 {
-    const lw_bound_array *array = argument_array(p, scattered->arg);
-    __int128 places = scattered->conditional ? MANY : 1;
+    const lw_bound_array *array = argument_array(p, update->arg);
+    __int128 places = update->conditional || update->same_place ? MANY : 1, elements = 1;
 
     if (array == NULL)
         return false;
-    for (uint32_t d = 0; d < ndim_of(p, scattered->arg); d++)
+    for (uint32_t d = 0; !update->same_place && d < ndim_of(p, update->arg); d++)
         places *= shape_of(p, array)[d];
-    return places < p->n;
+    for (uint32_t d = 0; d < p->self->base.n_index; d++)
+        elements *= !update->same_place || (update->dims >> d & 1) ? p->space.n[d] : 1;
+    return places < elements;
 }
 
 static int
-warn_of(const lw_prepared *p, const lw_scattered *scattered)
+warn_of(const lw_prepared *p, const lw_lost_update *update)
 {
     const lw_tree *tree = lw_specialisation_tree(p->specialisation);
-    const lw_loc *loc = &tree->locs.data[scattered->loc];
+    const lw_loc *loc = &tree->locs.data[update->loc];
     const lw_fn *fn = &tree->fns.data[1];
-    const char *array = fn->params.data[p->self->base.n_index + scattered->arg].name;
-    char text[1024];
+    const char *array = fn->params.data[p->self->base.n_index + update->arg].name;
+    char text[1024], what[256];
 
-    snprintf(
-        text, sizeof text,
-        "W208: line %u of %.200s updates elements of `%.60s` that other indices of `%.60s` "
-        "update, too, and such updates are lost: there are %lld indices, and fewer elements. "
-        "`cuda.atomic.add(%.60s, index, value)` loses none (cuda.atomic.max and others "
-        "likewise), on CPUs and GPUs; warn=False if that is intended",
-        (unsigned)loc->line, tree->files.data[loc->file].path, array, fn->name, (long long)p->n,
-        array);
+    if (update->same_place)
+        snprintf(what, sizeof what,
+                 "an element of `%.60s` under a condition that may hold for several of the "
+                 "%lld indices of `%.60s`",
+                 array, (long long)p->n, fn->name);
+    else
+        snprintf(what, sizeof what,
+                 "elements of `%.60s`, which has fewer elements than `%.60s` has indices "
+                 "(%lld indices)",
+                 array, fn->name, (long long)p->n);
+    snprintf(text, sizeof text,
+             "W208: line %u of %.200s updates %s; where several indices update one element, "
+             "updates are lost. `cuda.atomic.add(%.60s, index, value)` loses none "
+             "(cuda.atomic.max and others likewise), on CPUs and GPUs; warn=False if that is "
+             "intended",
+             (unsigned)loc->line, tree->files.data[loc->file].path, what, array);
     return PyErr_WarnEx(PyExc_RuntimeWarning, text, 1);
 }
 
@@ -207,12 +220,12 @@ lw_forall_refuse_places(const lw_prepared *p)
 {
     if (refuse_outside(p) < 0)
         return -1;
-    for (uint32_t i = 0; i < p->specialisation->n_scattered; i++) {
+    for (uint32_t i = 0; i < p->specialisation->n_updates; i++) {
         if (!p->self->base.options.warn || p->self->base.told_updates ||
-            !loses_updates(p, &p->specialisation->scattered[i]))
+            !loses_updates(p, &p->specialisation->updates[i]))
             continue;
         atomic_store(&p->self->base.told_updates, true);
-        if (warn_of(p, &p->specialisation->scattered[i]) < 0)
+        if (warn_of(p, &p->specialisation->updates[i]) < 0)
             return -1;
     }
     return 0;

@@ -156,12 +156,12 @@ lw_status lw_bound_done(lw_bound *bound, lw_device *device, CUstream stream, lw_
 
 /* ---- specialisations ---- */
 
-/* An update of an element whose place is computed from loaded values: it loses updates where
- * there are more elements than places. */
-typedef struct lw_scattered {
+/* An update that is lost where there are more elements than places: lw_races.updates. */
+typedef struct lw_lost_update {
     uint32_t arg, loc; /* of the tree */
-    bool conditional;
-} lw_scattered;
+    uint32_t dims;     /* bits: the dimensions of the index along which elements meet */
+    bool conditional, same_place;
+} lw_lost_update;
 
 typedef struct lw_specialisation_cast { /* a number whose type in the declared signature is
                                            another */
@@ -224,10 +224,10 @@ typedef struct lw_specialisation {
     const lw_sig_type *result; /* the declared result, where it is an array or has one */
     /* of forall: stores by which elements race if there are several; indices that every element
      * is certain to use; updates of places that are computed from loaded values */
-    uint32_t n_races, n_reaches, n_scattered;
+    uint32_t n_races, n_reaches, n_updates;
     const lw_race_store *races;
     const lw_reach *reaches;
-    const lw_scattered *scattered;
+    const lw_lost_update *updates;
     uint64_t statics; /* bits, by argument after the index: its value is part of the key */
     bool declared, narrow, negative;
     bool has_pointer; /* among the arguments; then it is not narrow */

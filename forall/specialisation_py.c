@@ -191,20 +191,21 @@ update_at(const lw_specialisation *specialisation, const lw_reaches *reaches, ui
 }
 
 static lw_status
-note_scattered(lw_specialisation *specialisation, const lw_races *races,
-               const lw_reaches *reaches, lw_error *err)
+note_updates(lw_specialisation *specialisation, const lw_races *races,
+             const lw_reaches *reaches, lw_error *err)
 {
-    lw_scattered *all =
-        lw_arena_take(&specialisation->arena, (races->n_scattered + 1) * sizeof *all);
+    lw_lost_update *all =
+        lw_arena_take(&specialisation->arena, (races->n_updates + 1) * sizeof *all);
 
     if (all == NULL)
         return lw_fail_memory(err);
-    specialisation->scattered = all;
-    for (uint32_t i = 0; i < races->n_scattered; i++) {
-        const lw_update *update = update_at(specialisation, reaches, races->scattered[i].loc);
+    specialisation->updates = all;
+    for (uint32_t i = 0; i < races->n_updates; i++) {
+        const lw_race_store *store = &races->updates[i];
+        const lw_update *update = update_at(specialisation, reaches, store->loc);
         if (update != NULL)
-            all[specialisation->n_scattered++] =
-                (lw_scattered){update->arg, update->loc, races->scattered[i].conditional};
+            all[specialisation->n_updates++] = (lw_lost_update){
+                update->arg, update->loc, store->dims, store->conditional, store->same_place};
     }
     return LW_OK;
 }
@@ -228,7 +229,7 @@ note_places(lw_specialisation *specialisation, const lw_typed *typed, lw_error *
     LW_TRY(lw_find_reaches(typed, n_index, &specialisation->arena, &reaches, err));
     specialisation->reaches = reaches.data;
     specialisation->n_reaches = reaches.n;
-    LW_TRY(note_scattered(specialisation, &races, &reaches, err));
+    LW_TRY(note_updates(specialisation, &races, &reaches, err));
 fail:
     return status;
 }

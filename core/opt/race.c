@@ -6,10 +6,18 @@
  * flow", 1977). Functions are analysed once for all their callers together. Imprecise facts are
  * too large sets, so that a race may be missed and none is invented.
  *
- * Every comparison of the index may select one element, with one exception: `i < bound`, where
- * the bound is not a constant, is the usual check of an index space that is larger than an
- * array, and is assumed to pass many elements. Its complement (`i >= bound`) may hold for the
- * last element alone, so the facts of such a test depend on its outcome. */
+ * What a test of the index selects depends on its outcome:
+ *
+ *     test                     passed by           failed by
+ *     i == value               one element         several
+ *     i < bound                many                perhaps the last element alone
+ *     i < constant of 2 …      at least two        perhaps several
+ *     any other                perhaps several     perhaps several
+ *
+ * and the other way round for the opposites `!=`, `>=`. `i < bound` is the usual check of an
+ * index space that is larger than an array. `i < constant` passes two elements if the index
+ * starts at 0 and counts by 1. "Perhaps several" never makes an error, and updates under such a
+ * test make a warning. */
 #include "core/opt/race.h"
 
 #include "core/ir/operands.h"
@@ -19,18 +27,27 @@
 
 enum {
     DIMS = 7,
-    PICK_SHIFT = 3, /* per dimension: a test of the index that one element alone may pass */
-    PICKS = DIMS << PICK_SHIFT,
-    BELOW_SHIFT = 6, /* a test `i < bound`: one element alone may fail it */
-    BELOW = DIMS << BELOW_SHIFT,
-    ABOVE_SHIFT = 9, /* a test `i >= bound`: one element alone may pass it */
-    ABOVE = DIMS << ABOVE_SHIFT,
-    LOADED = 1 << 12, /* depends on the index through memory */
-    LOCAL = 1 << 13,  /* addresses: may be memory of the element itself */
-    UNKNOWN = DIMS | PICKS | LOADED
+    /* What code depends on, per dimension: a test that one element alone passes, or one that
+     * one element alone may pass. */
+    ONE_SHIFT = 3,
+    ONE = DIMS << ONE_SHIFT,
+    SOME_SHIFT = 6,
+    SOME = DIMS << SOME_SHIFT,
+    SELECTED = ONE | SOME,
+    /* What code depends on that runs if a test is passed, and if it fails: ONE and SOME */
+    PASSED_SHIFT = 6,
+    PASSED = SELECTED << PASSED_SHIFT,
+    FAILED_SHIFT = 12,
+    FAILED = SELECTED << FAILED_SHIFT,
+    LOADED = 1 << 21,  /* depends on the index through memory */
+    LOCAL = 1 << 22,   /* addresses: may be memory of the element itself */
+    COUNTED = 1 << 23, /* a test `i < constant` */
+    UNKNOWN = DIMS | ONE | LOADED
 };
 
-typedef uint16_t facts;
+static_assert((SELECTED << FAILED_SHIFT) < LOADED, "facts overlap");
+
+typedef uint32_t facts;
 
 typedef struct facts_of_func {
     facts *values; /* by instruction; of IF, BLOCK and LOOP: what its execution depends on */
@@ -55,14 +72,14 @@ typedef struct finder {
     bool *seen;
     uint32_t all; /* dimensions of the index */
     LW_ARRAY(lw_race_store) found;
-    LW_ARRAY(lw_race_store) scattered;
+    LW_ARRAY(lw_race_store) updates;
 } finder;
 
 static void
 add(finder *f, facts *to, unsigned more)
 {
     if ((*to | more) != *to) {
-        *to |= (facts)more;
+        *to |= more;
         f->changed = true;
     }
 }
@@ -71,9 +88,16 @@ add(finder *f, facts *to, unsigned more)
 static facts
 under(facts test, bool passed)
 {
-    unsigned picks = passed ? (test & ABOVE) >> ABOVE_SHIFT : (test & BELOW) >> BELOW_SHIFT;
+    return (test & ~(PASSED | FAILED)) |
+           (passed ? (test & PASSED) >> PASSED_SHIFT : (test & FAILED) >> FAILED_SHIFT);
+}
 
-    return (facts)((test & ~(ABOVE | BELOW)) | picks << PICK_SHIFT);
+/* What the opposite test depends on. */
+static facts
+opposite(facts test)
+{
+    return (test & ~(PASSED | FAILED)) | (test & PASSED) >> PASSED_SHIFT << FAILED_SHIFT |
+           (test & FAILED) >> FAILED_SHIFT << PASSED_SHIFT;
 }
 
 static facts
@@ -111,27 +135,75 @@ regions_of(const finder *f, bool left)
 static facts
 path_of(const finder *f)
 {
-    return (facts)((f->facts->entry | f->after | regions_of(f, false)) & ~LOCAL);
+    return (f->facts->entry | f->after | regions_of(f, false)) & ~(facts)LOCAL;
 }
 
 /* ---- values ---- */
 
-/* Whether the value is the index itself. The argument of a helper may have been computed from
- * one. */
+/* Whether the value is the index, or the index plus what is the same for all elements. The
+ * argument of a helper may have been computed from one in another way. */
 static bool
-is_index(const finder *f, lw_ref ref)
+is_index(const finder *f, lw_ref ref, bool *moved)
 {
     const lw_inst *inst = &f->func->insts.data[ref];
 
-    while (inst->op == LW_OP_CAST)
-        inst = &f->func->insts.data[inst->a];
-    return inst->op == LW_OP_PARAM && f->func == f->body && (f->facts->values[ref] & DIMS);
+    while (inst->op == LW_OP_CAST || inst->op == LW_OP_ADD || inst->op == LW_OP_SUB) {
+        bool second = inst->op == LW_OP_ADD && !(f->facts->values[inst->a] & DIMS);
+        if (inst->op != LW_OP_CAST && !second && (f->facts->values[inst->b] & DIMS))
+            return false;
+        *moved |= inst->op != LW_OP_CAST;
+        inst = &f->func->insts.data[second ? inst->b : inst->a];
+    }
+    return inst->op == LW_OP_PARAM && (f->facts->params[inst->a] & DIMS);
 }
 
+/* Whether the value is a constant, of integers with a sign. */
 static bool
-is_const(const finder *f, lw_ref ref)
+is_constant(const finder *f, lw_ref ref, int64_t *value)
 {
-    return f->func->insts.data[ref].op == LW_OP_CONST;
+    const lw_inst *inst = &f->func->insts.data[ref];
+
+    if (inst->op != LW_OP_CONST)
+        return false;
+    *value = lw_dtypes[inst->type].kind == LW_KIND_INT
+                 ? (int64_t)f->func->constants.data[inst->a].bits
+                 : 0;
+    return true;
+}
+
+/* The facts of a test that these elements pass, and those fail: ONE, SOME or, of many, 0. */
+static facts
+outcomes(facts dims, unsigned passed, unsigned failed)
+{
+    assert((dims & ~(unsigned)DIMS) == 0 && (passed & failed & ONE) == 0);
+    return ((passed & ONE    ? dims << ONE_SHIFT
+             : passed & SOME ? dims << SOME_SHIFT
+                             : 0)
+            << PASSED_SHIFT) |
+           ((failed & ONE    ? dims << ONE_SHIFT
+             : failed & SOME ? dims << SOME_SHIFT
+                             : 0)
+            << FAILED_SHIFT);
+}
+
+/* `index op bound`, of an index that is a parameter. */
+static facts
+test_of_index(facts dims, lw_op op, bool moved, const int64_t *constant)
+{
+    bool below = op == LW_OP_LT || op == LW_OP_LE;
+    facts test;
+
+    if (op == LW_OP_EQ || op == LW_OP_NE)
+        test = outcomes(dims, ONE, SOME);
+    else if (constant == NULL)
+        test = outcomes(dims, 0, ONE);
+    else if (moved)
+        test = outcomes(dims, SOME, SOME);
+    else if (*constant >= (op == LW_OP_LT || op == LW_OP_GE ? 2 : 1))
+        test = outcomes(dims, 0, SOME) | COUNTED;
+    else
+        test = outcomes(dims, ONE, SOME);
+    return below || op == LW_OP_EQ ? test : opposite(test);
 }
 
 /* Many elements may have loaded the same value, so tests of loaded values select none of
@@ -139,22 +211,30 @@ is_const(const finder *f, lw_ref ref)
 static facts
 test_of(const finder *f, const lw_inst *inst)
 {
+    static const uint8_t turned[LW_N_OPS] = {
+        [LW_OP_LT] = LW_OP_GT, [LW_OP_GT] = LW_OP_LT, [LW_OP_LE] = LW_OP_GE,
+        [LW_OP_GE] = LW_OP_LE, [LW_OP_EQ] = LW_OP_EQ, [LW_OP_NE] = LW_OP_NE};
     facts all = operands_of(f, inst), dims = all & DIMS;
-    bool below = inst->op == LW_OP_LT || inst->op == LW_OP_LE;
-    bool ordered = below || inst->op == LW_OP_GT || inst->op == LW_OP_GE;
     lw_ref index = inst->a, bound = inst->b;
+    lw_op op = (lw_op)inst->op;
+    int64_t constant;
+    bool moved = false;
 
-    if (all & LOADED)
+    if ((all & LOADED) || dims == 0)
         return all;
-    if (ordered && !(f->facts->values[index] & DIMS)) {
+    if (op == LW_OP_CAST) /* whether it is not 0 */
+        return all | outcomes(dims, SOME, is_index(f, index, &moved) ? ONE : SOME);
+    if (!(f->facts->values[index] & DIMS)) {
         index = inst->b;
         bound = inst->a;
-        below = !below;
+        op = (lw_op)turned[op];
     }
-    if (!ordered || !is_index(f, index) || is_const(f, bound) ||
-        (f->facts->values[bound] & DIMS))
-        return (facts)(all | dims << PICK_SHIFT);
-    return (facts)(all | dims << (below ? BELOW_SHIFT : ABOVE_SHIFT));
+    if (f->func != f->body)
+        return all | outcomes(dims, ONE, 0) | outcomes(dims, 0, ONE);
+    if ((f->facts->values[bound] & DIMS) || !is_index(f, index, &moved))
+        return all | outcomes(dims, SOME, SOME);
+    return all |
+           test_of_index(dims, op, moved, is_constant(f, bound, &constant) ? &constant : NULL);
 }
 
 static facts
@@ -162,10 +242,7 @@ not_of(const finder *f, const lw_inst *inst)
 {
     facts all = operands_of(f, inst);
 
-    if (inst->type != LW_DT_b1)
-        return all;
-    return (facts)((all & ~(ABOVE | BELOW)) | (all & ABOVE) >> ABOVE_SHIFT << BELOW_SHIFT |
-                   (all & BELOW) >> BELOW_SHIFT << ABOVE_SHIFT);
+    return inst->type == LW_DT_b1 ? opposite(all) : all;
 }
 
 static facts
@@ -354,38 +431,49 @@ reads(finder *f, lw_ref value, lw_ref address)
     return false;
 }
 
-/* An update whose place is computed from what the element has loaded. */
 static lw_status
-look_at_update(finder *f, const lw_inst *inst, lw_error *err)
+note_update(finder *f, const lw_inst *inst, uint32_t dims, bool same, lw_error *err)
 {
-    uint32_t address = f->facts->values[inst->a], path = path_of(f);
-    lw_race_store *store;
+    lw_race_store *store = lw_array_push(&f->updates, f->arena);
 
-    if ((address & LOCAL) || !(address & LOADED) || !(address & DIMS) || (path & PICKS) ||
-        f->func != f->body || !reads(f, inst->b, inst->a))
-        return LW_OK;
-    store = lw_array_push(&f->scattered, f->arena);
     if (store == NULL)
         return lw_fail_memory(err);
     *store = (lw_race_store){.loc = inst->loc,
-                             .dims = address & DIMS,
+                             .dims = dims,
                              .augmented = true,
-                             .conditional = (path & LOADED) != 0};
+                             .conditional = (path_of(f) & LOADED) != 0,
+                             .same_place = same};
     return LW_OK;
 }
 
+/* An update whose place depends on the element. */
+static lw_status
+look_at_update(finder *f, const lw_inst *inst, lw_error *err)
+{
+    facts address = f->facts->values[inst->a], path = path_of(f);
+
+    if ((address & LOCAL) || !(address & DIMS) || (path & SELECTED) || f->func != f->body ||
+        (!(address & LOADED) && (path & DIMS)) || !reads(f, inst->b, inst->a))
+        return LW_OK;
+    return note_update(f, inst, address & DIMS, false, err);
+}
+
+/* A store whose place does not depend on some dimensions of the index. */
 static lw_status
 look_at_store(finder *f, const lw_inst *inst, lw_error *err)
 {
     const facts *values = f->facts->values;
-    uint32_t address = values[inst->a], path = path_of(f), dims;
+    facts address = values[inst->a], path = path_of(f);
+    uint32_t same = f->all & ~(address | (path & ONE) >> ONE_SHIFT);
+    uint32_t dims = same & ~((path & SOME) >> SOME_SHIFT);
     lw_race_store *store;
     bool augmented;
 
-    dims = f->all & ~(address | (path & PICKS) >> PICK_SHIFT);
-    if ((address & LOCAL) || dims == 0)
+    if ((address & LOCAL) || same == 0)
         return LW_OK;
     augmented = reads(f, inst->b, inst->a);
+    if (dims == 0)
+        return augmented && f->func == f->body ? note_update(f, inst, same, true, err) : LW_OK;
     if (!augmented)
         dims &= path & LOADED ? values[inst->b] & ~path : values[inst->b];
     if (dims == 0)
@@ -394,7 +482,10 @@ look_at_store(finder *f, const lw_inst *inst, lw_error *err)
     if (store == NULL)
         return lw_fail_memory(err);
     assert((dims & ~f->all) == 0);
-    *store = (lw_race_store){.loc = inst->loc, .dims = dims, .augmented = augmented};
+    *store = (lw_race_store){.loc = inst->loc,
+                             .dims = dims,
+                             .augmented = augmented,
+                             .counted = (path & COUNTED) != 0};
     return LW_OK;
 }
 
@@ -449,7 +540,7 @@ prepare(finder *f, uint32_t body, uint32_t n_index, lw_error *err)
     if (f->in_else == NULL || f->regions == NULL || f->waiting == NULL || f->seen == NULL)
         return lw_fail_memory(err);
     for (uint32_t i = 0; i < n_index; i++)
-        f->funcs[body].params[i] = (facts)(1u << i);
+        f->funcs[body].params[i] = 1u << i;
     f->body = f->module->funcs.data[body];
     f->all = (1u << n_index) - 1;
     return LW_OK;
@@ -471,7 +562,7 @@ lw_opt_find_races(const lw_module *module, uint32_t body, uint32_t n_index, lw_a
     } while (f.changed);
     for (uint32_t i = 0; i < module->funcs.n; i++)
         LW_TRY(walk(&f, i, true, err));
-    *out = (lw_races){f.found.data, f.found.n, f.scattered.data, f.scattered.n};
+    *out = (lw_races){f.found.data, f.found.n, f.updates.data, f.updates.n};
 fail:
     return status;
 }

@@ -244,6 +244,89 @@ def test_more_updates_than_places_are_warned_of_once(f, n, args):
     assert warned(f, n, *args, warn=False) == []
 
 
+def modulo(i, x, out):
+    out[i % 4] += x[i]
+
+
+def quotient(i, x, out):
+    out[i // 20] += x[i]
+
+
+def even(i, x, out):
+    if i % 2 == 0:
+        out[0] += x[i]
+
+
+def all_but_the_first(i, x, out):
+    if i > 0:
+        out[0] += x[i]
+
+
+def interior(i, x, out):
+    if 0 < i < x.size - 1:
+        out[0] += x[i]
+
+
+def other_than(i, x, out):
+    if i != 3:
+        out[0] += x[i]
+
+
+def truth(i, x, out):
+    if i:
+        out[0] += x[i]
+
+
+def in_the_else(i, x, out):
+    if i == 3:
+        out[1] = 1
+    else:
+        out[0] += x[i]
+
+
+def in_a_circle(i, x, out):
+    t = i * 0.01
+    if t * t < 0.5:
+        out[0] += x[i]
+
+
+@pytest.mark.parametrize("f", [modulo, quotient, even, all_but_the_first, interior, other_than, truth, in_the_else, in_a_circle], ids=lambda f: f.__name__)
+def test_updates_of_several_indices_are_warned_of(f):
+    (text,) = warned(f, 100, np.ones(100), np.zeros(8))
+    assert "`out`" in text and "100 indices" in text and ("fewer elements" if f in (modulo, quotient) else "may hold for several") in text
+    assert warned(f, 5, np.ones(100), np.zeros(8)) == []
+
+
+def third(i, x, out):
+    if i == 3:
+        out[0] += x[i]
+
+
+def third_moved(i, x, out):
+    if i - 1 == 3:
+        out[0] += x[i]
+
+
+def first(i, x, out):
+    if not i:
+        out[0] += x[i]
+
+
+def last(i, x, out):
+    if i >= x.size - 1:
+        out[0] += x[i]
+
+
+def guarded(i, x, out):
+    if i < out.size:
+        out[i] += x[i]
+
+
+@pytest.mark.parametrize("f", [third, third_moved, first, last, guarded], ids=lambda f: f.__name__)
+def test_updates_of_one_index_are_not_warned_of(f):
+    assert warned(f, 100, np.ones(100), np.zeros(8)) == []
+
+
 @pytest.mark.parametrize(("f", "n", "args"), [
     (scatter, 5, (np.arange(5)[::-1].copy(), np.zeros(5))), (scatter, 1, (np.zeros(1, int), np.zeros(5))), (own, 5, (np.arange(5), np.zeros(5))),
     (atomic, 100, (np.arange(100) % 5, np.zeros(5))), (histogram, 60, (np.random.default_rng(0).random(60), np.zeros(50))), (only_one, 10, (np.arange(10) % 5, np.zeros(5))),

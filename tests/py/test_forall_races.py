@@ -40,6 +40,23 @@ def adds_in_bounds(i, x, o, q, m):
         o[0] += x[i]
 
 
+def adds_below_a_constant(i, x, o, q, m):
+    if i < 5:
+        o[0] += x[i]
+
+
+def adds_unless_above_a_constant(i, x, o, q, m):
+    if i >= 5:
+        o[1] = 1
+    else:
+        o[0] += x[i]
+
+
+def adds_in_bounds_of_the_next(i, x, o, q, m):
+    if i + 1 < x.size:
+        o[0] += x[i]
+
+
 def adds_after_return(i, x, o, q, m):
     if i >= x.size:
         return
@@ -102,7 +119,7 @@ def multiplies_in_a_tuple(i, x, o, q, m):
     a, o[1] = x[i], x[i] * 2
 
 
-RACING = [adds, adds_one, adds_in_bounds, adds_after_return, adds_unless_out_of_bounds,
+RACING = [adds, adds_one, adds_in_bounds, adds_below_a_constant, adds_unless_above_a_constant, adds_in_bounds_of_the_next, adds_after_return, adds_unless_out_of_bounds,
           adds_below_an_argument, adds_in_the_other_branch, adds_in_a_helper, adds_what_a_helper_read, stores, stores_by_a_view, stores_a_slice,
           counts, adds_in_a_loop, adds_at_a_loaded_place, multiplies_in_a_tuple]
 
@@ -684,3 +701,15 @@ def test_items_of_guvectorize_that_meet_in_an_excluded_array():
     assert counts(np.array([[0, 1], [2, 2], [3, 4]]), np.zeros(6)).tolist() == [2, 3, 2]
     with pytest.raises(lw.errors.KernelError, match=r"^counts: race on `t\[0\]`: element 2 reads .* which element 0 wrote"):
         counts(np.array([[0, 1], [2, 2], [3, 0]]), np.zeros(6))
+
+
+def test_a_constant_bound_counts_from_zero():
+    def below_five(i, x, o):
+        if i < 5:
+            o[0] += x[i]
+
+    f, x, o = lw.forall(below_five), np.arange(12.0), np.zeros(1)
+    f(range(4, 10), x, o)
+    assert o[0] == 4
+    with pytest.raises(lw.errors.CompileError, match="update the same element"):
+        f(range(10), x, o)
