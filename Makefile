@@ -5,9 +5,9 @@ VENV   ?= .venv
 DOCS_VENV ?= .venv-docs
 EXTRAS  = $(shell command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L >/dev/null 2>&1 && echo ,cu13)
 
-.PHONY: demo needs test docs clean
+.PHONY: demo needs needs-demo needs-docs test docs clean
 
-demo: $(VENV)/bin/python
+demo: needs-demo $(VENV)/bin/python
 	@bash tests/told.sh "Compiling and installing lanewise in $(VENV), with what the demo needs (some minutes)" $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check ".[demo$(EXTRAS)]"
 	cd / && $(abspath $(VENV))/bin/python -m lanewise demo --output "$(CURDIR)/demo-output"
 
@@ -16,10 +16,13 @@ test: needs $(VENV)/bin/python
 	VENV="$(abspath $(VENV))" bash tests/run.sh
 
 needs:
-	@bash tests/needs.sh "$(PYTHON)"
+	@bash tests/needs.sh "$(PYTHON)" test
+
+needs-demo needs-docs:
+	@bash tests/needs.sh "$(PYTHON)" $(@:needs-%=%)
 
 # The site, in build/docs/html: pages, API reference and the examples, which are run. Its own environment, since it needs much that the tests do not.
-docs: $(DOCS_VENV)/bin/python
+docs: needs-docs $(DOCS_VENV)/bin/python
 	@bash tests/told.sh "Compiling and installing lanewise in $(DOCS_VENV), with what the site needs (some minutes)" $(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check ".[docs]"
 	cd / && $(abspath $(DOCS_VENV))/bin/python "$(CURDIR)/docs/build.py" --fresh
 

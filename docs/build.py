@@ -56,6 +56,13 @@ def main() -> int:
         with (source / "figures.md").open("a", encoding="utf-8") as page:
             page.write("\n## Machines\n\n{download}`What several machines reached, with plots <machines.html>`.\n")
     done = subprocess.run(command, env=environment, cwd=options.output)
+    import links
+
+    wrong = links.broken(options.output / "html") if done.returncode == 0 else []
+    for line in wrong:
+        print(line, file=sys.stderr)
+    if wrong:
+        done.returncode = 1
     print(f"{options.output / 'html' / 'index.html'}: {'built' if done.returncode == 0 else 'failed'} in {time.perf_counter() - start:.0f} s")
     return done.returncode
 

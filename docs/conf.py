@@ -33,6 +33,7 @@ extensions = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["README.md", "images/README.md", "_static/README.md"]
 default_role = "code"
+nitpicky = True  # a name of the API that is referred to must be there
 highlight_language = "text"  # pages say ```python
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
@@ -63,6 +64,7 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
     "min_reported_time": 1000,
     "show_signature": False,
+    "write_computation_times": False,  # two orphan pages, whose sorting comes from another host
     "plot_gallery": os.environ.get("DOCS_GALLERY", "1") == "1",
 }
 
@@ -84,7 +86,7 @@ html_theme_options = {
     "pygments_light_style": "default",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": [], "start": [], "porting": []}
+html_sidebars = {"index": [], "start": [], "porting": [], "speed": [], "search": [], "genindex": []}  # pages without neighbours
 
 
 def within_the_site(app, name: str, source: list[str]) -> None:
@@ -104,7 +106,9 @@ def within_the_site(app, name: str, source: list[str]) -> None:
 def on_one_line(app, what, name, thing, options, signature, returned):
     """Long signatures of C functions are written in several lines, which Sphinx cannot read."""
     text = getattr(thing, "__text_signature__", None) or ""
-    return (" ".join(text.split()), returned) if "\n" in text else None
+    shown = " ".join(text.split()) if "\n" in text else signature or ""
+    bare = re.sub(r"^\(/(?:, )?", "(", shown)  # the `/` behind a `self` that is not shown
+    return (bare, returned) if "\n" in text or bare != (signature or "") else None
 
 
 def setup(app) -> None:

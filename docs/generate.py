@@ -34,23 +34,23 @@ def settings() -> str:
     body = []
     for field, variable, kind, default, doc in (map(unquote, row) for row in rows("env", "ENV")):
         shown = f"`{default}`" if default else "empty"
-        body.append([f"`{variable}`", f"`config.{field}`", {"TEXT": "str", "INT": "int"}[kind], shown, doc])
-    return table(["variable", "field", "kind", "default", "what it does"], body)
+        body.append([f"`{variable}`, `config.{field}`", f"{ {'TEXT': 'str', 'INT': 'int'}[kind]}, {shown}", doc])
+    return table(["variable and field", "kind, default", "what it does"], body)
 
 
 def numba_settings() -> str:
     body = []
     for variable, attribute, field, how, word, doc in (map(unquote, row) for row in rows("numba_settings", "NUMBA")):
         value = {"FLAG": f"`{word}`", "WORDS": f"`{word}` is added", "FOLDER": f"its subfolder `{word}`", "LEVEL": "`0` or `1`"}.get(how, "the same")
-        body.append([f"`{variable}`", f"`config.{attribute}`" if attribute else "", f"`config.{field}`", value, doc])
-    return table(["variable", "attribute", "setting", "new value of the setting", "what it does"], body)
+        body.append([f"`{variable}`" + (f", `config.{attribute}`" if attribute else ""), f"`config.{field}`: {value}", doc])
+    return table(["variable and attribute of numba", "setting and its new value", "what it does"], body)
 
 
 def numba_unlike() -> str:
     body = []
     for variable, attribute, value, kept, instead in (map(unquote, row) for row in rows("numba_unlike", "UNLIKE")):
-        body.append([f"`{variable}`", f"`config.{attribute}`", f"`{value}`", "any" if kept == "true" else "this", instead])
-    return table(["variable", "attribute", "value", "accepted", "reason, or what to use instead"], body)
+        body.append([f"`{variable}`, `config.{attribute}`", f"`{value}`", "any" if kept == "true" else "this", instead])
+    return table(["variable and attribute", "value", "accepted", "reason, or what to use instead"], body)
 
 
 def checks() -> str:
@@ -172,10 +172,10 @@ def keywords() -> str:
     return table(["keyword", "default", "decorators", "what it does"], body)
 
 
-def keyword_stubs(door: str, without: str | None) -> str:
+def keyword_stubs(door: str, without: list[str]) -> str:
     """The same as parameters in stubs."""
     return "".join(f"    {name}: {unquote(kind)} = {unquote(shown)},\n".replace("'", '"')
-                   for name, doors, _read, shown, kind, _doc in rows("keywords", "KEYWORD") if door in takers(doors) and name != without)
+                   for name, doors, _read, shown, kind, _doc in rows("keywords", "KEYWORD") if door in takers(doors) and name not in without)
 
 
 def statements() -> str:
@@ -263,8 +263,8 @@ def renewed(text: str) -> str:
 
 
 def renewed_stub(text: str) -> str:
-    text = re.sub(r"(    # generated: keywords of (\w+)(?: but (\w+))?\n).*?    # end",
-                  lambda match: f"{match[1]}{keyword_stubs(match[2], match[3])}    # end", text, flags=re.S)
+    text = re.sub(r"(    # generated: keywords of (\w+)(?: but ([\w, ]+))?\n).*?    # end",
+                  lambda match: match[1] + keyword_stubs(match[2], (match[3] or "").split(", ")) + "    # end", text, flags=re.S)
     part = f"# generated: kernels\n{kernel_stubs()}\n# end"
     text = re.sub(r"# generated: vectors\n.*?# end", lambda _match: f"# generated: vectors\n{vector_stubs()}\n# end", text, flags=re.S)
     names = sorted({path[1] for path, _signature, _doc in kernel_rows() if path[0] == "cuda"} | {"libdevice"}.union(*vector_names()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from types import GenericAlias
 
 import numpy as np
 
@@ -64,6 +65,8 @@ class CFunc:
         self._pointer = _Pointer(self, self._kernel, sig)
         self.signature = sig
         functools.update_wrapper(self, function)
+
+    __class_getitem__ = classmethod(GenericAlias)  # CFunc[float]: for type checkers, what the Python function returns
 
     def __call__(self, *args, **kwargs):
         return self.__wrapped__(*args, **kwargs)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, EllipsisType, ModuleType, SimpleNamespace
-from typing import Any, Literal, NoReturn, SupportsIndex, TypeAlias, final, overload
+from typing import Any, Generic, Literal, NoReturn, Protocol, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from typing_extensions import Self, disjoint_base
+from typing_extensions import Self, TypeVar, disjoint_base
 
 from lanewise.cuda import DeviceArray
 
@@ -21,6 +21,27 @@ _Order: TypeAlias = Literal["C", "F", "A", "K"]
 _Axis: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...] | None
 _Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _DTypes: TypeAlias = "np.dtype[Any] | type[int] | type[float] | type[complex] | None"
+_Value: TypeAlias = complex | np.generic
+
+class _OnDevice(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+class _Labelled(Protocol):
+    @property
+    def to_numpy(self) -> Any: ...
+
+class _Lazy(Protocol):
+    @property
+    def __dask_graph__(self) -> Any: ...
+
+_Foreign: TypeAlias = _OnDevice | _Labelled | _Lazy  # arrays of CuPy, PyTorch, pandas, xarray, Dask: results are theirs
+
+# _R is what the Python function returns by its annotation, and Any without one. A call with numbers returns _R; a call with arrays returns an array, or a
+# tuple of arrays if _R is a tuple. Without an annotation, mypy takes the first overload that fits, which is that of one array. Host arrays have the
+# overload of `object`, because with a second one that fits an NDArray[Any], as results are, mypy would take nested calls for ambiguous: Any.
+_R = TypeVar("_R", covariant=True, default=Any)
+_T = TypeVar("_T")
 
 __version__: str
 _vector_bits: int
@@ -112,15 +133,15 @@ class Launcher:
     def bind(self, *args: Any, **kwargs: Any) -> Callable[[], None]: ...
 
 @final
-class Kernel:
+class Kernel(Generic[_R]):
     __name__: str
     __qualname__: str
     __module__: str
     __doc__: str | None
     @property
-    def py_func(self) -> Callable[..., Any]: ...
+    def py_func(self) -> Callable[..., _R]: ...
     @property
-    def __wrapped__(self) -> Callable[..., Any]: ...
+    def __wrapped__(self) -> Callable[..., _R]: ...
     @property
     def __code__(self) -> CodeType: ...
     @property
@@ -151,13 +172,13 @@ class Kernel:
     def extensions(self) -> list[Any]: ...
     @property
     def stats(self) -> dict[str, Any]: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> _R: ...
     def __getitem__(self, key: Any, /) -> Launcher: ...
     def forall(self, ntasks: SupportsIndex, tpb: SupportsIndex = 0, stream: Any = 0, sharedmem: SupportsIndex = 0) -> Launcher: ...
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: SupportsIndex = 0, cluster: Any = 0) -> Launcher: ...
     @property
-    def specializations(self) -> dict[str, Kernel]: ...
-    def specialize(self, *args: Any) -> Kernel: ...
+    def specializations(self) -> dict[str, Kernel[_R]]: ...
+    def specialize(self, *args: Any) -> Kernel[_R]: ...
     def compile(self, signature: _SignatureLike, target: str | None = None) -> None: ...
     def inspect_types(self, file: Any = None, signature: _SignatureLike | None = None) -> Any: ...
     def inspect_ir(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
@@ -176,12 +197,12 @@ class Kernel:
     def get_local_mem_per_thread(self, signature: _SignatureLike | None = None) -> Any: ...
     def get_max_threads_per_block(self, signature: _SignatureLike | None = None) -> Any: ...
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: SupportsIndex = 0, signature: _SignatureLike | None = None) -> int: ...
-    def __copy__(self) -> Kernel: ...
-    def __deepcopy__(self, memo: Any, /) -> Kernel: ...
+    def __copy__(self) -> Kernel[_R]: ...
+    def __deepcopy__(self, memo: Any, /) -> Kernel[_R]: ...
     def _state(self) -> dict[str, Any]: ...
 
 @disjoint_base
-class Ufunc:
+class Ufunc(Generic[_R]):
     __name__: str
     __qualname__: str
     __module__: str
@@ -205,79 +226,152 @@ class Ufunc:
     @property
     def stats(self) -> dict[str, Any]: ...
     @property
-    def py_func(self) -> Callable[..., Any]: ...
+    def py_func(self) -> Callable[..., _R]: ...
     @property
-    def __wrapped__(self) -> Callable[..., Any]: ...
+    def __wrapped__(self) -> Callable[..., _R]: ...
     @property
     def __code__(self) -> CodeType: ...
     @property
     def __signature__(self) -> Any: ...
     @overload
     def __call__(
-        self,
-        x: DeviceArray,
-        /,
-        *args: Any,
-        out: Any = None,
-        where: Any = True,
-        casting: _Casting = ...,
-        order: _Order = ...,
-        dtype: DTypeLike | None = None,
-        subok: bool = True,
-        signature: str | tuple[DTypeLike | None, ...] | None = None,
-        sig: str | tuple[DTypeLike | None, ...] | None = None,
-        stream: Any = 0,
-        **parameters: Any,
+        self, x: _Value, /, *args: _Value,
+        out: None = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> _R: ...
+    @overload
+    def __call__(
+        self: Ufunc[_Value | None], x: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
     ) -> DeviceArray: ...
     @overload
     def __call__(
-        self,
-        x: NDArray[Any],
-        /,
-        *args: Any,
-        out: Any = None,
-        where: Any = True,
-        casting: _Casting = ...,
-        order: _Order = ...,
-        dtype: DTypeLike | None = None,
-        subok: bool = True,
-        signature: str | tuple[DTypeLike | None, ...] | None = None,
-        sig: str | tuple[DTypeLike | None, ...] | None = None,
-        stream: Any = 0,
-        **parameters: Any,
+        self: Ufunc[_Value | None], x: _Value, y: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> DeviceArray: ...
+    @overload
+    def __call__(
+        self: Ufunc[_Value | None], x: _Value, y: _Value, z: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> DeviceArray: ...
+    @overload
+    def __call__(
+        self: Ufunc[tuple[Any, Any]], x: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Ufunc[tuple[Any, Any]], x: _Value, y: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Ufunc[tuple[Any, Any]], x: _Value, y: _Value, z: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Ufunc[tuple[Any, Any, Any]], x: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Ufunc[tuple[Any, Any, Any]], x: _Value, y: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Ufunc[tuple[Any, Any, Any]], x: _Value, y: _Value, z: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Ufunc[tuple[Any, ...]], x: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, ...]: ...
+    @overload
+    def __call__(
+        self: Ufunc[tuple[Any, ...]], x: _Value, y: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, ...]: ...
+    @overload
+    def __call__(
+        self: Ufunc[tuple[Any, ...]], x: _Value, y: _Value, z: DeviceArray, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, ...]: ...
+    @overload
+    def __call__(
+        self, x: _Foreign, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self, x: _Value, y: _Foreign, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self: Ufunc[_Value | None], x: object, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
     ) -> NDArray[Any]: ...
     @overload
     def __call__(
-        self,
-        x: complex | np.generic,
-        y: NDArray[Any],
-        /,
-        *args: Any,
-        out: Any = None,
-        where: Any = True,
-        casting: _Casting = ...,
-        order: _Order = ...,
-        dtype: DTypeLike | None = None,
-        subok: bool = True,
-        signature: str | tuple[DTypeLike | None, ...] | None = None,
-        sig: str | tuple[DTypeLike | None, ...] | None = None,
-        stream: Any = 0,
-        **parameters: Any,
-    ) -> NDArray[Any]: ...
+        self: Ufunc[tuple[Any, Any]], x: object, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
     @overload
     def __call__(
-        self,
-        *args: Any,
-        out: Any = None,
-        where: Any = True,
-        casting: _Casting = ...,
-        order: _Order = ...,
-        dtype: DTypeLike | None = None,
-        subok: bool = True,
-        signature: str | tuple[DTypeLike | None, ...] | None = None,
-        sig: str | tuple[DTypeLike | None, ...] | None = None,
-        stream: Any = 0,
-        **parameters: Any,
+        self: Ufunc[tuple[Any, Any, Any]], x: object, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def __call__(
+        self: Ufunc[tuple[Any, ...]], x: object, /, *args: Any,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[NDArray[Any], ...]: ...
+    @overload
+    def __call__(
+        self, *,
+        out: Any = None, where: Any = True, casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
     ) -> Any: ...
     def reduce(
         self,
@@ -341,96 +435,182 @@ class Ufunc:
     def inspect_asm(self, sig: _SignatureLike | None = None) -> str: ...
     def resources(self, sig: _SignatureLike | None = None, target: str | None = None) -> dict[str, Any]: ...
     def export(self, sigs: Sequence[_SignatureLike], archs: Sequence[str]) -> dict[tuple[str, str], bytes]: ...
-    def __copy__(self) -> Ufunc: ...
-    def __deepcopy__(self, memo: Any, /) -> Ufunc: ...
+    def __copy__(self) -> Ufunc[_R]: ...
+    def __deepcopy__(self, memo: Any, /) -> Ufunc[_R]: ...
     def _state(self) -> dict[str, Any]: ...
 
 @final
-class Gufunc(Ufunc):
+class Gufunc(Ufunc[_R]):
     @property
     def signature(self) -> str: ...
-    @overload  # `where` is refused, as NumPy refuses it
+    # `where` is refused, as NumPy refuses it
+    @overload
     def __call__(
-        self,
-        x: DeviceArray,
-        /,
-        *args: Any,
-        out: Any = None,
-        axes: list[Any] | None = None,
-        axis: SupportsIndex | None = None,
-        keepdims: bool = False,
-        casting: _Casting = ...,
-        order: _Order = ...,
-        dtype: DTypeLike | None = None,
-        subok: bool = True,
-        signature: str | tuple[DTypeLike | None, ...] | None = None,
-        sig: str | tuple[DTypeLike | None, ...] | None = None,
-        stream: Any = 0,
-        **parameters: Any,
+        self, x: _Value, /, *args: _Value,
+        out: None = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> _R: ...
+    @overload
+    def __call__(
+        self: Gufunc[_Value | None], x: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
     ) -> DeviceArray: ...
     @overload
     def __call__(
-        self,
-        x: NDArray[Any],
-        /,
-        *args: Any,
-        out: Any = None,
-        axes: list[Any] | None = None,
-        axis: SupportsIndex | None = None,
-        keepdims: bool = False,
-        casting: _Casting = ...,
-        order: _Order = ...,
-        dtype: DTypeLike | None = None,
-        subok: bool = True,
-        signature: str | tuple[DTypeLike | None, ...] | None = None,
-        sig: str | tuple[DTypeLike | None, ...] | None = None,
-        stream: Any = 0,
-        **parameters: Any,
+        self: Gufunc[_Value | None], x: _Value, y: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> DeviceArray: ...
+    @overload
+    def __call__(
+        self: Gufunc[_Value | None], x: _Value, y: _Value, z: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> DeviceArray: ...
+    @overload
+    def __call__(
+        self: Gufunc[tuple[Any, Any]], x: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Gufunc[tuple[Any, Any]], x: _Value, y: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Gufunc[tuple[Any, Any]], x: _Value, y: _Value, z: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Gufunc[tuple[Any, Any, Any]], x: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Gufunc[tuple[Any, Any, Any]], x: _Value, y: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Gufunc[tuple[Any, Any, Any]], x: _Value, y: _Value, z: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Gufunc[tuple[Any, ...]], x: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, ...]: ...
+    @overload
+    def __call__(
+        self: Gufunc[tuple[Any, ...]], x: _Value, y: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, ...]: ...
+    @overload
+    def __call__(
+        self: Gufunc[tuple[Any, ...]], x: _Value, y: _Value, z: DeviceArray, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[DeviceArray, ...]: ...
+    @overload
+    def __call__(
+        self, x: _Foreign, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self, x: _Value, y: _Foreign, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self: Gufunc[_Value | None], x: object, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
     ) -> NDArray[Any]: ...
     @overload
     def __call__(
-        self,
-        x: complex | np.generic,
-        y: NDArray[Any],
-        /,
-        *args: Any,
-        out: Any = None,
-        axes: list[Any] | None = None,
-        axis: SupportsIndex | None = None,
-        keepdims: bool = False,
-        casting: _Casting = ...,
-        order: _Order = ...,
-        dtype: DTypeLike | None = None,
-        subok: bool = True,
-        signature: str | tuple[DTypeLike | None, ...] | None = None,
-        sig: str | tuple[DTypeLike | None, ...] | None = None,
-        stream: Any = 0,
-        **parameters: Any,
-    ) -> NDArray[Any]: ...
+        self: Gufunc[tuple[Any, Any]], x: object, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
     @overload
     def __call__(
-        self,
-        *args: Any,
-        out: Any = None,
-        axes: list[Any] | None = None,
-        axis: SupportsIndex | None = None,
-        keepdims: bool = False,
-        casting: _Casting = ...,
-        order: _Order = ...,
-        dtype: DTypeLike | None = None,
-        subok: bool = True,
-        signature: str | tuple[DTypeLike | None, ...] | None = None,
-        sig: str | tuple[DTypeLike | None, ...] | None = None,
-        stream: Any = 0,
-        **parameters: Any,
+        self: Gufunc[tuple[Any, Any, Any]], x: object, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def __call__(
+        self: Gufunc[tuple[Any, ...]], x: object, /, *args: Any,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
+    ) -> tuple[NDArray[Any], ...]: ...
+    @overload
+    def __call__(
+        self, *,
+        out: Any = None, axes: list[Any] | None = None, axis: SupportsIndex | None = None, keepdims: bool = False,
+        casting: _Casting = ..., order: _Order = ..., dtype: DTypeLike | None = None, subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None, sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0, **parameters: Any,
     ) -> Any: ...
     def reduce(self, *args: Any, **kwargs: Any) -> NoReturn: ...
     def accumulate(self, *args: Any, **kwargs: Any) -> NoReturn: ...
     def reduceat(self, *args: Any, **kwargs: Any) -> NoReturn: ...
     def outer(self, *args: Any, **kwargs: Any) -> NoReturn: ...
     def at(self, *args: Any, **kwargs: Any) -> NoReturn: ...
-    def __copy__(self) -> Gufunc: ...
-    def __deepcopy__(self, memo: Any, /) -> Gufunc: ...
+    def __copy__(self) -> Gufunc[_R]: ...
+    def __deepcopy__(self, memo: Any, /) -> Gufunc[_R]: ...
 
 _Extent: TypeAlias = int | range | slice
 _Space: TypeAlias = _Extent | tuple[_Extent, ...]
@@ -539,74 +719,95 @@ def forall(
     # end
 ) -> Callable[[Callable[..., Any]], Forall]: ...
 @final
-class Reduction:
+class Reduction(Generic[_R]):
     @property
     def __signature__(self) -> Any: ...
     @overload
     def __call__(
-        self,
-        a: DeviceArray,
-        /,
-        *args: Any,
-        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = ...,
-        where: Any = True,
-        stream: Any = 0,
-        size: SupportsIndex | None = None,
-        res: Any = None,
-        init: Any = ...,
-        progress: _Progress = None,
+        self: Reduction[_Value | None], a: DeviceArray, /, *args: Any, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True,
+        stream: Any = 0, size: SupportsIndex | None = None, res: Any = None, init: Any = ..., progress: _Progress = None,
     ) -> DeviceArray: ...
     @overload
     def __call__(
-        self,
-        a: NDArray[Any],
-        /,
-        *args: Any,
-        axis: SupportsIndex,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = ...,
-        where: Any = True,
-        stream: Any = 0,
-        size: SupportsIndex | None = None,
-        res: Any = None,
-        init: Any = ...,
-        progress: _Progress = None,
+        self: Reduction[tuple[Any, Any]], a: DeviceArray, /, *args: Any, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True,
+        stream: Any = 0, size: SupportsIndex | None = None, res: Any = None, init: Any = ..., progress: _Progress = None,
+    ) -> tuple[DeviceArray, DeviceArray]: ...
+    @overload
+    def __call__(
+        self: Reduction[tuple[Any, ...]], a: DeviceArray, /, *args: Any, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True,
+        stream: Any = 0, size: SupportsIndex | None = None, res: Any = None, init: Any = ..., progress: _Progress = None,
+    ) -> tuple[DeviceArray, ...]: ...
+    @overload
+    def __call__(
+        self, a: _Foreign, /, *args: Any, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True,
+        stream: Any = 0, size: SupportsIndex | None = None, res: Any = None, init: Any = ..., progress: _Progress = None,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self: Reduction[_Value | None], a: object, /, *args: Any, axis: SupportsIndex,
+        dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True,
+        stream: Any = 0, size: SupportsIndex | None = None, res: Any = None, init: Any = ..., progress: _Progress = None,
     ) -> NDArray[Any]: ...
     @overload
     def __call__(
-        self,
-        /,
-        *args: Any,
-        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = ...,
-        where: Any = True,
-        stream: Any = 0,
-        size: SupportsIndex | None = None,
-        res: Any = None,
-        init: Any = ...,
-        progress: _Progress = None,
+        self: Reduction[tuple[Any, Any]], a: object, /, *args: Any, axis: SupportsIndex,
+        dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True,
+        stream: Any = 0, size: SupportsIndex | None = None, res: Any = None, init: Any = ..., progress: _Progress = None,
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def __call__(
+        self: Reduction[tuple[Any, ...]], a: object, /, *args: Any, axis: SupportsIndex,
+        dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True,
+        stream: Any = 0, size: SupportsIndex | None = None, res: Any = None, init: Any = ..., progress: _Progress = None,
+    ) -> tuple[NDArray[Any], ...]: ...
+    @overload
+    def __call__(
+        self, a: object, /, *args: Any, axis: None = None,
+        dtype: Any = None, out: None = None, keepdims: Literal[False] = False, initial: Any = ..., where: Any = True,
+        stream: Any = 0, size: SupportsIndex | None = None, res: None = None, init: Any = ..., progress: _Progress = None,
+    ) -> _R: ...
+    @overload
+    def __call__(
+        self, a: object = ..., /, *args: Any, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True,
+        stream: Any = 0, size: SupportsIndex | None = None, res: Any = None, init: Any = ..., progress: _Progress = None,
     ) -> Any: ...
     @overload
-    def accumulate(self, a: DeviceArray, /, *args: Any, **kwargs: Any) -> DeviceArray: ...
+    def accumulate(self: Reduction[_Value | None], a: DeviceArray, /, *args: Any, **kwargs: Any) -> DeviceArray: ...
     @overload
-    def accumulate(self, a: NDArray[Any], /, *args: Any, **kwargs: Any) -> NDArray[Any]: ...
+    def accumulate(self: Reduction[tuple[Any, Any]], a: DeviceArray, /, *args: Any, **kwargs: Any) -> tuple[DeviceArray, DeviceArray]: ...
     @overload
-    def accumulate(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def accumulate(self: Reduction[tuple[Any, ...]], a: DeviceArray, /, *args: Any, **kwargs: Any) -> tuple[DeviceArray, ...]: ...
     @overload
-    def reduceat(self, a: DeviceArray, /, *args: Any, **kwargs: Any) -> DeviceArray: ...
+    def accumulate(self, a: _Foreign, /, *args: Any, **kwargs: Any) -> Any: ...
     @overload
-    def reduceat(self, a: NDArray[Any], /, *args: Any, **kwargs: Any) -> NDArray[Any]: ...
+    def accumulate(self: Reduction[_Value | None], a: object, /, *args: Any, **kwargs: Any) -> NDArray[Any]: ...
     @overload
-    def reduceat(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def accumulate(self: Reduction[tuple[Any, Any]], a: object, /, *args: Any, **kwargs: Any) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def accumulate(self: Reduction[tuple[Any, ...]], a: object, /, *args: Any, **kwargs: Any) -> tuple[NDArray[Any], ...]: ...
+    @overload
+    def accumulate(self, a: object, /, *args: Any, **kwargs: Any) -> Any: ...
+    @overload
+    def reduceat(self: Reduction[_Value | None], a: DeviceArray, /, *args: Any, **kwargs: Any) -> DeviceArray: ...
+    @overload
+    def reduceat(self: Reduction[tuple[Any, Any]], a: DeviceArray, /, *args: Any, **kwargs: Any) -> tuple[DeviceArray, DeviceArray]: ...
+    @overload
+    def reduceat(self: Reduction[tuple[Any, ...]], a: DeviceArray, /, *args: Any, **kwargs: Any) -> tuple[DeviceArray, ...]: ...
+    @overload
+    def reduceat(self, a: _Foreign, /, *args: Any, **kwargs: Any) -> Any: ...
+    @overload
+    def reduceat(self: Reduction[_Value | None], a: object, /, *args: Any, **kwargs: Any) -> NDArray[Any]: ...
+    @overload
+    def reduceat(self: Reduction[tuple[Any, Any]], a: object, /, *args: Any, **kwargs: Any) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def reduceat(self: Reduction[tuple[Any, ...]], a: object, /, *args: Any, **kwargs: Any) -> tuple[NDArray[Any], ...]: ...
+    @overload
+    def reduceat(self, a: object, /, *args: Any, **kwargs: Any) -> Any: ...
     def _simulate(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def _simulate_by_key(self, keys: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def _simulate_slices(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
@@ -642,20 +843,52 @@ class Reduction:
     @property
     def identity(self) -> Any: ...
     def _state(self) -> dict[str, Any]: ...
-    def __copy__(self) -> Reduction: ...
-    def __deepcopy__(self, memo: Any, /) -> Reduction: ...
+    def __copy__(self) -> Reduction[_R]: ...
+    def __deepcopy__(self, memo: Any, /) -> Reduction[_R]: ...
 
+@overload
+def reduce(
+    f: Callable[..., _T],
+    /,
+    *,
+    combine: None = None,
+    finish: None = None,
+    # generated: keywords of reduce but combine, finish
+    target: _Target = "auto",
+    identity: Any = None,
+    map: Callable[..., Any] | None = None,
+    commutative: bool | None = None,
+    typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Any = (),
+    debug: bool | None = None,
+    lineinfo: bool = True,
+    opt: bool | None = None,
+    fma: bool = True,
+    precise: bool = False,
+    math: Literal["target", "same"] = "target",
+    max_registers: int | None = None,
+    max_blocksize: int | None = None,
+    static: _Parameters = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+    # end
+) -> Reduction[_T]: ...
 @overload
 def reduce(
     f: Callable[..., Any],
     /,
     *,
     combine: None = None,
-    # generated: keywords of reduce but combine
+    finish: Callable[..., _T],
+    # generated: keywords of reduce but combine, finish
     target: _Target = "auto",
     identity: Any = None,
     map: Callable[..., Any] | None = None,
-    finish: Callable[..., Any] | None = None,
     commutative: bool | None = None,
     typing: Literal["weak", "numba"] = "weak",
     fastmath: _FastMath = False,
@@ -676,18 +909,50 @@ def reduce(
     warn: bool = True,
     nopython: Literal[True] = True,
     # end
-) -> Reduction: ...
+) -> Reduction[_T]: ...
+@overload
+def reduce(
+    f: None = None,
+    /,
+    *,
+    combine: Callable[..., _T],
+    finish: None = None,
+    # generated: keywords of reduce but combine, finish
+    target: _Target = "auto",
+    identity: Any = None,
+    map: Callable[..., Any] | None = None,
+    commutative: bool | None = None,
+    typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Any = (),
+    debug: bool | None = None,
+    lineinfo: bool = True,
+    opt: bool | None = None,
+    fma: bool = True,
+    precise: bool = False,
+    math: Literal["target", "same"] = "target",
+    max_registers: int | None = None,
+    max_blocksize: int | None = None,
+    static: _Parameters = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+    # end
+) -> Reduction[_T]: ...
 @overload
 def reduce(
     f: None = None,
     /,
     *,
     combine: Callable[..., Any],
-    # generated: keywords of reduce but combine
+    finish: Callable[..., _T],
+    # generated: keywords of reduce but combine, finish
     target: _Target = "auto",
     identity: Any = None,
     map: Callable[..., Any] | None = None,
-    finish: Callable[..., Any] | None = None,
     commutative: bool | None = None,
     typing: Literal["weak", "numba"] = "weak",
     fastmath: _FastMath = False,
@@ -708,18 +973,18 @@ def reduce(
     warn: bool = True,
     nopython: Literal[True] = True,
     # end
-) -> Reduction: ...
+) -> Reduction[_T]: ...
 @overload
 def reduce(
     f: None = None,
     /,
     *,
     combine: None = None,
-    # generated: keywords of reduce but combine
+    finish: None = None,
+    # generated: keywords of reduce but combine, finish
     target: _Target = "auto",
     identity: Any = None,
     map: Callable[..., Any] | None = None,
-    finish: Callable[..., Any] | None = None,
     commutative: bool | None = None,
     typing: Literal["weak", "numba"] = "weak",
     fastmath: _FastMath = False,
@@ -740,10 +1005,42 @@ def reduce(
     warn: bool = True,
     nopython: Literal[True] = True,
     # end
-) -> Callable[[Callable[..., Any]], Reduction]: ...
+) -> Callable[[Callable[..., _T]], Reduction[_T]]: ...
+@overload
+def reduce(
+    f: None = None,
+    /,
+    *,
+    combine: None = None,
+    finish: Callable[..., _T],
+    # generated: keywords of reduce but combine, finish
+    target: _Target = "auto",
+    identity: Any = None,
+    map: Callable[..., Any] | None = None,
+    commutative: bool | None = None,
+    typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Any = (),
+    debug: bool | None = None,
+    lineinfo: bool = True,
+    opt: bool | None = None,
+    fma: bool = True,
+    precise: bool = False,
+    math: Literal["target", "same"] = "target",
+    max_registers: int | None = None,
+    max_blocksize: int | None = None,
+    static: _Parameters = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+    # end
+) -> Callable[[Callable[..., Any]], Reduction[_T]]: ...
 @overload
 def vectorize(
-    signatures: Callable[..., Any],
+    signatures: Callable[..., _T],
     *,
     # generated: keywords of vectorize
     target: _Target = "auto",
@@ -770,7 +1067,7 @@ def vectorize(
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
     # end
-) -> Ufunc: ...
+) -> Ufunc[_T]: ...
 @overload
 def vectorize(
     signatures: _Signatures | None = None,
@@ -800,7 +1097,7 @@ def vectorize(
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
     # end
-) -> Callable[[Callable[..., Any]], Ufunc]: ...
+) -> Callable[[Callable[..., _T]], Ufunc[_T]]: ...
 def guvectorize(
     signatures: _Signatures | None = None,
     layout: str | None = None,
@@ -832,7 +1129,7 @@ def guvectorize(
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
     # end
-) -> Callable[[Callable[..., Any]], Gufunc]: ...
+) -> Callable[[Callable[..., _T]], Gufunc[_T]]: ...
 @overload
 def compile(
     f: Callable[..., Any],
@@ -880,7 +1177,7 @@ void: CoreType
 
 @overload
 def jit(
-    func_or_sig: Callable[..., Any],
+    func_or_sig: Callable[..., _T],
     *,
     # generated: keywords of jit
     device: bool = False,
@@ -918,7 +1215,7 @@ def jit(
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
     # end
-) -> Kernel: ...
+) -> Kernel[_T]: ...
 @overload
 def jit(
     func_or_sig: _Signatures | None = None,
@@ -959,7 +1256,7 @@ def jit(
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
     # end
-) -> Callable[[Callable[..., Any]], Kernel]: ...
+) -> Callable[[Callable[..., _T]], Kernel[_T]]: ...
 def _has_code(cls: type, /) -> bool: ...
 def _takes_as_object(compiled: object, object: object, /) -> bool: ...
 def _fields_of_object(object: object, /) -> tuple[str, ...] | None: ...

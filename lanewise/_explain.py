@@ -308,13 +308,15 @@ _STYLE = """<style>
 
 
 def _body(made: Explanation) -> str:
-    warned = {int(number): note for note in made.notes for number in re.findall(r"\bline (\d+)", note)}
+    warned = {int(number): note for note in made.notes for found in re.findall(r"\blines? (\d+(?:, \d+)*)", note) for number in found.split(", ")}
     parts = ['<div class="lanewise-explain">', f'<div class="place">{html.escape(made.place)}</div>']
     for at, section in enumerate(made.sections):
         parts.append(f'<div class="head">{html.escape(section.header)}</div>')
         lines = {**(made._source if at == 0 else {}), **section.lines}
         parts += [_html_line(number, lines[number], section.entries.get(number, []), warned.get(number)) for number in sorted(lines)]
-    parts += [f'<div class="note">{html.escape(note)}</div>' for note in made.notes]
+    shown = {number for at, section in enumerate(made.sections) for number in {**(made._source if at == 0 else {}), **section.lines}}
+    below = {note for number, note in warned.items() if number in shown}  # lines with a note are open
+    parts += [f'<div class="note">{html.escape(note)}</div>' for note in made.notes if note not in below]
     return "".join(parts) + "</div>"
 
 
@@ -352,7 +354,10 @@ def command(where: str, signature: str | None, output: str | None) -> int:
         print(f"lanewise explain: {path} defines no {name!r}; its functions are: {known}", file=sys.stderr)
         return 2
     f = scope[parts[0]]
-    for part in parts[1:]:
+    for at, part in enumerate(parts[1:], 1):
+        if not hasattr(f, part):
+            print(f"lanewise explain: {'.'.join(parts[:at])} of {path} has no attribute {part!r}", file=sys.stderr)
+            return 2
         f = getattr(f, part)
     signatures = [signature] if signature else _known_signatures(f)
     if not signatures:
@@ -364,8 +369,14 @@ def command(where: str, signature: str | None, output: str | None) -> int:
         print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
         return 1
     if output:
-        with open(output, "w", encoding="utf-8") as file:
-            file.write(made[0].to_html() if len(made) == 1 else made[0].to_html().replace("\n</body>", "".join(map(_body, made[1:])) + "\n</body>"))
+        page = made[0].to_html().replace("\n</body>", "".join(map(_body, made[1:])) + "\n</body>")
+        try:
+            with open(output, "w", encoding="utf-8") as file:
+                file.write(page)
+        except OSError as problem:
+            print(f"lanewise explain: cannot write {output}: {problem.strerror}", file=sys.stderr)
+            return 1
+        print(f"written: {output}")
     return 0
 
 

@@ -9,6 +9,7 @@ import inspect
 import math
 import threading
 from collections.abc import MutableSequence
+from types import GenericAlias
 
 import numpy as np
 
@@ -79,6 +80,8 @@ class Generator(_core._Draws, Distributions):
 
     # So that isinstance(g, numpy.random.Generator) holds: scipy.stats takes it as random_state=, and calls its methods.
     vars()["__class__"] = property(lambda self: np.random.Generator)
+
+    __class_getitem__ = classmethod(GenericAlias)  # Generator[DeviceArray]: for type checkers, the arrays that it makes
 
     def __init__(self, seed=None, bit_generator="philox", target=None):
         if bit_generator not in ("philox", "xoroshiro128p"):

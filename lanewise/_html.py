@@ -54,6 +54,8 @@ def compiled(f: Any) -> str:
     """Of a Ufunc, Gufunc, Forall, Kernel or Reduction."""
     from html import escape
 
+    from lanewise._places import name_places
+
     stats = f.stats
     on_cpu, on_gpu = stats["compiled"] - stats["cuda"], stats["cuda"]
     function = f.py_func
@@ -71,7 +73,7 @@ def compiled(f: Any) -> str:
     if stats["compiled"]:
         rows["time to compile"] = f"{1e3 * stats['seconds']:.1f} ms, {stats['from_disk']} of {stats['compiled']} from the cache on disk"
     if made is not None:
-        rows["defined in"] = code(f"{made.co_filename}:{made.co_firstlineno}")
+        rows["defined in"] = code(name_places(f"{made.co_filename}:{made.co_firstlineno}"))
     return pairs(rows, f"{escape(f.__name__)}: {escape(generator_of(f))}")
 
 

@@ -53,6 +53,8 @@ class profile:
     """
 
     def __init__(self, *, nvtx: bool | None = None) -> None:
+        if nvtx not in (None, False, True):
+            raise TypeError(f"nvtx= must be True, False or None, not {nvtx!r}")
         self._nvtx = nvtx
         self._open = False
         self._kept: tuple[Any, ...] | None = None
@@ -145,7 +147,8 @@ class profile:
             json.dump(document, file)
 
     def __repr__(self) -> str:
-        return "<lanewise.profile, open>" if self._open else "<lanewise.profile>"
+        """The table, once the block has ended."""
+        return "<lanewise.profile, open>" if self._open else "<lanewise.profile>" if self._kept is None else str(self.table())
 
     def _repr_html_(self) -> str | None:
         return self.table()._repr_html_() if self._open or self._kept is not None else None
@@ -162,14 +165,15 @@ def _read(first: int) -> tuple[Any, ...]:
 def _describe(of: Any, method: str | None) -> tuple[str, str, str]:
     """Name, file:line and generator of a row."""
     from lanewise._html import generator_of
+    from lanewise._places import name_places
 
     if of is None:
         return _OUTSIDE, "", ""
     name = name_of(of)
     code = getattr(getattr(of, "py_func", None), "__code__", None)
-    place = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+    place = name_places(f"{code.co_filename}:{code.co_firstlineno}") if code is not None else ""
     if name == "<lambda>" and code is not None:
-        name = f"<lambda> ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+        name = f"<lambda> ({os.path.basename(place)})"
     return (f"{name}.{method}" if method else name), place, generator_of(of)
 
 

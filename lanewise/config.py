@@ -132,9 +132,9 @@ class Config:
         return [row[0] for row in _core._settings()]
 
     def __repr__(self) -> str:
-        rows = (f"{field} = {getattr(self, field)!r:<12} # {variable}: {doc}"
-                for field, variable, _kind, _default, doc in _core._settings())
-        return "\n".join(rows)
+        rows = [(f"{field} = {getattr(self, field)!r}", f"# {variable}: {doc}") for field, variable, _kind, _default, doc in _core._settings()]
+        width = min(max(len(assignment) for assignment, _ in rows), 40)
+        return "\n".join(f"{assignment:<{width}}  {comment}" for assignment, comment in rows)
 
 
 def _check_environment() -> None:

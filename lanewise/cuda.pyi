@@ -1580,7 +1580,7 @@ class InOut:
 
 @overload
 def jit(
-    func_or_sig: Callable[..., Any],
+    func_or_sig: Callable[..., _R],
     *,
     # generated: keywords of jit
     device: bool = False,
@@ -1618,7 +1618,7 @@ def jit(
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
     # end
-) -> Kernel: ...
+) -> Kernel[_R]: ...
 @overload
 def jit(
     func_or_sig: _Signatures | None = None,
@@ -1659,7 +1659,7 @@ def jit(
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
     # end
-) -> Callable[[Callable[..., Any]], Kernel]: ...
+) -> Callable[[Callable[..., _R]], Kernel[_R]]: ...
 def compile(
     pyfunc: Callable[..., Any],
     sig: _SignatureLike,

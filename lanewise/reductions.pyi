@@ -4,6 +4,7 @@ from typing import Any, SupportsIndex, overload
 
 from numpy.typing import DTypeLike, NDArray
 
+from lanewise._core import _Foreign
 from lanewise.cuda import DeviceArray
 
 __all__ = [
@@ -22,7 +23,12 @@ def sum(
 ) -> DeviceArray: ...
 @overload
 def sum(
-    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    a: _Foreign, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def sum(
+    a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -37,7 +43,12 @@ def prod(
 ) -> DeviceArray: ...
 @overload
 def prod(
-    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    a: _Foreign, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def prod(
+    a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -52,7 +63,12 @@ def min(
 ) -> DeviceArray: ...
 @overload
 def min(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    a: _Foreign, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def min(
+    a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -67,7 +83,12 @@ def max(
 ) -> DeviceArray: ...
 @overload
 def max(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    a: _Foreign, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def max(
+    a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -82,7 +103,12 @@ def any(
 ) -> DeviceArray: ...
 @overload
 def any(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, where: Any = True,
+    a: _Foreign, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def any(
+    a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, where: Any = True,
     stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -97,7 +123,12 @@ def all(
 ) -> DeviceArray: ...
 @overload
 def all(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, where: Any = True,
+    a: _Foreign, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def all(
+    a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, where: Any = True,
     stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -112,7 +143,12 @@ def mean(
 ) -> DeviceArray: ...
 @overload
 def mean(
-    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
+    a: _Foreign, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
+    where: Any = True, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def mean(
+    a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
     where: Any = True, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -127,7 +163,12 @@ def var(
 ) -> DeviceArray: ...
 @overload
 def var(
-    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    a: _Foreign, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def var(
+    a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -142,7 +183,12 @@ def std(
 ) -> DeviceArray: ...
 @overload
 def std(
-    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    a: _Foreign, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def std(
+    a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -156,7 +202,11 @@ def argmin(
 ) -> DeviceArray: ...
 @overload
 def argmin(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+    a: _Foreign, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def argmin(
+    a: Any, axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
 def argmin(
@@ -168,7 +218,11 @@ def argmax(
 ) -> DeviceArray: ...
 @overload
 def argmax(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+    a: _Foreign, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def argmax(
+    a: Any, axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
 def argmax(
@@ -181,14 +235,14 @@ def cumsum(
 ) -> DeviceArray: ...
 @overload
 def cumsum(
-    a: NDArray[Any], axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    a: _Foreign, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
     stream: Any = None, progress: Any = None,
-) -> NDArray[Any]: ...
+) -> Any: ...
 @overload
 def cumsum(
     a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
     stream: Any = None, progress: Any = None,
-) -> Any: ...
+) -> NDArray[Any]: ...
 @overload
 def cumprod(
     a: DeviceArray, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
@@ -196,18 +250,20 @@ def cumprod(
 ) -> DeviceArray: ...
 @overload
 def cumprod(
-    a: NDArray[Any], axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    a: _Foreign, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
     stream: Any = None, progress: Any = None,
-) -> NDArray[Any]: ...
+) -> Any: ...
 @overload
 def cumprod(
     a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
     stream: Any = None, progress: Any = None,
-) -> Any: ...
+) -> NDArray[Any]: ...
 @overload
 def count_nonzero(a: DeviceArray, axis: _Axes = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None) -> DeviceArray: ...
 @overload
-def count_nonzero(a: NDArray[Any], axis: SupportsIndex, *, keepdims: bool = False, stream: Any = None, progress: Any = None) -> NDArray[Any]: ...
+def count_nonzero(a: _Foreign, axis: _Axes = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None) -> Any: ...
+@overload
+def count_nonzero(a: Any, axis: SupportsIndex, *, keepdims: bool = False, stream: Any = None, progress: Any = None) -> NDArray[Any]: ...
 @overload
 def count_nonzero(a: Any, axis: _Axes = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None) -> Any: ...
 @overload
@@ -217,7 +273,12 @@ def minmax(
 ) -> tuple[DeviceArray, DeviceArray]: ...
 @overload
 def minmax(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, initial: Any = ..., where: Any = True,
+    a: _Foreign, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, initial: Any = ..., where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def minmax(
+    a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, initial: Any = ..., where: Any = True,
     stream: Any = None, progress: Any = None,
 ) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
@@ -231,7 +292,11 @@ def logsumexp(
 ) -> DeviceArray: ...
 @overload
 def logsumexp(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, where: Any = True, stream: Any = None, progress: Any = None,
+    a: _Foreign, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def logsumexp(
+    a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, where: Any = True, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
 def logsumexp(
@@ -243,7 +308,11 @@ def top1(
 ) -> tuple[DeviceArray, DeviceArray]: ...
 @overload
 def top1(
-    a: NDArray[Any], payload: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, stream: Any = None, progress: Any = None,
+    a: _Foreign, payload: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def top1(
+    a: Any, payload: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, stream: Any = None, progress: Any = None,
 ) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def top1(
@@ -252,39 +321,39 @@ def top1(
 @overload
 def topk(a: DeviceArray, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None, *, progress: Any = None) -> DeviceArray: ...
 @overload
-def topk(a: NDArray[Any], k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None, *, progress: Any = None) -> NDArray[Any]: ...
+def topk(a: _Foreign, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None, *, progress: Any = None) -> Any: ...
 @overload
-def topk(a: Any, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None, *, progress: Any = None) -> Any: ...
+def topk(a: Any, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None, *, progress: Any = None) -> NDArray[Any]: ...
 @overload
 def argtopk(a: DeviceArray, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None, *, progress: Any = None) -> DeviceArray: ...
 @overload
-def argtopk(a: NDArray[Any], k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None, *, progress: Any = None) -> NDArray[Any]: ...
+def argtopk(a: _Foreign, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None, *, progress: Any = None) -> Any: ...
 @overload
-def argtopk(a: Any, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None, *, progress: Any = None) -> Any: ...
+def argtopk(a: Any, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None, *, progress: Any = None) -> NDArray[Any]: ...
 @overload
 def running_maximum(a: DeviceArray, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None, progress: Any = None) -> DeviceArray: ...
 @overload
-def running_maximum(a: NDArray[Any], axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None, progress: Any = None) -> NDArray[Any]: ...
+def running_maximum(a: _Foreign, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None, progress: Any = None) -> Any: ...
 @overload
-def running_maximum(a: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None, progress: Any = None) -> Any: ...
+def running_maximum(a: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None, progress: Any = None) -> NDArray[Any]: ...
 @overload
 def affine_scan(
     a: DeviceArray, b: Any, axis: SupportsIndex = 0, out: Any = None, *, initial: Any = 0, stream: Any = None, progress: Any = None,
 ) -> DeviceArray: ...
 @overload
 def affine_scan(
-    a: NDArray[Any], b: Any, axis: SupportsIndex = 0, out: Any = None, *, initial: Any = 0, stream: Any = None, progress: Any = None,
-) -> NDArray[Any]: ...
+    a: _Foreign, b: Any, axis: SupportsIndex = 0, out: Any = None, *, initial: Any = 0, stream: Any = None, progress: Any = None,
+) -> Any: ...
 @overload
 def affine_scan(
     a: Any, b: Any, axis: SupportsIndex = 0, out: Any = None, *, initial: Any = 0, stream: Any = None, progress: Any = None,
-) -> Any: ...
+) -> NDArray[Any]: ...
 @overload
 def segmented_sum(values: DeviceArray, starts: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None, progress: Any = None) -> DeviceArray: ...
 @overload
-def segmented_sum(values: NDArray[Any], starts: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None, progress: Any = None) -> NDArray[Any]: ...
+def segmented_sum(values: _Foreign, starts: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None, progress: Any = None) -> Any: ...
 @overload
-def segmented_sum(values: Any, starts: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None, progress: Any = None) -> Any: ...
+def segmented_sum(values: Any, starts: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None, progress: Any = None) -> NDArray[Any]: ...
 @overload
 def nansum(
     a: DeviceArray, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
@@ -292,7 +361,12 @@ def nansum(
 ) -> DeviceArray: ...
 @overload
 def nansum(
-    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    a: _Foreign, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def nansum(
+    a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -307,7 +381,12 @@ def nanprod(
 ) -> DeviceArray: ...
 @overload
 def nanprod(
-    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    a: _Foreign, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def nanprod(
+    a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -322,7 +401,12 @@ def nanmin(
 ) -> DeviceArray: ...
 @overload
 def nanmin(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    a: _Foreign, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def nanmin(
+    a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -337,7 +421,12 @@ def nanmax(
 ) -> DeviceArray: ...
 @overload
 def nanmax(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    a: _Foreign, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def nanmax(
+    a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -352,7 +441,12 @@ def nanmean(
 ) -> DeviceArray: ...
 @overload
 def nanmean(
-    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
+    a: _Foreign, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
+    where: Any = True, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def nanmean(
+    a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
     where: Any = True, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -367,7 +461,12 @@ def nanvar(
 ) -> DeviceArray: ...
 @overload
 def nanvar(
-    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    a: _Foreign, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def nanvar(
+    a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -382,7 +481,12 @@ def nanstd(
 ) -> DeviceArray: ...
 @overload
 def nanstd(
-    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    a: _Foreign, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def nanstd(
+    a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
@@ -396,7 +500,11 @@ def nanargmin(
 ) -> DeviceArray: ...
 @overload
 def nanargmin(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+    a: _Foreign, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def nanargmin(
+    a: Any, axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
 def nanargmin(
@@ -408,7 +516,11 @@ def nanargmax(
 ) -> DeviceArray: ...
 @overload
 def nanargmax(
-    a: NDArray[Any], axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+    a: _Foreign, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> Any: ...
+@overload
+def nanargmax(
+    a: Any, axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
 @overload
 def nanargmax(
@@ -421,14 +533,14 @@ def nancumsum(
 ) -> DeviceArray: ...
 @overload
 def nancumsum(
-    a: NDArray[Any], axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
-    stream: Any = None,
-) -> NDArray[Any]: ...
+    a: _Foreign, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None, progress: Any = None,
+) -> Any: ...
 @overload
 def nancumsum(
     a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
     stream: Any = None, progress: Any = None,
-) -> Any: ...
+) -> NDArray[Any]: ...
 @overload
 def nancumprod(
     a: DeviceArray, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
@@ -436,11 +548,11 @@ def nancumprod(
 ) -> DeviceArray: ...
 @overload
 def nancumprod(
-    a: NDArray[Any], axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
-    stream: Any = None,
-) -> NDArray[Any]: ...
+    a: _Foreign, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None, progress: Any = None,
+) -> Any: ...
 @overload
 def nancumprod(
     a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
     stream: Any = None, progress: Any = None,
-) -> Any: ...
+) -> NDArray[Any]: ...

@@ -1,5 +1,7 @@
 """NumPy's numeric ufuncs, made by lanewise's own generator, for host and device arrays."""
 
+from typing import Any
+
 from lanewise._core import Gufunc, Ufunc
 
 __all__ = [
@@ -53,7 +55,7 @@ cosh: Ufunc
 deg2rad: Ufunc
 degrees: Ufunc
 divide: Ufunc
-divmod: Ufunc
+divmod: Ufunc[tuple[Any, Any]]
 equal: Ufunc
 exp: Ufunc
 exp2: Ufunc
@@ -65,7 +67,7 @@ floor_divide: Ufunc
 fmax: Ufunc
 fmin: Ufunc
 fmod: Ufunc
-frexp: Ufunc
+frexp: Ufunc[tuple[Any, Any]]
 gcd: Ufunc
 greater: Ufunc
 greater_equal: Ufunc
@@ -96,7 +98,7 @@ matvec: Gufunc
 maximum: Ufunc
 minimum: Ufunc
 mod: Ufunc
-modf: Ufunc
+modf: Ufunc[tuple[Any, Any]]
 multiply: Ufunc
 negative: Ufunc
 nextafter: Ufunc

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# What `make test` needs beyond Python packages, looked for before anything is built: a sentence
-# for each thing that is missing says what to install. $1: the Python.
+# What `make test`, `make demo` and `make docs` need beyond Python packages, looked for before anything is built: a
+# sentence for each thing that is missing says what to install. $1: the Python. $2: test, demo or docs.
 set -u
 python=${1:-python3}
+what=${2:-test}
 missing=0
 
 lacks() {
-    echo "make test needs $1: $2" >&2
+    echo "make $what needs $1: $2" >&2
     missing=1
 }
 
@@ -21,7 +22,7 @@ else
 fi
 command -v "${CC:-cc}" >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 ||
     lacks "a C compiler" "neither ${CC:-cc} nor gcc was found (Debian: apt-get install gcc libc6-dev; Fedora: dnf install gcc)"
-if [ -e .git ] && ! command -v git >/dev/null 2>&1; then
+if [ "$what" = test ] && [ -e .git ] && ! command -v git >/dev/null 2>&1; then
     lacks "git" "it lists the files of this repository (Debian: apt-get install git; Fedora: dnf install git)"
 fi
 exit $missing

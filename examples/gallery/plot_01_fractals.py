@@ -6,6 +6,10 @@ After how many iterations does a point escape from the Mandelbrot set? To which 
 all others, so `lw.vectorize` fits.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import math
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,10 @@ Heat equation
 Heat flows from each point to its neighbours. The new value of a point depends on its neighbours, so this is a function of an *index*, made with `lw.forall`.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import matplotlib.pyplot as plt
 import numpy as np
 

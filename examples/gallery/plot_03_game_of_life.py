@@ -6,6 +6,10 @@ A cell survives with two or three neighbours, and is born with three. The board 
 never out of bounds.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import matplotlib.pyplot as plt
 import numpy as np
 

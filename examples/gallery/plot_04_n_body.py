@@ -5,6 +5,10 @@ N-body: two galaxies meet
 The two heavy cores attract each other and all stars. The stars do not attract each other, so each star can be moved independently of the others, by a function of its index.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import math
 
 import matplotlib.pyplot as plt

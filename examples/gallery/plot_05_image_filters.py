@@ -5,6 +5,10 @@ Image filters
 A filter computes each pixel from its neighbours. ``lw.forall(ndim=2)`` passes the two indices of a pixel to the function, which may read any other pixels.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import matplotlib.pyplot as plt
 import numpy as np
 

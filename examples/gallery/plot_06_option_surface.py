@@ -5,6 +5,10 @@ Option surface
 The first function computes the price of an option by Black and Scholes (1973), for a whole surface of strikes and maturities. The second one is its inverse: which volatility explains a given price?
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import math
 
 import matplotlib.pyplot as plt

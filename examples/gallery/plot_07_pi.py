@@ -5,6 +5,10 @@
 A random point of the unit square lies in the quarter circle with probability π / 4. So the share of the points inside, times 4, approximates π. How many points are needed for each digit?
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import matplotlib.pyplot as plt
 import numpy as np
 

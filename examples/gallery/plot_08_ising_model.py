@@ -6,6 +6,10 @@ Spins on a lattice point up or down. They tend to agree with their neighbours, b
 algorithm updates the black squares of a chessboard, then the white ones, so that no spin changes while a neighbour reads it.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import math
 
 import matplotlib.pyplot as plt

@@ -6,6 +6,10 @@ Lloyd's algorithm assigns each point to its nearest centre, then moves each cent
 point and all centres (`lw.guvectorize`), and the second is a reduction by key (`lw.reduce`).
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -57,7 +61,7 @@ labels, path = k_means(points, 7, seed=1)  # with other seeds, the algorithm may
 print(len(points), "points,", len(path) - 1, "iterations")
 
 fig, ax = plt.subplots(figsize=(7, 5.4), layout="constrained")
-ax.scatter(*points[::15].T, c=labels[::15], s=2, cmap="Set2")
+ax.scatter(points[::15, 0], points[::15, 1], c=labels[::15], s=2, cmap="Set2")
 for k in range(path.shape[1]):
     ax.plot(*path[:, k].T, "-", color="black", linewidth=0.9)
 ax.plot(*path[-1].T, "*", color="black", markersize=13)

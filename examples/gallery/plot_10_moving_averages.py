@@ -5,6 +5,10 @@ Moving averages
 Moving averages are functions of a whole row. This program computes means over a window, an exponential average, and bands around a price. The same decorated function works on a single series or on a thousand.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import math
 
 import matplotlib.pyplot as plt

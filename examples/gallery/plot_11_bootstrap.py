@@ -6,6 +6,10 @@ How certain is the median of a sample? The bootstrap draws new samples from it, 
 numbers depend only on the seed and the number of the resample.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import matplotlib.pyplot as plt
 import numpy as np
 

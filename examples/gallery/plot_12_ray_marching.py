@@ -5,6 +5,10 @@ Ray marching
 A single function describes the scene: the distance of a point to the nearest surface. A ray advances by this distance until it reaches a surface. Every pixel is one call of a compiled function, which calls small plain ones.
 """
 
+# sphinx_gallery_start_ignore
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# sphinx_gallery_end_ignore
+
 import math
 
 import matplotlib.pyplot as plt

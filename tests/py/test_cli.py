@@ -75,6 +75,11 @@ def test_explain(run_python, tmp_path):
     for name, word in (("wrong", "TypingError: E1"), ("h", "its functions are: f, g, wrong")):
         done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:{name}", check=False)
         assert done.returncode != 0 and word in done.stderr and "Traceback" not in done.stderr
+    done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:f", "--html", str(page))
+    assert done.stdout.endswith(f"written: {page}\n")
+    for where, given, said in ((":f.no.thing", (), "f of {} has no attribute 'no'"), (":f", ("--html", "/nowhere/page.html"), "cannot write /nowhere/page.html: No such file or directory")):
+        done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py{where}", *given, check=False)
+        assert done.returncode != 0 and done.stderr == f"lanewise explain: {said.format(f'{tmp_path}/program.py')}\n"
     done = run_python("-m", "lanewise", "explain", "nowhere.py:f", check=False)
     assert done.returncode == 2 and "existing file" in done.stderr
 
@@ -193,3 +198,5 @@ def test_config_overrides_come_back():
         lw.config.target = "tpu"
     assert lw.config.threads == before
     assert all(name in repr(lw.config) for name in dir(lw.config))
+    comments = {line.index("# LANEWISE_") for line in repr(lw.config).splitlines() if line.index("# LANEWISE_") <= 42}
+    assert len(comments) == 1  # one column, but behind long values

@@ -170,6 +170,22 @@ def test_generated_parts_are_fresh():
     assert done.returncode == 0, f"{done.stdout}{done.stderr}: run `python docs/generate.py`"
 
 
+def test_the_site_is_searched_for_broken_links(tmp_path):
+    """What docs/build.py does with the pages that it has built."""
+    spec = importlib.util.spec_from_file_location("links", ROOT / "docs" / "links.py")
+    links = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(links)
+    (tmp_path / "api").mkdir()
+    (tmp_path / "picture.png").touch()
+    (tmp_path / "index.html").write_text("""<h1>One</h1><img src="picture.png" srcset="picture.png, picture.png 2.00x"><a href="api/a.html#f">f</a><a href="#here" id="here">x</a>
+        <a href="https://example.com/x#y">far</a><a href="mailto:a@b">mail</a><a href="a%20b.html">none</a>""")
+    (tmp_path / "api" / "a.html").write_text("""<h1>A</h1><h1>Two</h1><dt id="f">f</dt><a href="../index.html#gone">x</a><a href="../index.html#here">x</a><img src="none.png"><a href="../api">no index</a>""")
+    assert links.broken(tmp_path) == [
+        "api/a.html: 2 titles (h1); a page has one", "api/a.html: ../index.html#gone leads to no anchor", "api/a.html: none.png leads to no file",
+        "api/a.html: ../api leads to no file", "index.html: a%20b.html leads to no file",
+    ]
+
+
 GUIDES = {"vectorize": "vectorize", "guvectorize": "guvectorize", "forall": "kernels", "jit": "kernels", "reduce": "reduce"}
 
 

@@ -99,6 +99,19 @@ def test_html_is_the_source_with_types():
     assert made.sections[0].entries[counted.__code__.co_firstlineno + 3][2] == (13, "x * 0.1", "float32", "float64")
 
 
+def test_a_warning_is_shown_at_its_lines():
+    made = lw.explain(lambda x: x + np.float64(1), X)
+    assert made._repr_html_().count("W201") == 1 and made._repr_html_().count('class="warned"') == 1
+
+    def two(x):
+        y = x + np.float64(1)
+        return y, x + np.float64(2)
+
+    made = lw.explain(two, X)
+    assert made.notes[-1].endswith(f"(lines {two.__code__.co_firstlineno + 1}, {two.__code__.co_firstlineno + 2})")
+    assert made._repr_html_().count("W201") == 2 and made._repr_html_().count('class="warned"') == 2
+
+
 def test_the_packages_own_functions_are_left_out():
     assert "whole_sum" not in lw.explain(total, X)
 

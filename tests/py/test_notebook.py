@@ -41,6 +41,19 @@ def test_cells_of_a_kernel(monkeypatch):
     assert name_places("--> program.py:4:16") == "--> program.py:4:16"
 
 
+def test_what_notebooks_show_names_the_cell():
+    name = "<ipython-input-3-0123456789ab>"
+    text = "import lanewise as lw\nf = lw.vectorize(lambda x: x + 1)\n"
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    scope = {}
+    exec(compile(text, name, "exec"), scope)
+    with lw.profile(nvtx=False) as p:
+        scope["f"](np.arange(3.0))
+    assert ">In [3], line 2<" in scope["f"]._repr_html_()
+    row, = p.table().rows
+    assert row["function"] == "<lambda> (In [3], line 2)" and row["place"] == "In [3], line 2"
+
+
 RAISES = """
 import lanewise as lw
 

@@ -69,6 +69,20 @@ def test_make_test_says_what_to_install(lacking, word, tmp_path):
     assert "apt-get install" in said[0]
 
 
+@pytest.mark.parametrize("what", ["demo", "docs"])
+def test_the_other_commands_say_it_too(what, tmp_path):
+    """They need no git."""
+    (tmp_path / "bash").symlink_to("/bin/bash")
+    for name in ("dirname", "env"):
+        (tmp_path / name).symlink_to(f"/usr/bin/{name}")
+    make = next((path for path in ("/usr/bin/make", "/usr/bin/gmake") if os.path.exists(path)), None)
+    if make is None:
+        pytest.skip("no make")
+    done = subprocess.run([make, what, f"PYTHON={sys.executable}", "VENV=/nowhere/venv", "DOCS_VENV=/nowhere/venv"], cwd=ROOT, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
+    said = [line for line in done.stderr.splitlines() if line.startswith("make ") and "headers" not in line and "***" not in line]
+    assert done.returncode != 0 and len(said) == 1 and said[0].startswith(f"make {what} needs a C compiler: "), done.stderr
+
+
 def test_make_test_has_what_it_needs():
     done = subprocess.run(["bash", str(ROOT / "tests/needs.sh"), sys.executable], cwd=ROOT, env=os.environ, capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == ""

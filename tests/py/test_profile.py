@@ -166,6 +166,17 @@ def test_a_call_within_a_call_of_the_same_function_counts_once():
     assert find(p, "triple")["calls"] == 1
 
 
+def test_a_finished_profile_prints_its_table():
+    p = lw.profile(nvtx=False)
+    assert repr(p) == "<lanewise.profile>"
+    with p:
+        assert repr(p) == "<lanewise.profile, open>"
+        triple(np.arange(3.0))
+    assert repr(p) == str(p) == str(p.table()) and "triple" in repr(p)
+    with pytest.raises(TypeError, match="nvtx= must be True, False or None, not 3"):
+        lw.profile(nvtx=3)
+
+
 RANGES = """
 #include <stdio.h>
 static int depth;

@@ -288,6 +288,8 @@ static PyMethodDef methods[] = {
     {"__dask_tokenize__", get_token, METH_NOARGS, NULL},
     {"__copy__", itself, METH_NOARGS, NULL},
     {"__deepcopy__", itself, METH_O, NULL},
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS,
+     PyDoc_STR("Ufunc[float]: for type checkers, what the Python function returns")},
     {NULL, NULL, 0, NULL},
 };
 
