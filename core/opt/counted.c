@@ -9,10 +9,9 @@ is_header(const lw_func *func, uint32_t at)
     const lw_inst *i = &func->insts.data[at];
 
     return at + HEADER < func->insts.n && i[1].op == LW_OP_GET && i[1].lanes <= 1 &&
-           (i[1].type == LW_DT_i64 || i[1].type == LW_DT_u64) && i[2].op == LW_OP_LT &&
-           i[2].a == at + 1 && i[3].op == LW_OP_NOT && i[3].a == at + 2 &&
-           i[4].op == LW_OP_IF && i[4].a == at + 3 && i[5].op == LW_OP_BREAK && i[5].a == 0 &&
-           i[6].op == LW_OP_END;
+           i[2].op == LW_OP_LT && i[2].a == at + 1 && i[3].op == LW_OP_NOT &&
+           i[3].a == at + 2 && i[4].op == LW_OP_IF && i[4].a == at + 3 &&
+           i[5].op == LW_OP_BREAK && i[5].a == 0 && i[6].op == LW_OP_END;
 }
 
 static bool
@@ -24,8 +23,8 @@ is_one(const lw_func *func, lw_ref value)
 }
 
 bool
-lw_counted_loop_at(const lw_func *func, const lw_ir_regions *regions, uint32_t at,
-                   lw_counted_loop *loop)
+lw_counted_loop_of_any(const lw_func *func, const lw_ir_regions *regions, uint32_t at,
+                       lw_counted_loop *loop)
 {
     uint32_t latch = regions->middles[at], end = regions->ends[at];
     const lw_inst *i = func->insts.data;
@@ -42,4 +41,16 @@ lw_counted_loop_at(const lw_func *func, const lw_ir_regions *regions, uint32_t a
         if (i[k].op == LW_OP_SET && i[k].a == loop->slot)
             return false;
     return true;
+}
+
+bool
+lw_counted_loop_at(const lw_func *func, const lw_ir_regions *regions, uint32_t at,
+                   lw_counted_loop *loop)
+{
+    lw_dtype type;
+
+    if (!lw_counted_loop_of_any(func, regions, at, loop))
+        return false;
+    type = (lw_dtype)func->insts.data[at + 1].type;
+    return type == LW_DT_i64 || type == LW_DT_u64;
 }

@@ -445,3 +445,82 @@ def test_stores_at_remainders_that_no_two_iterations_share(f):
     njit(parallel=True)(f)(got)
     f(want)
     assert got.tolist() == want.tolist()
+
+
+def threes_in_twos(out, x):
+    for i in prange(out.size // 2 - 2):
+        for k in range(3):
+            out[2 * i + k] += x[i]
+
+
+def fives_in_fours(out, x):
+    for i in prange(0, out.size - 8, 4):
+        for k in range(5):
+            out[i + k] *= x[i]
+
+
+def neighbours(out, x):
+    for i in prange(out.size - 4):
+        for k in range(3):
+            out[i + k] *= x[i]
+
+
+def runs(out, x):
+    n = x.size // 4
+    for i in prange(out.size - n):
+        for k in range(n):
+            out[i + k] *= x[i]
+
+
+def twos_in_twos(out, x):
+    for i in prange(out.size // 2):
+        for k in range(2):
+            out[2 * i + k] *= x[i]
+
+
+def fours_in_fours(out, x):
+    for i in prange(0, out.size - 8, 4):
+        for k in range(4):
+            out[i + k] *= x[i]
+
+
+def later_twos(out, x):
+    for i in prange(out.size // 2 - 2):
+        for k in range(2, 4):
+            out[2 * i + k] *= x[i]
+
+
+def ones(out, x):
+    for i in prange(out.size):
+        for k in range(1):
+            out[i + k] *= x[i]
+
+
+def threes_by_twos_in_nines(out, x):
+    for i in prange(out.size // 9 - 1):
+        for k in range(3):
+            out[9 * i + 2 * k] *= x[i]
+
+
+def test_overlapping_blocks_of_constant_length_are_updated_atomically():
+    x, out, expected = np.arange(4000) % 5, np.zeros(4000, int), np.zeros(4000, int)
+    threes_in_twos(expected, x)
+    f = njit(parallel=True)(threes_in_twos)
+    f(out, x)
+    assert np.array_equal(out, expected)
+    assert "atomicrmw" in f.inspect_llvm(f.signatures[0])
+
+
+@pytest.mark.parametrize("f", [fives_in_fours, neighbours, runs], ids=lambda f: f.__name__)
+def test_overlapping_blocks_that_cannot_be_atomic_are_refused(f):
+    with pytest.raises(errors.CompileError, match="may update the same element"):
+        njit(parallel=True)(f)(np.ones(100), np.ones(100))
+
+
+@pytest.mark.parametrize("f", [twos_in_twos, fours_in_fours, later_twos, ones, threes_by_twos_in_nines], ids=lambda f: f.__name__)
+def test_blocks_of_constant_length_that_are_apart_are_updated(f):
+    x = (np.arange(4000) % 5).astype(float)
+    out, expected = np.ones(4000), np.ones(4000)
+    f(expected, x)
+    njit(parallel=True)(f)(out, x)
+    assert np.array_equal(out, expected)

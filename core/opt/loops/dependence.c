@@ -235,7 +235,8 @@ lw_parallel_collects(const lw_parallel_loop *p, const uint8_t *on, uint32_t stor
     if (lw_loop_inst(p, inst->b)->op == LW_OP_LOAD &&
         lw_parallel_same(p, lw_loop_inst(p, inst->b)->a, address))
         return false; /* the other part of a complex element, which stays */
-    if (!lw_place_is_settled(p, on, address) || !(on[inst->b] & LW_ON_COUNTER))
+    if (!(on[inst->b] & LW_ON_COUNTER) ||
+        (!lw_place_is_settled(p, on, address) && !lw_place_overlaps(p, on, store)))
         return false;
     if (reads(p, inst->b, address, MOST_STEPS))
         return true;

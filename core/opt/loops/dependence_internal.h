@@ -107,6 +107,8 @@ bool lw_index_counts_iterations(const lw_parallel_loop *p, const uint8_t *on, lw
 /* Whether no loop in the iteration counts in the index: blocks of elements that such a loop
  * walks over are mostly apart. */
 bool lw_place_is_settled(const lw_parallel_loop *p, const uint8_t *on, lw_ref address);
+/* Whether such blocks overlap for certain, as in `x[i + k] *= 2`. */
+bool lw_place_overlaps(const lw_parallel_loop *p, const uint8_t *on, uint32_t store);
 /* Whether the index of an axis is get_thread_id(): then no other thread has the element. */
 bool lw_place_is_of_thread(const lw_parallel_loop *p, const uint8_t *on, uint32_t store);
 

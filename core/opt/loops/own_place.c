@@ -3,6 +3,7 @@
 #include "core/opt/loops/dependence_internal.h"
 
 #include "core/ir/thread_names.h"
+#include "core/opt/counted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,44 +42,165 @@ lw_index_has_derived(const lw_parallel_loop *p, const uint8_t *on, const lw_inde
 }
 
 /* What the term is multiplied by that all iterations share. *n: how many of its factors the
- * iteration's number decides; *inner: whether a loop in the iteration counts another. */
+ * iteration's number decides; *inner: the factor that a loop in the iteration counts; 0: none.
+ */
 static lw_index_term
 fixed_part(const lw_parallel_loop *p, const uint8_t *on, const lw_index_term *t, uint32_t *n,
-           bool *inner)
+           lw_ref *inner)
 {
     lw_index_term rest = *t;
 
     rest.n = *n = 0;
-    *inner = false;
+    *inner = 0;
     for (uint32_t k = 0; k < t->n; k++)
         if (lw_loop_is_counter(p, t->factors[k]) || is_derived(p, on, t->factors[k]))
             ++*n;
         else if (on[t->factors[k]] & LW_ON_INNER)
-            *inner = true;
+            *inner = t->factors[k];
         else
             rest.factors[rest.n++] = t->factors[k];
     return rest;
 }
 
+static bool
+is_constant(const lw_parallel_loop *p, lw_ref value, int64_t *number)
+{
+    const lw_inst *inst = lw_loop_inst(p, value);
+
+    *number = inst->op == LW_OP_CONST ? (int64_t)p->s.func->constants.data[inst->a].bits : 0;
+    return inst->op == LW_OP_CONST && llabs(*number) <= LW_INDEX_MOST_SCALE;
+}
+
+/* The counted loop of this counter, in an iteration; false: there is none. */
+static bool
+loop_of_slot(const lw_parallel_loop *p, lw_ref slot, lw_counted_loop *loop)
+{
+    for (uint32_t at = p->l.first; at < p->l.latch; at++)
+        if (lw_loop_inst(p, at)->op == LW_OP_LOOP &&
+            lw_counted_loop_of_any(p->s.func, &p->s.regions, at, loop) && loop->slot == slot)
+            return true;
+    return false;
+}
+
+/* The value of a variable that is assigned once in an iteration; 0: it is not. */
+static lw_ref
+only_value(const lw_parallel_loop *p, lw_ref slot)
+{
+    lw_ref found = 0;
+
+    for (uint32_t i = p->l.first; i < p->l.latch; i++)
+        if (lw_loop_inst(p, i)->op == LW_OP_SET && lw_loop_inst(p, i)->a == slot) {
+            if (found != 0)
+                return 0;
+            found = lw_loop_inst(p, i)->b;
+        }
+    return found;
+}
+
+/* What the value is but for a constant that is added: variables and conversions are followed.
+ */
+static lw_ref
+without_constants(const lw_parallel_loop *p, lw_ref value)
+{
+    const lw_inst *inst = lw_loop_inst(p, value);
+    int64_t number;
+
+    while (lw_index_is_wide_cast(p, inst) ||
+           ((inst->op == LW_OP_ADD || inst->op == LW_OP_SUB) &&
+            is_constant(p, inst->b, &number))) {
+        value = inst->a;
+        inst = lw_loop_inst(p, value);
+    }
+    return value;
+}
+
+/* How many numbers the inner loop counts through that assigns this variable; 0: that is no
+ * constant. */
+static int64_t
+inner_count(const lw_parallel_loop *p, lw_ref value)
+{
+    lw_counted_loop loop = {0};
+    int64_t start, limit;
+
+    for (int steps = 0; value != 0 && lw_loop_inst(p, value)->op == LW_OP_GET; steps++) {
+        if (loop_of_slot(p, lw_loop_inst(p, value)->a, &loop))
+            break;
+        value = steps < LW_INDEX_DEPTH ? only_value(p, lw_loop_inst(p, value)->a) : 0;
+        value = value != 0 ? without_constants(p, value) : 0;
+    }
+    if (loop.at == 0 || !is_constant(p, loop.limit, &limit))
+        return 0;
+    for (uint32_t i = loop.at; i-- > p->l.first;)
+        if (lw_loop_inst(p, i)->op == LW_OP_SET && lw_loop_inst(p, i)->a == loop.slot)
+            return is_constant(p, lw_loop_inst(p, i)->b, &start) && start < limit
+                       ? limit - start
+                       : 0;
+    return 0;
+}
+
+/* Whether blocks of elements through which an inner loop counts overlap, as those of x[i + k]
+ * do, and those of x[2 * i + k] if k is counted up to 2 or more. Blocks of other strides than
+ * the iterations' whose length is no constant are assumed to be apart. */
+static bool
+overlap(const lw_parallel_loop *p, const lw_index_term *own, const lw_index_term *other,
+        lw_ref inner)
+{
+    int64_t stride = llabs(own->scale), step = llabs(other->scale), count = 0, common = stride;
+
+    if (other->n == own->n + 1 || other->n == 1)
+        count = inner_count(p, inner);
+    if (count == 0 || step == 0)
+        return stride == step;
+    for (int64_t rest = step; rest != 0;) {
+        int64_t next = common % rest;
+        common = rest;
+        rest = next;
+    }
+    return (count - 1) >= stride / common;
+}
+
 /* Whether the term is the index of an axis of its own, as i is in x[i, i % 4] and not in x[i +
  * i % 4] or x[i + k], where a loop in the iteration counts k: no other term that differs from
- * iteration to iteration has its stride, nor one that an inner loop counts in equal steps. */
+ * iteration to iteration has its stride, nor one that an inner loop counts so far that it
+ * reaches the next iteration's. */
 static bool
 is_axis(const lw_parallel_loop *p, const uint8_t *on, const lw_index_sum *s, uint32_t which)
 {
     uint32_t n;
-    bool inner;
+    lw_ref inner;
     lw_index_term own = fixed_part(p, on, &s->terms[which], &n, &inner);
 
-    if (n != 1 || inner)
+    if (n != 1 || inner != 0)
         return false;
     for (uint32_t i = 0; i < s->n; i++) {
         lw_index_term other = fixed_part(p, on, &s->terms[i], &n, &inner);
         if (i != which && lw_index_same_factors(p, &own, &other) &&
-            (n != 0 || (inner && llabs(own.scale) == llabs(other.scale))))
+            (n != 0 || (inner != 0 && overlap(p, &own, &s->terms[i], inner))))
             return false;
     }
     return true;
+}
+
+bool
+lw_place_overlaps(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+{
+    lw_place to;
+    uint32_t n;
+    lw_ref inner;
+
+    if (!lw_place_of_access(p, on, store, &to))
+        return false;
+    for (uint32_t k = 0; k < to.offset.n; k++) {
+        lw_index_term own = fixed_part(p, on, &to.offset.terms[k], &n, &inner);
+        bool counts = n == 1 && inner == 0 && !lw_index_has_derived(p, on, &to.offset.terms[k]);
+        for (uint32_t i = 0; counts && i < to.offset.n; i++) {
+            lw_index_term other = fixed_part(p, on, &to.offset.terms[i], &n, &inner);
+            if (i != k && n == 0 && inner != 0 && lw_index_same_factors(p, &own, &other) &&
+                overlap(p, &own, &to.offset.terms[i], inner))
+                return true;
+        }
+    }
+    return false;
 }
 
 static bool
