@@ -168,23 +168,45 @@ refuse_outside(const lw_prepared *p)
 
 /* ---- lost updates ---- */
 
-/* Where a condition decides which elements update, many more elements than places are needed
- * to say so: a few of them may have one place each. */
-enum { MANY = 16 };
+static __int128
+places_of(const lw_prepared *p, const lw_bound_array *array)
+{
+    __int128 places = 1;
+
+    for (uint32_t d = 0; d < ndim_of(p, array->arg); d++)
+        places *= shape_of(p, array)[d];
+    return places;
+}
+
+/* How many elements the array has that the update changes, or the largest array that the
+ * function changes; -1: it is a record, or there is none. */
+static __int128
+places_of_update(const lw_prepared *p, const lw_lost_update *update)
+{
+    const lw_bound_array *array =
+        update->arg != LW_NO_ARG ? argument_array(p, update->arg) : NULL;
+    __int128 most = -1;
+
+    if (update->arg != LW_NO_ARG)
+        return array ? places_of(p, array) : -1;
+    for (uint32_t i = 0; i < p->specialisation->n_written; i++) {
+        array = &p->bound.arrays[p->specialisation->written[i]];
+        if (array->record)
+            return -1;
+        if (places_of(p, array) > most)
+            most = places_of(p, array);
+    }
+    return most;
+}
 
 static bool
 loses_updates(const lw_prepared *p, const lw_lost_update *update)
 {
-    const lw_bound_array *array = argument_array(p, update->arg);
-    __int128 places = update->conditional || update->same_place ? MANY : 1, elements = 1;
+    __int128 places = update->same_place ? 1 : places_of_update(p, update), elements = 1;
 
-    if (array == NULL)
-        return false;
-    for (uint32_t d = 0; !update->same_place && d < ndim_of(p, update->arg); d++)
-        places *= shape_of(p, array)[d];
     for (uint32_t d = 0; d < p->self->base.n_index; d++)
         elements *= !update->same_place || (update->dims >> d & 1) ? p->space.n[d] : 1;
-    return places < elements;
+    return places >= 0 && places * update->times < elements;
 }
 
 static int
@@ -193,19 +215,24 @@ warn_of(const lw_prepared *p, const lw_lost_update *update)
     const lw_tree *tree = lw_specialisation_tree(p->specialisation);
     const lw_loc *loc = &tree->locs.data[update->loc];
     const lw_fn *fn = &tree->fns.data[1];
-    const char *array = fn->params.data[p->self->base.n_index + update->arg].name;
-    char text[1024], what[256];
+    const char *array = update->arg != LW_NO_ARG
+                            ? fn->params.data[p->self->base.n_index + update->arg].name
+                            : "array";
+    const char *quote = update->arg != LW_NO_ARG ? "`" : "";
+    char text[1024], what[320];
 
     if (update->same_place)
         snprintf(what, sizeof what,
-                 "an element of `%.60s` under a condition that may hold for several of the "
+                 "an element of %s%.60s%s under a condition that may hold for several of the "
                  "%lld indices of `%.60s`",
-                 array, (long long)p->n, fn->name);
+                 quote, update->arg != LW_NO_ARG ? array : "an array", quote, (long long)p->n,
+                 fn->name);
     else
         snprintf(what, sizeof what,
-                 "elements of `%.60s`, which has fewer elements than `%.60s` has indices "
+                 "elements of %s%.60s%s, which has fewer elements than `%.60s` has indices "
                  "(%lld indices)",
-                 array, fn->name, (long long)p->n);
+                 quote, update->arg != LW_NO_ARG ? array : "an array", quote, fn->name,
+                 (long long)p->n);
     snprintf(text, sizeof text,
              "W208: line %u of %.200s updates %s; where several indices update one element, "
              "updates are lost. `cuda.atomic.add(%.60s, index, value)` loses none "

@@ -158,10 +158,14 @@ lw_status lw_bound_done(lw_bound *bound, lw_device *device, CUstream stream, lw_
 
 /* An update that is lost where there are more elements than places: lw_races.updates. */
 typedef struct lw_lost_update {
-    uint32_t arg, loc; /* of the tree */
-    uint32_t dims;     /* bits: the dimensions of the index along which elements meet */
-    bool conditional, same_place;
+    uint32_t arg;  /* the argument whose element it is; LW_NO_ARG: one of those written */
+    uint32_t loc;  /* of the tree */
+    uint32_t dims; /* bits: the dimensions of the index along which elements meet */
+    uint32_t times;
+    bool same_place;
 } lw_lost_update;
+
+enum { LW_NO_ARG = 0xffffffff };
 
 typedef struct lw_specialisation_cast { /* a number whose type in the declared signature is
                                            another */

@@ -203,9 +203,13 @@ note_updates(lw_specialisation *specialisation, const lw_races *races,
     for (uint32_t i = 0; i < races->n_updates; i++) {
         const lw_race_store *store = &races->updates[i];
         const lw_update *update = update_at(specialisation, reaches, store->loc);
-        if (update != NULL)
-            all[specialisation->n_updates++] = (lw_lost_update){
-                update->arg, update->loc, store->dims, store->conditional, store->same_place};
+        uint32_t loc = update ? update->loc
+                              : lw_place_in_tree(lw_specialisation_tree(specialisation),
+                                                 specialisation->scalar->module, store->loc);
+        if (loc != 0)
+            all[specialisation->n_updates++] =
+                (lw_lost_update){update ? update->arg : LW_NO_ARG, loc, store->dims,
+                                 store->times, store->same_place};
     }
     return LW_OK;
 }

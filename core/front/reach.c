@@ -411,12 +411,13 @@ find_updates_in(walker *w, const lw_node *n)
         find_updates(w, item(w, n, i));
 }
 
+/* A statement that assigns to this target. */
 static void
-note_update(walker *w, const lw_node *n)
+note_update(walker *w, const lw_node *n, uint32_t target)
 {
     lw_update *update;
     uint32_t ndim;
-    int arg = node_at(w, n->a)->kind == LW_NODE_SUBSCRIPT ? array_of(w, n->a, &ndim) : -1;
+    int arg = node_at(w, target)->kind == LW_NODE_SUBSCRIPT ? array_of(w, target, &ndim) : -1;
 
     if (arg < 0)
         return;
@@ -450,7 +451,11 @@ find_updates(walker *w, uint32_t node)
         find_updates(w, n->a);
         find_updates(w, n->b);
         break;
-    case LW_NODE_AUGASSIGN: note_update(w, n); break;
+    case LW_NODE_AUGASSIGN: note_update(w, n, n->a); break;
+    case LW_NODE_ASSIGN:
+        for (uint32_t i = 0; i < n->c; i++)
+            note_update(w, n, w->tree->lists.data[n->b + i]);
+        break;
     default: break;
     }
 }

@@ -21,8 +21,8 @@ typedef struct lw_reach {
     uint32_t loc;   /* of the tree: the subscript */
 } lw_reach;
 
-/* An augmented assignment to an element of an argument, `out[b] += …`, in the user's function.
- */
+/* An assignment to an element of an argument, `out[b] += …` or `out[b] = …`, in the user's
+ * function. */
 typedef struct lw_update {
     uint32_t arg, loc; /* loc: of the assignment */
 } lw_update;

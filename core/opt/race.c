@@ -375,7 +375,8 @@ walk_inst(finder *f, lw_ref ref)
 
 /* ---- stores ---- */
 
-/* Whether two addresses are computed in the same way from the same values. */
+/* Whether two addresses are computed in the same way from the same values, or from what is in
+ * memory at the same addresses. */
 static bool
 is_same(const finder *f, lw_ref x, lw_ref y, int depth)
 {
@@ -386,7 +387,7 @@ is_same(const finder *f, lw_ref x, lw_ref y, int depth)
     if (x == y)
         return true;
     if (depth == 0 || u->op != v->op || u->type != v->type ||
-        (lw_ops[u->op].class != LW_CLASS_PURE && u->op != LW_OP_GET))
+        (lw_ops[u->op].class != LW_CLASS_PURE && u->op != LW_OP_GET && u->op != LW_OP_LOAD))
         return false;
     if (u->op == LW_OP_CONST)
         return f->func->constants.data[u->a].bits == f->func->constants.data[v->a].bits;
@@ -431,18 +432,27 @@ reads(finder *f, lw_ref value, lw_ref address)
     return false;
 }
 
+/* Where a condition decides which elements update, many more elements than places are needed
+ * to say that they meet: each place may be for one of them. Where the condition and the place
+ * are computed from the index, as in `if i % 32 == 0: o[i // 32] += x[i]`, that is so for
+ * strides up to the larger number. */
+enum { MANY = 16, VERY_MANY = 4096 };
+
 static lw_status
 note_update(finder *f, const lw_inst *inst, uint32_t dims, bool same, lw_error *err)
 {
     lw_race_store *store = lw_array_push(&f->updates, f->arena);
+    facts address = f->facts->values[inst->a], path = path_of(f);
+    uint32_t times = MANY;
 
     if (store == NULL)
         return lw_fail_memory(err);
-    *store = (lw_race_store){.loc = inst->loc,
-                             .dims = dims,
-                             .augmented = true,
-                             .conditional = (path_of(f) & LOADED) != 0,
-                             .same_place = same};
+    if (!same && !(address & LOADED) && (path & SOME))
+        times = VERY_MANY;
+    else if (!same && !(path & (LOADED | SOME)) && ((address & LOADED) || !(path & DIMS)))
+        times = 1;
+    *store = (lw_race_store){
+        .loc = inst->loc, .dims = dims, .augmented = true, .times = times, .same_place = same};
     return LW_OK;
 }
 
@@ -450,10 +460,10 @@ note_update(finder *f, const lw_inst *inst, uint32_t dims, bool same, lw_error *
 static lw_status
 look_at_update(finder *f, const lw_inst *inst, lw_error *err)
 {
-    facts address = f->facts->values[inst->a], path = path_of(f);
+    facts address = f->facts->values[inst->a];
 
-    if ((address & LOCAL) || !(address & DIMS) || (path & SELECTED) || f->func != f->body ||
-        (!(address & LOADED) && (path & DIMS)) || !reads(f, inst->b, inst->a))
+    if ((address & LOCAL) || !(address & DIMS) || (path_of(f) & ONE) ||
+        !reads(f, inst->b, inst->a))
         return LW_OK;
     return note_update(f, inst, address & DIMS, false, err);
 }
@@ -473,7 +483,7 @@ look_at_store(finder *f, const lw_inst *inst, lw_error *err)
         return LW_OK;
     augmented = reads(f, inst->b, inst->a);
     if (dims == 0)
-        return augmented && f->func == f->body ? note_update(f, inst, same, true, err) : LW_OK;
+        return augmented && !(address & DIMS) ? note_update(f, inst, same, true, err) : LW_OK;
     if (!augmented)
         dims &= path & LOADED ? values[inst->b] & ~path : values[inst->b];
     if (dims == 0)

@@ -17,10 +17,11 @@ typedef struct lw_race_store {
     uint32_t loc; /* number in the module's locs */
     /* bits: the dimensions along which different elements store to the same place */
     uint32_t dims;
-    bool augmented;   /* it reads what it overwrites, as += does */
-    bool conditional; /* whether an element does so depends on memory */
-    bool same_place;  /* an update of one place, under a test that several elements may pass */
-    bool counted;     /* two elements do so if the index starts at 0 and counts by 1 */
+    bool augmented; /* it reads what it overwrites, as += does */
+    /* Of updates: how many times as many elements as places lose some. */
+    uint32_t times;
+    bool same_place; /* an update of one place, under a test that several elements may pass */
+    bool counted;    /* two elements do so if the index starts at 0 and counts by 1 */
 } lw_race_store;
 
 typedef struct lw_races {

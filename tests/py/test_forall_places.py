@@ -297,6 +297,57 @@ def test_updates_of_several_indices_are_warned_of(f):
     assert warned(f, 5, np.ones(100), np.zeros(8)) == []
 
 
+def bump(out, k, v):
+    out[k] += v
+
+
+def in_a_function(i, x, out):
+    bump(out, int(x[i]) % 4, 1.0)
+
+
+def written_out(i, x, out):
+    out[int(x[i]) % 4] = out[int(x[i]) % 4] + 1
+
+
+def largest(i, x, out):
+    out[i % 4] = max(out[i % 4], x[i])
+
+
+def one_written_out(i, x, out):
+    if i > 0:
+        out[0] = out[0] + x[i]
+
+
+def of_a_view(i, x, out):
+    later = out[1:]
+    if i % 2 == 0:
+        later[0] += x[i]
+
+
+def odd_ones_by_remainder(i, x, out):
+    if i % 2 == 1:
+        out[i % 4] += x[i]
+
+
+def even_ones_by_value(i, x, out):
+    if i % 2 == 0:
+        out[int(x[i]) % 4] += 1
+
+
+@pytest.mark.parametrize(("f", "n"), [
+    (in_a_function, 100), (written_out, 100), (largest, 100), (one_written_out, 100), (of_a_view, 100), (odd_ones_by_remainder, 40000), (even_ones_by_value, 200),
+], ids=lambda f: getattr(f, "__name__", None))
+def test_updates_in_other_forms_are_warned_of(f, n):
+    (text,) = warned(f, n, np.ones(n), np.zeros(8))
+    assert f"{n} indices" in text and ("an array" if f in (in_a_function, of_a_view) else "`out`") in text
+    assert warned(f, 5, np.ones(n), np.zeros(8)) == []
+
+
+def strided(i, x, out):
+    if i % 32 == 0:
+        out[i // 32] += x[i]
+
+
 def third(i, x, out):
     if i == 3:
         out[0] += x[i]
@@ -325,6 +376,18 @@ def guarded(i, x, out):
 @pytest.mark.parametrize("f", [third, third_moved, first, last, guarded], ids=lambda f: f.__name__)
 def test_updates_of_one_index_are_not_warned_of(f):
     assert warned(f, 100, np.ones(100), np.zeros(8)) == []
+
+
+def test_strides_and_diagonals_are_not_warned_of():
+    @lw.forall(ndim=2)
+    def diagonal(i, j, x, out):
+        if i == j:
+            out[i] += x[i]
+
+    assert warned(strided, 256, np.ones(256), np.zeros(8)) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        diagonal((50, 50), np.ones(50), np.zeros(50))
 
 
 @pytest.mark.parametrize(("f", "n", "args"), [
