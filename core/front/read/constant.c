@@ -583,6 +583,8 @@ from_callable(lw_reader *r, PyObject *object)
         return 0; /* a function of whole arrays, which was not written to be compiled */
     if (PyMethod_Check(object) && lw_is_random(PyMethod_GET_SELF(object)))
         return 0; /* its source says nothing that helps */
+    if (lw_is_for_python(object))
+        return 0;
     if (lw_runs_loop(object) != NULL)
         return 0; /* its function is only one step of what a call does */
     return from_source(r, object);
