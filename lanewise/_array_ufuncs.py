@@ -85,6 +85,14 @@ def _unary_buffer(f, x, out, buffer, n):
     return n
 
 
+def given(values, out):
+    """The output of a call that passes arrays whole, or constants: `values` are its results, which are stored when all are computed."""
+    if out is None:
+        return values
+    out[...] = values
+    return out
+
+
 def unary(f, x, out):
     _check(x, out)
     if isinstance(x, _NUMBERS):

@@ -88,6 +88,11 @@ def _moments_of_complex(x):
     return (0, x, 0.0, none) if x != x else (1, x, 0.0, none)
 
 
+def _moments_of_real_part(x):
+    square = (x.real - x.real) + x.imag * x.imag
+    return (0, x.real, 0.0, square) if x != x else (1, x.real, 0.0, square)
+
+
 def _merge_moments(a, b):
     """As those of lanewise.reductions, where a part may have no elements."""
     if a[0] == 0:
@@ -149,12 +154,59 @@ def _nanprod_in(kind: Any) -> lw.Reduction:
     return made
 
 
-def _of_dtype(usual: lw.Reduction, made_in: Any, a: Any, dtype: Any) -> tuple[lw.Reduction, Any]:
+@functools.lru_cache(maxsize=None)
+def _nansum_of_real(kind: Any) -> lw.Reduction:
+    """Of complex elements with a real dtype=: an element is NaN if its imaginary part is, which is gone when it has become real."""
+    made = lw.reduce(_add, map=lambda x: 0 if x != x else x.real, finish=lambda total: kind(total), identity=0)
+    made.__name__ = "nansum"
+    return made
+
+
+@functools.lru_cache(maxsize=None)
+def _nanprod_of_real(kind: Any) -> lw.Reduction:
+    made = lw.reduce(_multiply, map=lambda x: 1 if x != x else x.real, finish=lambda total: kind(total), identity=1)
+    made.__name__ = "nanprod"
+    return made
+
+
+@functools.lru_cache(maxsize=None)
+def _nansum_of_whole(kind: Any) -> lw.Reduction:
+    """The same with dtype=int: each element is cut off to one."""
+    made = lw.reduce(lambda a, b: kind(a + b), map=lambda x: kind(0) if x != x else kind(x.real), identity=kind(0))
+    made.__name__ = "nansum"
+    return made
+
+
+@functools.lru_cache(maxsize=None)
+def _nanprod_of_whole(kind: Any) -> lw.Reduction:
+    made = lw.reduce(lambda a, b: kind(a * b), map=lambda x: kind(1) if x != x else kind(x.real), identity=kind(1))
+    made.__name__ = "nanprod"
+    return made
+
+
+@functools.lru_cache(maxsize=None)
+def _nanmean_of_real(kind: Any) -> lw.Reduction:
+    made = lw.reduce(_merge_sums, map=lambda x: (0, 0) if x != x else (x.real, 1), finish=lambda total, n: kind(_mean_of(total, n)), identity=(0, 0))
+    made.__name__ = "nanmean"
+    return made
+
+
+_SUMS = (_NANSUM, _nansum_in, _nansum_of_real, _nansum_of_whole)
+_PRODUCTS = (_NANPROD, _nanprod_in, _nanprod_of_real, _nanprod_of_whole)
+
+
+def _of_dtype(forms: Any, a: Any, dtype: Any) -> tuple[lw.Reduction, Any]:
     """The reduction for dtype=, and the dtype= that it is given."""
-    kind = _all_elements._asked_for(dtype)
-    if kind is not None and (kind.kind == "b" or (kind.kind in "iu" and _all_elements._kind(a) == "f")):
+    usual, made_in, of_real, of_whole = forms
+    kind, given = _all_elements._asked_for(dtype), _all_elements._kind(a)
+    if kind is not None and given == "c" and kind.kind in "iuf":
+        _all_elements._warn_of_real(above=1)
+        if kind.kind == "f":
+            return of_real(kind.type), _all_elements._complex_of(a, kind)
+        return of_whole(kind.type), None
+    if kind is not None and (kind.kind == "b" or (kind.kind in "iu" and given == "f")):
         return made_in(kind.type), None
-    return usual, dtype
+    return usual.one, dtype
 
 
 def _check_inexact(dtype: Any) -> None:
@@ -164,7 +216,7 @@ def _check_inexact(dtype: Any) -> None:
 
 
 def _variance(root: bool, ddof: float, kind: Any) -> Any:
-    """finish of the variance, or of its root. kind: the complex type that the result is cast to, or None."""
+    """finish of the variance, or of its root. kind: the type that the result is cast to, or None."""
     def _of_two(n, squares):
         return squares / (n - ddof) if n > ddof else squares * math.nan
 
@@ -180,6 +232,16 @@ def _variance(root: bool, ddof: float, kind: Any) -> Any:
     if kind is not None:
         return _cast_root_of_two if root else _cast_of_two
     return _root_of_two if root else _of_two
+
+
+@functools.lru_cache(maxsize=None)
+def _moments_of_real(root: bool, ddof: float, kind: Any) -> lw.Reduction:
+    """Of complex elements with a real dtype=, as that of lanewise.reductions."""
+    of = _variance(root, ddof, kind)
+    made = lw.reduce(_merge_moments, map=_moments_of_real_part, finish=lambda n, origin, mean, squares: of(n, squares),
+                     identity=(0, math.nan, math.nan, 0.0), commutative=True)
+    made.__name__ = "nanstd" if root else "nanvar"
+    return made
 
 
 @functools.lru_cache(maxsize=None)
@@ -235,7 +297,7 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., wher
     a = _all_elements._array(a, "nansum")
     if _all_elements._kind(a) == "m":  # NaT is no NaN, neither is it one for NumPy
         return _all_elements.sum(a, axis, dtype, out, keepdims, initial, where, stream=stream, progress=progress)
-    reduction, dtype = _of_dtype(_NANSUM.one, _nansum_in, a, dtype)
+    reduction, dtype = _of_dtype(_SUMS, a, dtype)
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
                      **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -249,7 +311,7 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., whe
     if is_labelled(a):
         return _labelled.call(nanprod, locals())
     a = _all_elements._array(a, "nanprod")
-    reduction, dtype = _of_dtype(_NANPROD.one, _nanprod_in, a, dtype)
+    reduction, dtype = _of_dtype(_PRODUCTS, a, dtype)
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
                      **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -353,7 +415,13 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     if _all_elements._kind(a) in "bium":
         return _all_elements.mean(a, axis, dtype, out, keepdims, where=where, stream=stream, progress=progress)
     _check_inexact(dtype)
-    result = _NANMEAN.one(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
+    kind = _all_elements._asked_for(dtype)
+    if _all_elements._is_cast_to_real(a, kind):
+        _all_elements._warn_of_real()
+        reduction, dtype = _nanmean_of_real(kind.type), _all_elements._complex_of(a, kind)
+    else:
+        reduction = _NANMEAN.one
+    result = reduction(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     _warn_of_few(a, result, axis, where, 0, "Mean of empty slice")
     return result
 
@@ -391,12 +459,18 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
         ddof = _all_elements._degrees("correction", correction)
     ddof = _all_elements._degrees("ddof", ddof)
     _check_inexact(dtype)
-    kind = _all_elements._asked_for(dtype)
-    is_complex = (_all_elements._kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
-    kind = kind.type if kind is not None and kind.kind == "c" else None
+    kind, dtype_of_a = _all_elements._asked_for(dtype), a.dtype
+    is_real = _all_elements._is_cast_to_real(a, kind)
+    is_complex = is_real or (_all_elements._kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
+    if is_real:
+        dtype = _all_elements._complex_of(a, kind)
+    kind = kind.type if kind is not None and (is_real or kind.kind == "c") else None
     if (mean := _all_elements._around(a, mean, "nanstd" if root else "nanvar")) is not None:
         arrays, reduction = (a, mean), _spread(is_complex, root, ddof, kind)
-        dtype = a.dtype if dtype is None else dtype  # that of mean= does not count for NumPy
+        dtype = dtype_of_a if dtype is None else dtype  # that of mean= does not count for NumPy
+    elif is_real:
+        _all_elements._warn_of_real(above=1)
+        arrays, reduction = (a,), _moments_of_real(root, ddof, kind)
     else:
         arrays, reduction = (a,), _moments(is_complex, root, ddof, kind)
     result = reduction(*arrays, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
@@ -416,7 +490,7 @@ def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None)
     a, axis = _all_elements._flat(a, axis, "nancumsum")
     if _all_elements._kind(a) == "m":
         return _all_elements.cumsum(a, axis, dtype, out, stream=stream)
-    reduction, dtype = _of_dtype(_NANSUM.one, _nansum_in, a, dtype)
+    reduction, dtype = _of_dtype(_SUMS, a, dtype)
     return _all_elements._scan("nancumsum", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
 
 
@@ -430,5 +504,5 @@ def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None
     if is_labelled(a):
         return _labelled.call(nancumprod, locals())
     a, axis = _all_elements._flat(a, axis, "nancumprod")
-    reduction, dtype = _of_dtype(_NANPROD.one, _nanprod_in, a, dtype)
+    reduction, dtype = _of_dtype(_PRODUCTS, a, dtype)
     return _all_elements._scan("nancumprod", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))

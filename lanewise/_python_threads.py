@@ -273,4 +273,4 @@ class _Runner:
             if thread.waits is not None:
                 places.setdefault(thread.waits[1], thread)
         shown = ", ".join(f"thread {t.index} of block {t.block.index} in cuda.{name}" for name, t in places.items())
-        return f"threads wait for others that never come: {shown}"
+        return f"threads wait for other threads of their block or warp, which do not reach the same call: {shown}"

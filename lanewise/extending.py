@@ -294,6 +294,27 @@ def _checked(strict, inline, prefer_literal, jit_options, target):
     return strict, prefer_literal, _TARGETS[target]
 
 
+def _refuse_numbers(selector, operator_, name):
+    """TypeError if the selector answers for numbers or arrays alone, whose operators are built in: an overload would have no effect."""
+    numbers = [getattr(types, one) for one in ("boolean", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128")]
+    arrays = [of[(slice(None),) * ndim] for of in (types.int64, types.float32, types.float64) for ndim in (1, 2)]
+    try:
+        n = len(inspect.signature(operator_).parameters)
+    except ValueError:
+        return
+    if name == "__setitem__":
+        operands = [(array, types.int64, value) for array in arrays for value in numbers]
+    elif name in ("__getitem__", "__contains__"):
+        operands = [(array, value) for array in arrays for value in numbers]
+    else:
+        operands = [(x,) for x in numbers + arrays] if n == 1 else [(x, y) for x in numbers + arrays for y in numbers + arrays]
+    for given in operands:
+        found, _ = _call(selector, given, {})
+        if found is not None:
+            raise TypeError(f"an overload of operator.{operator_.__name__} has no effect for ({', '.join(map(str, given))}), for which the operator is built in: "
+                            f"let `{getattr(selector, '__name__', 'it')}` return None for numbers and arrays")
+
+
 def get_cython_function_address(module_name, function_name):
     """Return the address of a C function that a Cython module exports (`cdef ... api`, or in its .pxd), an int for a function type of ctypes.
 
@@ -351,6 +372,8 @@ def overload(func, jit_options=None, strict=True, inline="never", prefer_literal
 
     def register(selector):
         _check_selector(selector)
+        if id(func) in _OPERATOR_NAMES:
+            _refuse_numbers(selector, func, _OPERATOR_NAMES[id(func)])
         _add(_entry(func)[1], id(func), _Candidate(selector, func, options))
         return selector
 

@@ -21,7 +21,9 @@ linear complexity (Lemire and O'Neill, 2019). All functions here use the highest
 
 from __future__ import annotations
 
+import functools
 import math
+import types
 
 import numpy as np
 
@@ -799,6 +801,22 @@ def alias_table(weights):
     probability, alias = p * (p.size / p.sum()), np.empty(p.size, np.int64)
     _core._alias_table(probability, alias)
     return probability, alias
+
+
+def _quiet(function):
+    """In plain Python, the function without NumPy's warnings: its integers wrap around, as those of compiled code do. The reader compiles
+    the function itself (core/front/read/constant.c)."""
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        with np.errstate(over="ignore"):
+            return function(*args, **kwargs)
+
+    call.__lanewise_quiet__ = function
+    return call
+
+
+globals().update({name: _quiet(each) for name, each in list(globals().items())
+                  if isinstance(each, types.FunctionType) and (name.startswith(("philox", "xoroshiro128p_", "uint64_to_")) or name == "init_xoroshiro128p_state")})
 
 
 def __getattr__(name):

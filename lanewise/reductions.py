@@ -107,6 +107,11 @@ def _moments_of_complex(x):
     return 1, x, 0.0, (x.real - x.real) + (x.imag - x.imag)
 
 
+def _moments_of_real_part(x):
+    """Around the mean of the real parts, the imaginary part of each element is a part of its deviation."""
+    return 1, x.real, 0.0, (x.real - x.real) + x.imag * x.imag
+
+
 def _merge_moments(a, b):
     """Counts, means and sums of squared deviations of two parts into those of both (Chan, Golub and LeVeque,
     "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
@@ -226,6 +231,36 @@ def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.
                      finish=lambda n, origin, mean, squares: of(n, squares), identity=(0, math.nan, math.nan, math.nan), commutative=True)
     made.__name__ = "std" if root else "var"  # in the table of lanewise.profile()
     return made
+
+
+@functools.lru_cache(maxsize=None)
+def _moments_of_real(root: bool, ddof: float, kind: Any) -> lw.Reduction:
+    """Of complex elements with a real dtype=, of which NumPy computes the mean: it is that of the real parts, and the elements stay complex."""
+    of = _variance(root, ddof, kind)
+    made = lw.reduce(_merge_moments, map=_moments_of_real_part, finish=lambda n, origin, mean, squares: of(n, squares),
+                     identity=(0, math.nan, math.nan, math.nan), commutative=True)
+    made.__name__ = "std" if root else "var"
+    return made
+
+
+@functools.lru_cache(maxsize=None)
+def _spread_in(is_complex: bool, root: bool, ddof: float, kind: Any) -> lw.Reduction:
+    """dtype=int: each square is cut off to one."""
+    made = lw.reduce(map=(lambda x, mean: (1, kind((x - mean).real * (x - mean).real + (x - mean).imag * (x - mean).imag))) if is_complex
+                     else (lambda x, mean: (1, kind((x - mean) * (x - mean)))),
+                     combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=_variance_in(root, ddof, kind), identity=(0, 0))
+    made.__name__ = "std" if root else "var"
+    return made
+
+
+def _variance_in(root: bool, ddof: float, kind: Any) -> Any:
+    def _of_two(n, squares):
+        return kind(squares / (n - ddof if n > ddof else 0))
+
+    def _root_of_two(n, squares):
+        return kind(np.sqrt(kind(squares / (n - ddof if n > ddof else 0))))
+
+    return _root_of_two if root else _of_two
 
 
 @functools.lru_cache(maxsize=None)
@@ -675,20 +710,41 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
     a, axis = _array(a, "std" if root else "var"), _whole(axis)
     _check_within(a, axis)
     _warn_of_nothing(a, axis, where, ddof, "Degrees of freedom <= 0 for slice", above=1)
-    kind = _asked_for(dtype)
-    if kind is not None and kind.kind in "biu":  # NumPy's deviations are not those of integers either
+    kind, name = _asked_for(dtype), "std" if root else "var"
+    mean = _around(a, mean, name)
+    if mean is not None and _kind(mean) == "c" and _kind(a) != "c":
+        raise TypeError(f"{name}: mean= is complex, but the array has the dtype {a.dtype}: pass mean.real, or a.astype(complex)")
+    options = _options(out=out, keepdims=keepdims, stream=stream, progress=progress)
+    if kind is not None and kind.kind in "iu":  # NumPy cuts off the mean and each square
+        if mean is None:
+            mean = _mean_in(kind.type)(a, axis=axis, where=where, keepdims=True, **_options(dtype=kind, stream=stream))
+        return _spread_in(_kind(a) == "c", root, ddof, kind.type)(a, mean, axis=axis, where=where, **options)
+    if kind is not None and kind.kind == "b":
         dtype = None
-        if _kind(a) == "c" and kind.kind != "b":
-            warnings.warn(np.exceptions.ComplexWarning("Casting complex values to real discards the imaginary part"), stacklevel=3)
+    if _is_cast_to_real(a, kind):
+        if mean is not None:
+            return _spread(True, root, ddof, kind.type)(a, mean, axis=axis, where=where, **_options(dtype=_complex_of(a, kind)), **options)
+        _warn_of_real(above=1)
+        return _moments_of_real(root, ddof, kind.type)(a, axis=axis, where=where, **_options(dtype=_complex_of(a, kind)), **options)
     dtype = _computed_in(a, dtype, out)
     is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
-    kind = kind.type if kind is not None and kind.kind in "biuc" else None
-    if (mean := _around(a, mean, "std" if root else "var")) is not None:
-        if _kind(mean) == "c" and _kind(a) != "c":
-            raise TypeError(f"{'std' if root else 'var'}: mean= is complex, but the array has the dtype {a.dtype}: pass mean.real, or a.astype(complex)")
-        return _spread(is_complex, root, ddof, kind)(a, mean, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
-    reduction = _moments(is_complex, root, ddof, kind)
-    return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
+    kind = kind.type if kind is not None and kind.kind in "bc" else None
+    arrays, reduction = ((a,), _moments(is_complex, root, ddof, kind)) if mean is None else ((a, mean), _spread(is_complex, root, ddof, kind))
+    return reduction(*arrays, axis=axis, where=where, **_options(dtype=dtype), **options)
+
+
+def _is_cast_to_real(a: Any, kind: Any) -> bool:
+    return kind is not None and kind.kind == "f" and _kind(a) == "c"
+
+
+def _complex_of(a: Any, kind: Any) -> Any:
+    """The complex dtype in which deviations of `a` from a mean of this real dtype are computed."""
+    return np.result_type(a.dtype if isinstance(a.dtype, np.dtype) else lw.cuda.as_cuda_array(a).dtype, kind)
+
+
+def _warn_of_real(above: int = 0) -> None:
+    """As NumPy does where a mean is real."""
+    warnings.warn(np.exceptions.ComplexWarning("Casting complex values to real discards the imaginary part"), stacklevel=3 + above)
 
 
 def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, stream=None, progress=None):

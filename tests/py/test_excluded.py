@@ -522,3 +522,62 @@ def test_lists_and_tuples_become_arrays():
 
     with pytest.raises(errors.TypingError, match="E162"):
         writes(1.0, [1.0])
+
+
+# ---- outputs of calls in compiled functions ----
+
+@lw.vectorize(excluded=["t"])
+def of_table(x, t):
+    return x * t[0] + t[1]
+
+
+@lw.vectorize(static=["k"])
+def to_power(x, k):
+    return x**k
+
+
+@lw.vectorize
+def by_default(x, c=2.0):
+    return x * c
+
+
+OUTPUTS = [
+    lambda x, t, o: of_table(x, t, out=o), lambda x, t, o: of_table(x, t, o), lambda x, t, o: of_table(x, t=t, out=o), lambda x, t, o: of_table(x, out=o, t=t),
+    lambda x, t, o: to_power(x, k=3, out=o), lambda x, t, o: to_power(x, 3, o), lambda x, t, o: to_power(x, 3, out=o),
+    lambda x, t, o: by_default(x, 3.0, o), lambda x, t, o: by_default(x, 3.0, out=o), lambda x, t, o: by_default(x, out=o),
+    lambda x, t, o: of_table(x[::-1], t, out=o[1]), lambda x, t, o: of_table(2.0, t, out=o), lambda x, t, o: of_table(x, t, out=None),
+]
+
+
+@pytest.mark.parametrize("at", range(len(OUTPUTS)))
+def test_outputs_in_compiled_functions(at):
+    x, t = np.arange(6.0), np.array([2.0, 3.0])
+    given, wanted = np.zeros((2, 6)), np.zeros((2, 6))
+    got = lw.jit(OUTPUTS[at])(x, t, given)
+    assert np.array_equal(got, OUTPUTS[at](x, t, wanted)) and np.array_equal(given, wanted)
+
+
+def test_an_output_that_is_read():
+    x, t = np.arange(6.0), np.array([2.0, 3.0])
+    wanted = of_table(x[::-1], t)
+    assert lw.jit(lambda x, t: of_table(x[::-1], t, out=x))(x, t) is not None and np.array_equal(x, wanted)
+
+
+def test_outputs_that_do_not_fit():
+    x, t = np.arange(6.0), np.array([2.0, 3.0])
+    call = lw.jit(lambda x, t, o: of_table(x, t, out=o))
+    with pytest.raises(ValueError):
+        call(x, t, np.zeros(4))
+    with pytest.raises(lw.errors.TypingError):
+        call(x + 1j, t, np.zeros(6))
+    with pytest.raises(lw.errors.TypingError):
+        lw.jit(lambda x, t, o: of_table(x, t, o, o))(x, t, np.zeros(6))
+
+
+def test_outputs_in_a_core():
+    @lw.guvectorize("(n),(m)->(n)")
+    def rows(x, t, out):
+        of_table(x, t, out=out)
+
+    x, t = np.arange(12.0).reshape(3, 4), np.array([2.0, 3.0])
+    assert np.array_equal(rows(x, t), x * 2 + 3)

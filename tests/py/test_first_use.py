@@ -334,7 +334,7 @@ def _as_many_as_come(x):
 
 
 @pytest.mark.parametrize("function, value, caret, label", [
-    (_text, 1, '"none"', "the result is a text, a type or the like"), (_falls_off, 1, "def _falls_off(x):", "nothing is returned"),
+    (_text, 1, '"none"', "the result is a string, a type, a function or a module"), (_falls_off, 1, "def _falls_off(x):", "nothing is returned"),
 ])
 def test_results_that_are_no_numbers(function, value, caret, label):
     with pytest.raises(lw.errors.TypingError) as caught:
@@ -523,3 +523,18 @@ def test_names_of_the_package_are_looked_up_once():
     for name in ("add", "abs", "f4", "explain", "cfunc", "special"):
         first = getattr(lw, name)
         assert vars(lw)[name] is first and getattr(lw, name) is first
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda x: lw.set_num_threads(x), "lanewise.set_num_threads"), (lambda x: lw.info(), "lanewise.info"), (lambda x: lw.map_blocks(x, x), "lanewise.map_blocks"),
+    (lambda x: lw.explain(x), "explain"), (lambda x: lw.cfunc(x), "cfunc"), (lambda x: lw.runtime.memsys_enable_stats(), "memsys_enable_stats"),
+    (lambda x: lw.cache.clear(), "lanewise.cache.clear"), (lambda x: lw.cuda.detect(), "lanewise.cuda.detect"), (lambda x: lw.cuda.compile(x), "compile"),
+    (lambda x: lw.jit(x), "jit"), (lambda x: lw.typeof(x), "typeof"), (lambda x: lw.extending.overload(x), "overload"),
+])
+def test_functions_that_python_calls(call, name):
+    """The error is about the call, and not about lines of lanewise's own."""
+    with pytest.raises(lw.errors.TypingError) as error:
+        lw.jit(call)(3.0)
+    said = str(error.value)
+    assert said.startswith("E152: this cannot be called from compiled code") and name in said and "call it from Python, outside of compiled functions" in said
+    assert __file__ in said and "in `<lambda>(x: " in said

@@ -262,7 +262,7 @@ def test_threads_that_never_meet(python):
         else:
             cuda.syncthreads_count(1)
 
-    with pytest.raises(errors.KernelError, match="never come: .* cuda.syncthreads, .* cuda.syncthreads_count"):
+    with pytest.raises(errors.KernelError, match="do not reach the same call: .* cuda.syncthreads, .* cuda.syncthreads_count"):
         k[1, 2](np.zeros(2))
 
 

@@ -3,9 +3,11 @@ numbers on every target and launch. Seeds are fixed: nothing here fails by chanc
 
 from __future__ import annotations
 
+import inspect
 import math
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -547,3 +549,23 @@ def test_results_lie_where_parameters_do(cpu):
         got, want = draw(Generator(5), p), draw(Generator(5), p.copy_to_host())
         assert isinstance(got, lw.cuda.DeviceArray) and type(want) is np.ndarray and np.array_equal(got.copy_to_host(), want)
     assert type(Generator(5, target="cpu").normal(p)) is np.ndarray
+
+
+def test_plain_python_draws_without_warnings():
+    """Integers of uint32 and uint64 wrap around, which NumPy's scalars would warn of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seed in (0, 3, 2**64 - 1):
+            assert r.philox(seed, 5, 7) == tuple(words(np.uint64(seed), np.uint64(5), np.uint64(7)))
+            assert 0.0 <= r.philox_uniform_float32(seed, 1, 2) < 1.0 and 0.0 <= r.philox_uniform_float64(seed, 1, 2) < 1.0
+        states = r.create_xoroshiro128p_states(3, 1)
+        for name in ("next", "jump", "uniform_float32", "uniform_float64", "normal_float32", "exponential_float32"):
+            getattr(r, "xoroshiro128p_" + name)(states, 1)
+        r.xoroshiro128p_integers(states, 1, 0, 7)
+        r.xoroshiro128p_choice(states, 1, *r.alias_table([1.0, 2.0]))
+
+
+def test_wrapped_functions_are_what_they_were():
+    assert r.philox.__name__ == "philox" and list(inspect.signature(r.philox).parameters) == ["seed", "index", "counter"]
+    assert pickle.loads(pickle.dumps(r.philox)) is r.philox
+    assert lw.vectorize(r.philox_uniform_float64)(3, 1, 2) == r.philox_uniform_float64(3, 1, 2)

@@ -51,11 +51,11 @@ def test_as_numpy(name, dtype):
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "cumsum", "cumprod"])
 def test_the_dtype_asked_for(name, dtype):
     for x in (np.array([1, 2, 4]), np.array([[1.0, 2.0, 4.5], [3.0, 3.0, 9.0]]), np.array([1 + 2j, 2.0])):
-        if x.dtype.kind == "c" and name in ("var", "std") and np.dtype(dtype).kind not in "cb":
-            continue  # NumPy's deviations keep the imaginary parts, its means do not
         for axis in (None, -1):
-            if name in ("var", "std") and np.dtype(dtype).kind in "biu":  # NumPy cuts off on the way, and fails at roots of arrays
+            if name in ("var", "std") and dtype is bool:  # NumPy makes bools of the mean and of each square
                 wanted = getattr(np, name)(x, axis=axis).astype(dtype)
+            elif name == "std" and np.dtype(dtype).kind in "iu":  # NumPy fails at roots of arrays
+                wanted = np.sqrt(np.var(x, axis=axis, dtype=dtype)).astype(dtype)
             else:
                 wanted = getattr(np, name)(x, axis=axis, dtype=dtype)
             same(getattr(reductions, name)(x, axis=axis, dtype=dtype), wanted)
@@ -527,3 +527,56 @@ def test_usual_calls(name):
             x = (rng.standard_normal(shape) * 10).astype(dtype)
             for given in ({}, {"axis": 0}, {"axis": -1}, {"axis": None}, {"axis": 5}, {"keepdims": True}):
                 assert told(function, x, given) == told(function.__wrapped__, x, given), (dtype, shape, given)
+
+
+# ---- complex elements with a real dtype= ----
+
+WITH_DTYPE = ["sum", "prod", "mean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nancumsum", "nancumprod"]
+
+
+def told(function, *args, **keywords):
+    """The result, and which categories of warnings there were but those of overflow."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        result = np.asarray(function(*args, **keywords))
+    return result, sorted({w.category.__name__ for w in seen if w.category is not RuntimeWarning})
+
+
+def like_numpy(name, x, **keywords):
+    wanted, warned = told(getattr(np, name), x, **keywords)
+    got, told_of = told(getattr(reductions, name), x, **keywords)
+    assert got.dtype == wanted.dtype and got.shape == wanted.shape and told_of == warned, (name, keywords)
+    np.testing.assert_allclose(got, wanted, rtol=2e-2 if wanted.dtype == "f2" else 1e-4, atol=1e-2 if wanted.dtype == "f2" else 1e-5, err_msg=f"{name} {keywords}")
+
+
+@pytest.mark.parametrize("name", WITH_DTYPE)
+@pytest.mark.parametrize("of", ["c8", "c16"])
+def test_complex_elements_with_a_real_dtype(name, of):
+    """NumPy's mean is real then, and its deviations from it stay complex; an element with a NaN in its imaginary part is NaN."""
+    rng = np.random.default_rng(3)
+    x = (rng.normal(size=(5, 4)) + 1j * rng.normal(size=(5, 4)) * 3).astype(of) * 2
+    x[1, 2], x[3, 0] = complex(1, np.nan), complex(np.nan, 1)
+    for dtype in ("f2", "f4", "f8", "i8", "i4", "c16"):
+        array = x if name.startswith("nan") and dtype[0] != "i" else np.nan_to_num(x)
+        if name[3:] in ("mean", "var", "std") and dtype[0] == "i":
+            continue  # a TypeError
+        like_numpy(name, array, dtype=dtype)
+        if not (dtype[0] == "i" and name == "std"):  # of which NumPy does not store the root
+            like_numpy(name, array, dtype=dtype, axis=0)
+        if "cum" not in name and not (dtype[0] == "i" and name == "std"):
+            like_numpy(name, array, dtype=dtype, axis=1, keepdims=True, where=rng.random((5, 4)) > 0.2)
+
+
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+def test_complex_deviations_from_a_given_mean(name):
+    x = np.array([1 + 1j, 2 - 3j, 4 + 0.5j])
+    for dtype in ("f4", "f8", "c16", *(("i8",) if name[0] != "n" else ())):
+        for mean in (2.0, 1 + 1j, np.array([2 + 1j])):
+            like_numpy(name, x, dtype=dtype, mean=mean)
+
+
+def test_variance_in_integers():
+    """The mean and each square are cut off to integers, of whatever elements."""
+    for x in ([0, 0, 0, 3], [0.0, 1.9], [0.0, 9.0, 9.5, 9.0], [1 + 2j, 3.5j, 4]):
+        like_numpy("var", np.array(x), dtype="i8")
+        like_numpy("std", np.array(x), dtype="i4")

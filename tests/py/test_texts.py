@@ -198,7 +198,7 @@ def mixed(a):
     (number, ["U3"], "an item of type U3 cannot receive this(?s:.)*this is int 5"),
     (pair, ["S3"], "an item of type S3 cannot receive this(?s:.)*this is tuple"),
     (other, ["U3", "U4"], "an item of type U4 cannot receive this(?s:.)*this is U3"),
-    (beyond_ascii, ["S3"], "an item of type S3 cannot receive this(?s:.)*this is the text 'é'"),
+    (beyond_ascii, ["S3"], "an item of type S3 cannot receive this(?s:.)*this is the string 'é'"),
     (ordered, ["U3"], "`<` is not defined between these types"),
     (mixed, ["U3"], "`==` is not defined between these types"),
 ])

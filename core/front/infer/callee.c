@@ -256,10 +256,13 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
         member = lw_method_of_member(f, object.type, name);
     if (member != NULL && member->kind == LW_MEMBER_PROPERTY)
         member = NULL;
-    if (lw_is_overloaded_method(f, name) && !is_own_method(f, object, name)) {
-        bool found;
+    if (lw_is_overloaded_method(f, name)) {
+        bool found = false;
         LW_TRY(put_in_front(f, of, object, args, &all));
-        LW_TRY(lw_infer_overloaded_method(f, node, name, all.data, all.n, &found, out));
+        if (is_own_method(f, object, name))
+            LW_TRY(lw_refuse_built_in_method(f, node, name, all.data, all.n));
+        else
+            LW_TRY(lw_infer_overloaded_method(f, node, name, all.data, all.n, &found, out));
         if (found)
             return LW_OK;
     }

@@ -123,7 +123,7 @@ give_changed(lw_infer_frame *f, lw_instance *instance)
             return lw_complain(
                 f, f->fn->loc, "E165",
                 lw_format_text(f,
-                               "its field `%s` is a text, a type or the like, or "
+                               "its field `%s` is a string, a type, a function or a module, or "
                                "has a value on some paths only",
                                field),
                 "assign a number, or a member of an enum class, on every path",

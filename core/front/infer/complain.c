@@ -61,8 +61,8 @@ lw_describe_value(lw_infer_frame *f, lw_infer_value value)
     if (constant == NULL || constant->kind != LW_K_STR || constant->text == NULL)
         return lw_describe_type(f, value.type);
     said = strlen(constant->text) <= 40 && strpbrk(constant->text, "'\n") == NULL
-               ? lw_format_text(f, "the text '%s'", constant->text)
-               : "a text";
+               ? lw_format_text(f, "the string '%s'", constant->text)
+               : "a string";
     return said ? said : "";
 }
 

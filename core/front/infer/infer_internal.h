@@ -883,6 +883,11 @@ lw_status lw_infer_overloaded_method(lw_infer_frame *f, uint32_t node, const cha
                                      lw_infer_value *out);
 /* Whether such a method of some type is overloaded. */
 bool lw_is_overloaded_method(lw_infer_frame *f, const char *name);
+/* E166 where an overload answers for a method or an attribute that is built in. */
+lw_status lw_refuse_built_in_method(lw_infer_frame *f, uint32_t node, const char *name,
+                                    const lw_arg *args, uint32_t n);
+lw_status lw_refuse_built_in_attribute(lw_infer_frame *f, uint32_t node, const char *name,
+                                       lw_infer_value object);
 lw_status lw_infer_overloaded_attribute(lw_infer_frame *f, uint32_t node, const char *name,
                                         lw_infer_value object, bool *found,
                                         lw_infer_value *out);

@@ -703,14 +703,15 @@ lw_refuse_object_result(lw_infer_frame *f, lw_type type)
     const char *text = text_in(f, type, &is_absent);
 
     if (text != NULL && node != 0)
-        return lw_complain(f, lw_node_of(f, node)->loc, is_absent ? "E110" : "E165",
-                           lw_format_text(f,
-                                          is_absent
-                                              ? "its field `%s` has a value on some paths only"
-                                              : "its field `%s` is a text, a type or the like",
-                                          text),
-                           "return its other fields",
-                           "this object cannot be the result of a call from Python");
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, is_absent ? "E110" : "E165",
+            lw_format_text(f,
+                           is_absent
+                               ? "its field `%s` has a value on some paths only"
+                               : "its field `%s` is a string, a type, a function or a module",
+                           text),
+            "return its other fields",
+            "this object cannot be the result of a call from Python");
     if (class == NULL || node == 0 || f->run->typed->options.objects)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, node)->loc, "E167",

@@ -271,6 +271,31 @@ fail:
     return status;
 }
 
+/* E166: an overload that answers for what is built in would have no effect, and nobody would
+ * notice. Asked when all types are known, and not for calls in lanewise's own functions. */
+static lw_status
+refuse_built_in(asked a, const lw_arg *args)
+{
+    lw_infer_frame *f = a.f;
+    lw_status status;
+    uint32_t fn;
+
+    if (!f->report || f->fn->of_package)
+        return LW_OK;
+    a.question.for_gpu = f->run->typed->options.threads;
+    LW_TRY(find_implementation(&a, args, &fn));
+    if (fn != 0)
+        return lw_complain(
+            f, lw_node_of(f, a.node)->loc, "E166",
+            lw_format_text(f, "the arguments are (%s)", shown_types(f, &a.question)),
+            "let the overload return None for these types, or overload a function, method or "
+            "attribute with a name of your own",
+            "`%s` is built in for these types, so an overload of it has no effect",
+            shown_name(f, &a.question));
+fail:
+    return status;
+}
+
 /* ---- functions of lanewise's own ---- */
 
 lw_status
@@ -316,6 +341,8 @@ lw_infer_overloaded_call(lw_infer_frame *f, uint32_t node, uint32_t callee, cons
         *found = has_object(f, args, n) && lw_overloaded_operator(LW_CALL_OF_OWN, &a.prefers);
     else
         *found = constant->overloaded;
+    if (a.has_other && !*found && constant->overloaded)
+        return refuse_built_in(a, args);
     return *found ? resolve(a, args, found, out) : LW_OK;
 }
 
@@ -380,6 +407,33 @@ lw_infer_overloaded_method(lw_infer_frame *f, uint32_t node, const char *name,
     assert(row != NULL); /* the caller has asked */
     a.prefers = row->prefers_literals;
     return resolve(a, args, found, out);
+}
+
+lw_status
+lw_refuse_built_in_method(lw_infer_frame *f, uint32_t node, const char *name,
+                          const lw_arg *args, uint32_t n)
+{
+    const lw_overloaded_name *row = overloaded(f, name, LW_OVERLOAD_METHOD);
+    asked a = {
+        .f = f, .node = node, .question = {.kind = LW_OVERLOAD_METHOD, .name = name, .n = n}};
+
+    a.prefers = row != NULL && row->prefers_literals;
+    return row != NULL ? refuse_built_in(a, args) : LW_OK;
+}
+
+lw_status
+lw_refuse_built_in_attribute(lw_infer_frame *f, uint32_t node, const char *name,
+                             lw_infer_value object)
+{
+    const lw_overloaded_name *row = overloaded(f, name, LW_OVERLOAD_ATTRIBUTE);
+    asked a = {.f = f,
+               .node = node,
+               .question = {.kind = LW_OVERLOAD_ATTRIBUTE, .name = name, .n = 1}};
+    uint32_t of = lw_node_of(f, node)->a;
+    lw_arg self = {.node = of, .entry = of, .value = object};
+
+    a.prefers = row != NULL && row->prefers_literals;
+    return row != NULL && object.type != LW_T_BOTTOM ? refuse_built_in(a, &self) : LW_OK;
 }
 
 bool

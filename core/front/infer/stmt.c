@@ -321,9 +321,11 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
             "return a tuple, `return x, y`, or an array", "a list cannot be a result");
     if (f->run->typed->options.returns_arrays && is_of_compile_time(f, type))
         return lw_complain(f, loc, "E183",
-                           lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+                           type == LW_T_STATIC
+                               ? "this is a string, a type, a function or a module"
+                               : lw_format_text(f, "this is %s", lw_describe_type(f, type)),
                            "return a number that stands for it, or a member of an enum class",
-                           "what exists only while code is compiled cannot be a result");
+                           "a string, type, function or module cannot be a result");
     if (f->run->typed->options.returns_arrays)
         return LW_OK;
     if (lw_has_member(f, type))

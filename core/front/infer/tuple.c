@@ -641,11 +641,13 @@ infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_i
     if (found || object.type == LW_T_BOTTOM || dtype_attribute(f, node, object, name, out) ||
         member_attribute(f, node, object, name, out) || named_element(f, object, name, out) ||
         (lw_type_is_scalar(f, object.type) && number_attribute(f, node, object, name, out)))
-        return LW_OK;
+        return lw_refuse_built_in_attribute(f, node, name, object);
     if (lw_enum_of(f, object.type) &&
         (object.constant == 0 || lw_type_numbers(lw_types_of(f), object.type) ||
          lw_method_of_member(f, object.type, name)))
         return lw_infer_member_attribute(f, node, object, name, out);
+    if (is_field_of_record(f, object.type, name) || lw_is_own_attribute(f, object, name))
+        LW_TRY(lw_refuse_built_in_attribute(f, node, name, object));
     if (is_field_of_record(f, object.type, name))
         return lw_infer_field(f, node, object.type, name, &out->type);
     if (lw_is_own_attribute(f, object, name)) {

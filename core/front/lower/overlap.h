@@ -10,8 +10,8 @@ enum { LW_BUFFER_BYTES = 512 };
 
 /* The message of the ValueError when there is no such order. */
 #define LW_NO_ORDER                                                                            \
-    "the output overlaps what is read, and no order of the elements gives NumPy's result: "    \
-    "copy what is read to memory of its own first"
+    "the output overlaps an array that is read, and no order of the elements gives NumPy's "   \
+    "result: copy that array first"
 /* More of it, for an expression. */
 #define LW_NO_ORDER_HELP ", as in `t = x + y`, then `out[:] = t`"
 

@@ -405,6 +405,57 @@ take_out(lw_reader *r, uint32_t *item)
     return true;
 }
 
+/* The place of the output among the arguments of a Ufunc of ours that takes more values than
+ * its inputs: `out=`, or what follows all parameters. items->n: there is none. */
+static uint32_t
+place_of_out(lw_reader *r, PyObject *object, const lw_read_items *items)
+{
+    uint32_t place = items->n;
+    bool by_position = true;
+
+    for (uint32_t i = 0; i < items->n; i++) {
+        const lw_node *node = &r->tree->nodes.data[items->data[i]];
+        const char *name =
+            node->kind == LW_NODE_ARG_KEYWORD ? r->tree->constants.data[node->a].text : NULL;
+
+        if (name != NULL && strcmp(name, "out") == 0)
+            place = i;
+        by_position = by_position && name == NULL && node->kind != LW_NODE_STAR;
+    }
+    if (by_position && items->n > 1 && takes_values(object, (long)items->n - 1) &&
+        !takes_values(object, (long)items->n))
+        place = items->n - 1;
+    return place;
+}
+
+/* `m(x, table, out=o)` becomes `given(m(x, table), o)`. */
+static bool
+read_given(lw_reader *r, uint32_t *callee, lw_read_items *items)
+{
+    uint32_t loc = r->tree->nodes.data[*callee].loc, n = items->n - 1, out, inner, node;
+    uint32_t place = place_of_out(r, lw_read_object(r, *callee), items);
+    PyObject *helper;
+
+    if (place > n)
+        return true;
+    out = items->data[place];
+    if (!take_out(r, &out))
+        return true;
+    memmove(items->data + place, items->data + place + 1, (n - place) * sizeof *items->data);
+    inner =
+        lw_read_list_node(r, (lw_node){LW_NODE_CALL, .loc = loc, .a = *callee}, items->data, n);
+    helper = inner ? lw_service_find(LW_SERVICE_ARRAY_UFUNCS, "given") : NULL;
+    if (helper == NULL)
+        return inner != 0 ? (lw_read_failed(r), false) : false;
+    node = lw_read_constant_node(r, helper, loc);
+    Py_DECREF(helper);
+    if (node == 0)
+        return false;
+    *callee = node;
+    items->n = 0;
+    return lw_read_item(r, items, inner) && lw_read_item(r, items, out);
+}
+
 bool
 lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items)
 {
@@ -413,10 +464,11 @@ lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items)
     long n_in = inputs_of(r, object);
     uint32_t node;
 
+    if (n_in != 0 && items->n > 0 && takes_values(object, n_in + 1) &&
+        (items->n != (uint32_t)n_in + 1 ||
+         r->tree->nodes.data[items->data[n_in]].kind != LW_NODE_ARG_KEYWORD))
+        return read_given(r, callee, items);
     if (n_in == 0 || items->n != (uint32_t)n_in + 1)
-        return true;
-    if (r->tree->nodes.data[items->data[n_in]].kind != LW_NODE_ARG_KEYWORD &&
-        takes_values(object, n_in + 1))
         return true;
     if (!take_out(r, &items->data[n_in]))
         return true;

@@ -437,15 +437,25 @@ python_function_of(PyObject *object)
     return function;
 }
 
+/* What lanewise.random's functions wrap, so that Python calls them without NumPy's warnings of
+ * integers that wrap around: that is compiled. Borrowed; other functions are themselves. */
+static PyObject *
+without_wrapper(PyObject *function)
+{
+    PyObject *dict = ((PyFunctionObject *)function)->func_dict, *inner = NULL;
+
+    if (dict != NULL)
+        inner = PyDict_GetItemString(dict, "__lanewise_quiet__");
+    return inner != NULL && PyFunction_Check(inner) ? inner : function;
+}
+
 PyObject *
 lw_python_function(PyObject *object)
 {
     PyObject *function = object;
 
-    if (PyFunction_Check(object)) {
-        Py_INCREF(object);
-        return object;
-    }
+    if (PyFunction_Check(object))
+        return Py_NewRef(without_wrapper(object));
     if (PyMethod_Check(object) && PyFunction_Check(PyMethod_GET_FUNCTION(object))) {
         function = PyMethod_GET_FUNCTION(object);
         Py_INCREF(function);
@@ -573,6 +583,8 @@ from_callable(lw_reader *r, PyObject *object)
         return 0; /* a function of whole arrays, which was not written to be compiled */
     if (PyMethod_Check(object) && lw_is_random(PyMethod_GET_SELF(object)))
         return 0; /* its source says nothing that helps */
+    if (lw_is_for_python(object))
+        return 0;
     if (lw_runs_loop(object) != NULL)
         return 0; /* its function is only one step of what a call does */
     return from_source(r, object);

@@ -208,6 +208,32 @@ is_text_method(PyObject *object)
     return self != NULL && PyUnicode_Check(self);
 }
 
+bool
+lw_is_for_python(PyObject *object)
+{
+    static const char *const modules[] = {"lanewise",           "lanewise._c_functions",
+                                          "lanewise._compile",  "lanewise._explain",
+                                          "lanewise._linking",  "lanewise._memory",
+                                          "lanewise._verify",   "lanewise._struct_types",
+                                          "lanewise.cache",     "lanewise.cuda",
+                                          "lanewise.extending", "lanewise.runtime",
+                                          "lanewise.types",     NULL};
+    PyObject *module, *name;
+    bool is;
+
+    if (!PyFunction_Check(object) || PyObject_HasAttrString(object, "__lanewise_unroll__") ||
+        PyObject_HasAttrString(object, "__lanewise_folds__"))
+        return false;
+    module = lw_attribute_text(object, "__module__");
+    name = ((PyFunctionObject *)object)->func_name;
+    is = module != NULL && PyUnicode_GET_LENGTH(name) > 0 &&
+         PyUnicode_READ_CHAR(name, 0) != '_' && PyUnicode_READ_CHAR(name, 0) != '<' &&
+         is_one_of(PyUnicode_AsUTF8(module), modules);
+    Py_XDECREF(module);
+    lw_read_clear();
+    return is;
+}
+
 const char *
 lw_hint_for(lw_reader *r, PyObject *object)
 {
@@ -241,6 +267,8 @@ lw_hint_for(lw_reader *r, PyObject *object)
                "`guvectorize` with `excluded=(\"name\",)`";
     if (PyDict_Check(object) || PyAnySet_Check(object))
         return "a dict can be indexed with constant keys only; use a tuple or an array";
+    if (PyCallable_Check(object) && lw_comes_from(object, "lanewise"))
+        return "call it from Python, outside of compiled functions";
     if (PyCallable_Check(object))
         return "write it as a Python function, or an overload of it (lanewise.extending); "
                "the page \"Supported Python\" of the documentation lists the "

@@ -134,8 +134,10 @@ is_gufunc_with_loops(PyObject *object)
 bool
 lw_read_overloaded(lw_reader *r, PyObject *object, PyObject *id, lw_constant *out)
 {
-    if (lw_is_own_function(r->tree, out))
+    if (lw_is_own_function(r->tree, out)) {
+        out->overloaded = lw_read_is_overloaded(r, object);
         return true;
+    }
     if (is_gufunc_with_loops(object)) {
         out->overloaded = true;
         return true;

@@ -456,6 +456,10 @@ const char *lw_hint_for_debugger(PyObject *object);
  * functions, as forall and reduce make: compiled code cannot call it. NULL: it is another one.
  */
 const char *lw_runs_loop(PyObject *object);
+/* Whether it is a public function of lanewise that Python calls, such as set_num_threads: that
+ * it has a source does not help, because errors would be about lines that the user has not
+ * written. */
+bool lw_is_for_python(PyObject *object);
 const char *lw_hint_for(lw_reader *r, PyObject *object);
 
 #endif
