@@ -1,5 +1,7 @@
 """The functions of scipy.special as ufuncs of lanewise, for host and device arrays."""
 
+from typing import Any
+
 from lanewise._core import Ufunc
 
 __all__ = [
@@ -50,7 +52,7 @@ expm1: Ufunc
 expn: Ufunc
 exprel: Ufunc
 factorial: Ufunc
-fresnel: Ufunc
+fresnel: Ufunc[tuple[Any, Any]]
 gamma: Ufunc
 gammainc: Ufunc
 gammaincc: Ufunc
@@ -96,8 +98,8 @@ pseudo_huber: Ufunc
 psi: Ufunc
 rel_entr: Ufunc
 rgamma: Ufunc
-shichi: Ufunc
-sici: Ufunc
+shichi: Ufunc[tuple[Any, Any]]
+sici: Ufunc[tuple[Any, Any]]
 sinc: Ufunc
 softplus: Ufunc
 xlog1py: Ufunc

@@ -319,6 +319,7 @@ pairs = [
     reveal_type(extent(m)),
     reveal_type(both(m, axis=0)),
     reveal_type(lw.divmod(x, x)),
+    reveal_type(lw.special.sici(x)),
     fraction(x),
 ]
 numbers = [
@@ -343,7 +344,7 @@ assert all(isinstance(one, np.ndarray) for pair in pairs for one in pair)
 assert all(isinstance(number, float) for number in numbers), numbers
 given(f, scaled, total, kernel, callback, generator)
 '''
-N_ARRAYS, N_PAIRS, N_NUMBERS = 13, 4, 4
+N_ARRAYS, N_PAIRS, N_NUMBERS = 13, 5, 4
 
 
 def test_annotated_functions_need_no_class_disabled(tmp_path):
