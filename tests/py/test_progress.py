@@ -91,6 +91,20 @@ def test_a_bar_has_a_public_name(capsys, monkeypatch):
     assert capsys.readouterr().err.startswith("mean: 100 %")
 
 
+def test_a_renewed_reduction_keeps_its_name(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    total = lw.reduce(lambda a, b: a + b)
+    total.__name__ = "total"
+    with lw.config(check="nan"):
+        total(np.ones(1000), progress=True)
+    assert capsys.readouterr().err.startswith("total: 100 %")
+    with lw.config(check="nan"):
+        made = lw.reduce(lambda a, b: a + b)
+    made.__name__ = "made under a setting"
+    made(np.ones(1000), progress=True)
+    assert capsys.readouterr().err.startswith("made under a setting: 100 %")
+
+
 def test_two_dimensions_and_nothing_to_do():
     @lw.forall(ndim=2)
     def both(i, j, out):

@@ -209,6 +209,18 @@ find(lw_compiled *self, PyObject **found)
     return result;
 }
 
+/* Gives the object the name that users see, where that is not its function's. Those whose name
+ * cannot be set (ufuncs) have their function's. */
+static void
+take_name(PyObject *made, PyObject *from)
+{
+    PyObject *name = PyObject_GetAttrString(from, "__name__");
+
+    if (name == NULL || PyObject_SetAttrString(made, "__name__", name) < 0)
+        PyErr_Clear();
+    Py_XDECREF(name);
+}
+
 /* Another object as this one was, its function read now. */
 static PyObject *
 again(lw_compiled *self)
@@ -224,6 +236,8 @@ again(lw_compiled *self)
                                                        .signatures = signatures,
                                                        .layout = text,
                                                        .keywords = self->keywords});
+    if (made != NULL)
+        take_name(made, (PyObject *)self);
     Py_XDECREF(text);
     Py_XDECREF(signatures);
     return made;
