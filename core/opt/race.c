@@ -245,6 +245,39 @@ not_of(const finder *f, const lw_inst *inst)
     return inst->type == LW_DT_b1 ? opposite(all) : all;
 }
 
+static bool
+is_bit(const finder *f, lw_ref ref, uint64_t bit)
+{
+    const lw_inst *inst = &f->func->insts.data[ref];
+
+    return inst->op == LW_OP_CONST && inst->type == LW_DT_b1 &&
+           f->func->constants.data[inst->a].bits == bit;
+}
+
+/* `x if test else y`. Where `x` or `y` is a constant, it is known which outcome of the test
+ * passes the whole. */
+static facts
+select_of(const finder *f, const lw_inst *inst)
+{
+    facts test = f->facts->values[inst->a];
+    facts values = f->facts->values[inst->b] | f->facts->values[inst->c];
+
+    if (is_bit(f, inst->b, 1) || is_bit(f, inst->c, 0))
+        return test | values;
+    if (is_bit(f, inst->b, 0) || is_bit(f, inst->c, 1))
+        return opposite(test) | values;
+    return test | opposite(test) | values;
+}
+
+/* Any other operation on tests, such as an exclusive or, may pass where they fail. */
+static facts
+other_of(const finder *f, const lw_inst *inst)
+{
+    facts all = operands_of(f, inst);
+
+    return all | opposite(all);
+}
+
 static facts
 load_of(const finder *f, const lw_inst *inst)
 {
@@ -369,7 +402,11 @@ walk_inst(finder *f, lw_ref ref)
     case LW_OP_CONTINUE: leave_region(f, inst->a); break;
     case LW_OP_RETURN: pass_return(f, inst); break;
     case LW_OP_STORE: break;
-    default: add(f, own, operands_of(f, inst)); break;
+    case LW_OP_SELECT: add(f, own, select_of(f, inst)); break;
+    case LW_OP_GET:
+    case LW_OP_AND:
+    case LW_OP_OR: add(f, own, operands_of(f, inst)); break;
+    default: add(f, own, other_of(f, inst)); break;
     }
 }
 

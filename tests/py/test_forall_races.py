@@ -119,7 +119,24 @@ def multiplies_in_a_tuple(i, x, o, q, m):
     a, o[1] = x[i], x[i] * 2
 
 
-RACING = [adds, adds_one, adds_in_bounds, adds_below_a_constant, adds_unless_above_a_constant, adds_in_bounds_of_the_next, adds_after_return, adds_unless_out_of_bounds,
+def inside_by_where(i, x, o, q, m):
+    if np.where(i < len(x), True, False):
+        o[0] += x[i]
+
+
+def inside_by_a_flag(i, x, o, q, m):
+    inside = True if i < len(x) else False
+    if inside:
+        o[0] += x[i]
+
+
+def inside_unless_a_flag(i, x, o, q, m):
+    outside = False if i < len(x) else True
+    if not outside:
+        o[0] += x[i]
+
+
+RACING = [inside_by_where, inside_by_a_flag, inside_unless_a_flag, adds, adds_one, adds_in_bounds, adds_below_a_constant, adds_unless_above_a_constant, adds_in_bounds_of_the_next, adds_after_return, adds_unless_out_of_bounds,
           adds_below_an_argument, adds_in_the_other_branch, adds_in_a_helper, adds_what_a_helper_read, stores, stores_by_a_view, stores_a_slice,
           counts, adds_in_a_loop, adds_at_a_loaded_place, multiplies_in_a_tuple]
 
@@ -289,7 +306,28 @@ def chosen(i, x, o, q, m):
     o[0 if i > 3 else 1] += x[i]
 
 
-FREE = [first_alone, first_below_one, last_alone, last_from_above, last_beyond, between, between_at_once, all_before_return, last_in_else,
+def last_by_xor(i, x, o, q, m):
+    if (i < len(x) - 1) ^ True:
+        o[0] += x[i]
+
+
+def last_by_logical_xor(i, x, o, q, m):
+    if np.logical_xor(True, i < len(x) - 1):
+        o[0] += x[i]
+
+
+def last_by_where(i, x, o, q, m):
+    if np.where(i < len(x) - 1, False, True):
+        o[0] += x[i]
+
+
+def last_by_a_flag(i, x, o, q, m):
+    before = False if i < len(x) - 1 else x[i] > 0
+    if before:
+        o[0] += x[i]
+
+
+FREE = [last_by_xor, last_by_logical_xor, last_by_where, last_by_a_flag, first_alone, first_below_one, last_alone, last_from_above, last_beyond, between, between_at_once, all_before_return, last_in_else,
         not_below, from_the_end, from_the_end_in_a_helper, breaks_below, others_return, zero_alone, uniform, uniform_loaded, found, finds, scatters, own_local,
         own_element_in_a_helper, own_column, own_slice, atomically, a_place_from_an_atomic, the_last_to_come, counted_up, searched, skipped, halves, chosen]
 
