@@ -171,19 +171,19 @@ is_constant(const finder *f, lw_ref ref, int64_t *value)
     return true;
 }
 
-/* The facts of a test that these elements pass, and those fail: ONE, SOME or, of many, 0. */
+/* Facts of the dimensions where ONE, SOME or, as 0, many elements are selected. */
+static facts
+selection(facts dims, unsigned what)
+{
+    return what & ONE ? dims << ONE_SHIFT : what & SOME ? dims << SOME_SHIFT : 0;
+}
+
+/* The facts of a test that these elements pass, and those fail. */
 static facts
 outcomes(facts dims, unsigned passed, unsigned failed)
 {
     assert((dims & ~(unsigned)DIMS) == 0 && (passed & failed & ONE) == 0);
-    return ((passed & ONE    ? dims << ONE_SHIFT
-             : passed & SOME ? dims << SOME_SHIFT
-                             : 0)
-            << PASSED_SHIFT) |
-           ((failed & ONE    ? dims << ONE_SHIFT
-             : failed & SOME ? dims << SOME_SHIFT
-                             : 0)
-            << FAILED_SHIFT);
+    return selection(dims, passed) << PASSED_SHIFT | selection(dims, failed) << FAILED_SHIFT;
 }
 
 /* `index op bound`, of an index that is a parameter. */

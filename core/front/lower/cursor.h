@@ -12,7 +12,7 @@ typedef struct lw_cursor {
 /* Whether shapes do not agree, and the extents that the first such axis has. */
 typedef struct lw_mismatch {
     lw_ref differs;       /* b1; 0: nothing was compared */
-    lw_ref given, wanted; /* i64; 0: nobody could show them */
+    lw_ref given, wanted; /* i64; 0: no exception can show them */
 } lw_mismatch;
 
 lw_cursor lw_cursor_of(lw_lower_frame *f, lw_lower_value array);
