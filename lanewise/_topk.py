@@ -4,8 +4,8 @@ Everything goes by places. The order of elements is NumPy's: NaN and NaT count a
 elements the one with the lower index comes first. So a result does not depend on how an array was divided, and `topk` takes the
 elements at the places of `argtopk`, with their bits.
 
-On the host lines are partitioned (introselect) and only what that selects is sorted, if this is a small part. On devices it is selected bit by bit
-(`_topk_kernels`), if it is at most 2,048 elements. All else is sorted stably, device arrays by the radix sort of `_device_arrays`. Of a Dask array, each block
+On the host lines are partitioned (introselect) and only what that selects is sorted, if this is a small part. On devices kernels of
+`_topk_kernels` select it, if it is at most 2,048 elements. All else is sorted stably, device arrays by the radix sort of `_device_arrays`. Of a Dask array, each block
 gives its own best, and a tree chooses among those of several blocks.
 """
 
@@ -160,7 +160,9 @@ def _selected(lines: Any, k: int) -> Any:
 
 # ---- of device arrays ----
 
-_LINES = 4096  # at once: each has 8 KiB of counts
+_SHORT = 8192  # elements of a line that a warp takes the best from, or of a part that a block takes them from
+_MANY = 512  # lines that occupy a device if each has a warp
+_LINES = 4096  # at once of a radix select: each has 8 KiB of counts
 
 
 def _is_selected(a: Any, k: int, axis: int) -> bool:
@@ -169,7 +171,7 @@ def _is_selected(a: Any, k: int, axis: int) -> bool:
 
     if not hasattr(a, "copy_to_host") or isinstance(a, np.ndarray) or a.dtype.kind == "c" or not a.size:
         return False
-    return 0 < min(abs(k), a.shape[axis]) <= kernels.MOST and a.shape[axis] < 2**31
+    return 0 < min(abs(k), a.shape[axis]) <= kernels.MOST and a.shape[axis] < 2**31 - 2**12
 
 
 def selected(a: Any, k: int, axis: int) -> tuple[Any, Any]:
@@ -192,10 +194,13 @@ def _selected_here(kernels: Any, a: Any, k: int, axis: int) -> tuple[Any, Any]:
     bits = moved.reshape((moved.size,)).view(f"u{a.dtype.itemsize}")
     out, out_places = _empty(a, lines * count, bits.dtype), _empty(a, lines * count, np.int64)
     order = _order_of(a.dtype, k > 0)
-    at_once = lines if n <= kernels.MOST else _LINES
-    for begin in range(0, lines, at_once):
-        end = min(begin + at_once, lines)
-        _select(kernels, bits[begin * n : end * n], n, count, order, out[begin * count : end * count], out_places[begin * count : end * count])
+    if count <= kernels.SOME:
+        _few(kernels, bits, n, count, order, out, out_places)
+    else:
+        at_once = lines if n <= kernels.MOST else _LINES
+        for begin in range(0, lines, at_once):
+            end = min(begin + at_once, lines)
+            _more(kernels, bits[begin * n : end * n], n, count, order, out[begin * count : end * count], out_places[begin * count : end * count])
     back = list(range(a.ndim - 1))
     back.insert(axis, a.ndim - 1)
     shape = (*moved.shape[:-1], count)
@@ -210,10 +215,33 @@ def _order_of(dtype: Any, is_largest: bool) -> tuple[int, Any, Any, Any]:
     bits = 8 * dtype.itemsize
     infinity = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}.get(dtype.name)
     kind = kernels.FLOAT if infinity else {"i": kernels.SIGNED, "m": kernels.TIME, "M": kernels.TIME}.get(dtype.kind, kernels.UNSIGNED)
-    return kind, np.uint64(1 << (bits - 1)), np.uint64(infinity or 0), np.uint64((1 << bits) - 1 if is_largest else 0)
+    number = np.dtype(f"u{dtype.itemsize}").type
+    return kind, number(1 << (bits - 1)), number(infinity or 0), number((1 << bits) - 1 if is_largest else 0)
 
 
-def _select(kernels: Any, bits: Any, n: int, count: int, order: Any, out: Any, out_places: Any) -> None:
+def _few(kernels: Any, bits: Any, n: int, count: int, order: Any, out: Any, out_places: Any) -> None:
+    """Of lines of n elements, one after the other: of parts of them, then of what these gave, until each line is one part."""
+    from lanewise._device_arrays import _empty
+
+    kind, *rest = order
+    lines, now, now_n, indices, size = bits.size // n, bits, n, _empty(bits, 0, np.int64), bits.dtype.itemsize
+    if count <= kernels.FEW and n <= _SHORT and lines >= _MANY:
+        kernels.by_warp(kind, size)[-(-lines // 8), 256](bits, indices, bits, n, n, n, count, lines, 1, *rest, out, out_places)
+        return
+    blocks = 8 * lw.cuda.get_current_device().MULTIPROCESSOR_COUNT
+    while True:
+        per = -(-now_n // max(1, min(blocks // lines, now_n // _SHORT)))
+        parts = -(-now_n // per)
+        found = (out, out_places) if parts == 1 else (_empty(bits, lines * parts * count, bits.dtype), _empty(bits, lines * parts * count, np.int64))
+        every = 4 if per >= max(_SHORT, 256 * count) else 1  # that fewer elements make groups costs more candidates
+        kernels.by_block(kind, size)[(lines, parts), kernels.THREADS_OF_SOME](now, indices, bits, n, now_n, per, count, lines, every, *rest, *found)
+        if parts == 1:
+            return
+        kind, rest[2] = kernels.UNSIGNED, bits.dtype.type(0)
+        (now, indices), now_n = found, parts * count
+
+
+def _more(kernels: Any, bits: Any, n: int, count: int, order: Any, out: Any, out_places: Any) -> None:
     """Of lines of n elements, one after the other."""
     from lanewise._device_arrays import _empty, _zeros
 
