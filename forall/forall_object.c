@@ -109,8 +109,7 @@ static PyMethodDef forall_methods_head[] = {
     {"bind", (PyCFunction)(void (*)(void))lw_forall_bind, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("bind($self, space, /, *args, stream=0, tpb=0, sharedmem=0)\n--\n\n"
                "Return a callable that repeats the call f(space, *args) on the same arrays, "
-               "with less "
-               "overhead.\n\n"
+               "with less overhead.\n\n"
                ">>> @lw.forall\n"
                "... def twice(i, x):\n"
                "...     x[i] *= 2\n"

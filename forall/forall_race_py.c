@@ -218,21 +218,20 @@ warn_of(const lw_prepared *p, const lw_lost_update *update)
     const char *array = update->arg != LW_NO_ARG
                             ? fn->params.data[p->self->base.n_index + update->arg].name
                             : "array";
-    const char *quote = update->arg != LW_NO_ARG ? "`" : "";
-    char text[1024], what[320];
+    char text[1024], of[80] = "an array", what[320];
 
+    if (update->arg != LW_NO_ARG)
+        snprintf(of, sizeof of, "`%.60s`", array);
     if (update->same_place)
         snprintf(what, sizeof what,
-                 "an element of %s%.60s%s under a condition that may hold for several of the "
-                 "%lld indices of `%.60s`",
-                 quote, update->arg != LW_NO_ARG ? array : "an array", quote, (long long)p->n,
-                 fn->name);
+                 "an element of %s under a condition that may hold for several of the %lld "
+                 "indices of `%.60s`",
+                 of, (long long)p->n, fn->name);
     else
         snprintf(what, sizeof what,
-                 "elements of %s%.60s%s, which has fewer elements than `%.60s` has indices "
-                 "(%lld indices)",
-                 quote, update->arg != LW_NO_ARG ? array : "an array", quote, fn->name,
-                 (long long)p->n);
+                 "elements of %s, which has fewer elements than `%.60s` has indices (%lld "
+                 "indices)",
+                 of, fn->name, (long long)p->n);
     snprintf(text, sizeof text,
              "W208: line %u of %.200s updates %s; where several indices update one element, "
              "updates are lost. `cuda.atomic.add(%.60s, index, value)` loses none "

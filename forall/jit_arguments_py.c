@@ -225,8 +225,8 @@ lw_jit_warn_of_copies(const lw_jit *self, PyObject *const *args, Py_ssize_t n_ar
             holds_host(args[i]))
             return lw_door_warn(&self->base.options, "PerformanceWarning",
                                 "Host array used in CUDA kernel will incur copy overhead: each "
-                                "launch copies it "
-                                "to the device and back; cuda.to_device(array) copies it once");
+                                "launch copies it to the device and back; "
+                                "cuda.to_device(array) copies it once");
     return 0;
 }
 

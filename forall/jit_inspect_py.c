@@ -656,8 +656,7 @@ lw_jit_specialize(PyObject *object, PyObject *args)
     if (!self->base.lazy) {
         PyErr_Format(PyExc_RuntimeError,
                      "%s.specialize(): Dispatcher already specialized by the signatures that "
-                     "it was made "
-                     "with",
+                     "it was made with",
                      lw_function_name(&self->base));
         return NULL;
     }

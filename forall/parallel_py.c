@@ -31,11 +31,11 @@ static const struct {
     [LW_PARALLEL_CARRIED] = {"iterations of prange depend on each other",
                              "this variable is carried from one iteration to the next",
                              "sums, products, `m = max(m, x)`, `m = min(m, x)` (in this order, "
-                             "for NaN), `and`, `or` "
-                             "and bits can be carried, by one operation each, where nothing "
-                             "else reads them; for the index of an extremum, store each "
-                             "iteration's value in an array and take its `argmax()` or "
-                             "`argmin()` after the loop; `range` runs the iterations in order"},
+                             "for NaN), `and`, `or` and bits can be carried, by one operation "
+                             "each, where nothing else reads them; for the index of an "
+                             "extremum, store each iteration's value in an array and take its "
+                             "`argmax()` or `argmin()` after the loop; `range` runs the "
+                             "iterations in order"},
     [LW_PARALLEL_MEMORY] =
         {"iterations of prange store different values in the same element",
          "the same element in every iteration",

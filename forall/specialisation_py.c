@@ -172,19 +172,18 @@ lower_guarded(lw_specialisation *specialisation, lw_typed *typed, lw_error *err)
                     err);
 }
 
-/* The argument whose elements the update at this place of the module changes. */
+/* The update of an argument's element in this line of the tree; NULL: there is none, or there
+ * are several. */
 static const lw_update *
-update_at(const lw_specialisation *specialisation, const lw_reaches *reaches, uint32_t loc)
+update_at(const lw_tree *tree, const lw_reaches *reaches, uint32_t loc)
 {
-    const lw_tree *tree = lw_specialisation_tree(specialisation);
-    uint32_t at = lw_place_in_tree(tree, specialisation->scalar->module, loc);
     const lw_update *found = NULL;
 
-    for (uint32_t i = 0; at != 0 && i < reaches->n_updates; i++) {
-        if (tree->locs.data[reaches->updates[i].loc].line != tree->locs.data[at].line)
+    for (uint32_t i = 0; i < reaches->n_updates; i++) {
+        if (tree->locs.data[reaches->updates[i].loc].line != tree->locs.data[loc].line)
             continue;
         if (found != NULL)
-            return NULL; /* several in one line */
+            return NULL;
         found = &reaches->updates[i];
     }
     return found;
@@ -194,6 +193,7 @@ static lw_status
 note_updates(lw_specialisation *specialisation, const lw_races *races,
              const lw_reaches *reaches, lw_error *err)
 {
+    const lw_tree *tree = lw_specialisation_tree(specialisation);
     lw_lost_update *all =
         lw_arena_take(&specialisation->arena, (races->n_updates + 1) * sizeof *all);
 
@@ -202,14 +202,12 @@ note_updates(lw_specialisation *specialisation, const lw_races *races,
     specialisation->updates = all;
     for (uint32_t i = 0; i < races->n_updates; i++) {
         const lw_race_store *store = &races->updates[i];
-        const lw_update *update = update_at(specialisation, reaches, store->loc);
-        uint32_t loc = update ? update->loc
-                              : lw_place_in_tree(lw_specialisation_tree(specialisation),
-                                                 specialisation->scalar->module, store->loc);
+        uint32_t loc = lw_place_in_tree(tree, specialisation->scalar->module, store->loc);
+        const lw_update *update = loc != 0 ? update_at(tree, reaches, loc) : NULL;
         if (loc != 0)
             all[specialisation->n_updates++] =
-                (lw_lost_update){update ? update->arg : LW_NO_ARG, loc, store->dims,
-                                 store->times, store->same_place};
+                (lw_lost_update){update ? update->arg : LW_NO_ARG, update ? update->loc : loc,
+                                 store->dims, store->times, store->same_place};
     }
     return LW_OK;
 }

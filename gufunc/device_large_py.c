@@ -93,8 +93,7 @@ lw_gufunc_large_register(PyObject *module)
     static PyMethodDef methods[] = {
         {"_use_large", use_large, METH_VARARGS,
          "_use_large(gufunc, function, least): device calls whose core sizes multiply to "
-         "`least` or "
-         "more are function(*arrays, stream), unless it returns False"},
+         "`least` or more are function(*arrays, stream), unless it returns False"},
         {NULL, NULL, 0, NULL}};
 
     return PyModule_AddFunctions(module, methods);

@@ -112,8 +112,7 @@ const lw_ufunc_kind lw_ufunc_of_cores = {
     .call = lw_gufunc_call,
     .build = lw_gufunc_build,
     .keywords = "axes=None, axis=None, keepdims=False, casting='same_kind', order='K', "
-                "dtype=None, subok=True, "
-                "signature=None, stream=None",
+                "dtype=None, subok=True, signature=None, stream=None",
     .n_loops = lw_rows_n,
     .loop_at = lw_rows_at,
     .loop_of = loop_of,

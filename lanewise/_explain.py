@@ -12,7 +12,7 @@ from typing import Any, Iterator, NamedTuple
 import numpy as np
 
 from lanewise import _core, types
-from lanewise._places import name_places
+from lanewise._places import place_of
 
 _LINE = re.compile(r"^\s*(\d+) \| ?(.*)$")
 _ENTRY = re.compile(r"^      \| ( *)(.*?) {3,}(\S.*)$")
@@ -275,8 +275,7 @@ def _read(made: Explanation, text: str) -> None:
 
 def _locate(made: Explanation, f: Any) -> None:
     function = getattr(f, "py_func", None) or f
-    code = getattr(function, "__code__", None)
-    made.place = name_places(f"{code.co_filename}:{code.co_firstlineno}") if code is not None else "?"
+    made.place = place_of(function) or "?"
     made._source = {}
     try:
         lines, first = inspect.getsourcelines(function)

@@ -54,12 +54,10 @@ def compiled(f: Any) -> str:
     """Of a Ufunc, Gufunc, Forall, Kernel or Reduction."""
     from html import escape
 
-    from lanewise._places import name_places
+    from lanewise._places import place_of
 
     stats = f.stats
     on_cpu, on_gpu = stats["compiled"] - stats["cuda"], stats["cuda"]
-    function = f.py_func
-    made = getattr(function, "__code__", None)
     signatures = list(f.signatures or ())
     shown = [code(signature) for signature in signatures[:_MOST_SIGNATURES]]
     if len(signatures) > _MOST_SIGNATURES:
@@ -72,8 +70,8 @@ def compiled(f: Any) -> str:
     rows["compiled"] = ", ".join(f"{n} for the {where}" for n, where in ((on_cpu, "CPU"), (on_gpu, "GPU")) if n) or "nothing yet"
     if stats["compiled"]:
         rows["time to compile"] = f"{1e3 * stats['seconds']:.1f} ms, {stats['from_disk']} of {stats['compiled']} from the cache on disk"
-    if made is not None:
-        rows["defined in"] = code(name_places(f"{made.co_filename}:{made.co_firstlineno}"))
+    if place := place_of(f.py_func):
+        rows["defined in"] = code(place)
     return pairs(rows, f"{escape(f.__name__)}: {escape(generator_of(f))}")
 
 

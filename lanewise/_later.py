@@ -43,6 +43,13 @@ def made_when_asked(scope: dict[str, Any]) -> Callable[[str], Any]:
     return find
 
 
+def named(name: str, *arguments: Any, **options: Any) -> _core.Reduction:
+    """What lanewise.reduce(…) makes of these arguments, with this __name__: in errors and in the table of lanewise.profile()."""
+    made = _core.reduce(*arguments, **options)
+    made.__name__ = name
+    return made
+
+
 class later:
     """What lanewise.reduce(…) makes of these arguments, made when `one` is first read. name: its __name__ from then on."""
 
@@ -55,6 +62,4 @@ class later:
         """`one`, which is an attribute from then on; threads may ask at once: all get the same one."""
         if name != "one":
             raise AttributeError(name)
-        found = _core.reduce(*self._arguments, **self._options)
-        found.__name__ = self.__name__
-        return self.__dict__.setdefault("one", found)
+        return self.__dict__.setdefault("one", named(self.__name__, *self._arguments, **self._options))

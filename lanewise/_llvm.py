@@ -9,6 +9,7 @@ LLVM's contexts are independent of each other, and lanewise._toolchain compiles 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from ctypes import CDLL, POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_uint, c_void_p, string_at
@@ -114,19 +115,16 @@ class _Machine:
 
     @property
     def target_data(self):
-        data = self._llvm.call("CreateTargetMachineData", self._reference)
-        text = self._llvm.text("CopyStringRepOfTargetData", data)
-        self._llvm.call("DisposeTargetData", data)
-        return text
+        with self._llvm.held(self._llvm.call("CreateTargetMachineData", self._reference), "DisposeTargetData") as data:
+            return self._llvm.text("CopyStringRepOfTargetData", data)
 
     def _emit(self, module, as_object):
         text = c_char_p()
         buffer = self._llvm.call("TargetMachineEmitToMemory", self._reference, module._reference, as_object, byref(text))
         if not buffer:
             raise RuntimeError(self._llvm.taken(text))
-        code = string_at(self._llvm.call("GetBufferStart", buffer), self._llvm.call("GetBufferSize", buffer))
-        self._llvm.call("DisposeMemoryBuffer", buffer)
-        return code
+        with self._llvm.held(buffer, "DisposeMemoryBuffer"):
+            return string_at(self._llvm.call("GetBufferStart", buffer), self._llvm.call("GetBufferSize", buffer))
 
     def emit_object(self, module):
         return self._emit(module, 1)
@@ -149,6 +147,14 @@ class Direct:
 
     def call(self, name, *arguments):
         return self._functions[name](*arguments)
+
+    @contextlib.contextmanager
+    def held(self, reference, dispose):
+        """An object of LLVM, which this function frees at the end of the block, Ctrl-C included."""
+        try:
+            yield reference
+        finally:
+            self.call(dispose, reference)
 
     def taken(self, text):
         """The text that a function has put there, which is freed."""
@@ -209,15 +215,12 @@ class Direct:
         return _Module(self, reference)
 
     def run_passes(self, module, machine, level):
-        options = self.call("CreatePipelineTuningOptions")
-        for name in ("LoopVectorization", "SLPVectorization", "LoopInterleaving", "LoopUnrolling"):
-            self.call("PTOSet" + name, options, level >= 2)
-        builder = self.call("CreatePassBuilder", machine._reference, options)
-        manager = self.call("buildPerModuleDefaultPipeline", builder, level)
-        self.call("RunNewModulePassManager", manager, module._reference, builder)
-        self.call("DisposeNewModulePassManger", manager)
-        self.call("DisposePassBuilder", builder)
-        self.call("DisposePipelineTuningOptions", options)
+        with self.held(self.call("CreatePipelineTuningOptions"), "DisposePipelineTuningOptions") as options:
+            for name in ("LoopVectorization", "SLPVectorization", "LoopInterleaving", "LoopUnrolling"):
+                self.call("PTOSet" + name, options, level >= 2)
+            with self.held(self.call("CreatePassBuilder", machine._reference, options), "DisposePassBuilder") as builder, \
+                 self.held(self.call("buildPerModuleDefaultPipeline", builder, level), "DisposeNewModulePassManger") as manager:
+                self.call("RunNewModulePassManager", manager, module._reference, builder)
 
 
 class Public:
@@ -238,14 +241,14 @@ class Public:
         context.close()
 
     def run_passes(self, module, machine, level):
-        options = self._llvm.create_pipeline_tuning_options(speed_level=level)
-        options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = options.loop_unrolling = level >= 2
-        builder = self._llvm.create_pass_builder(machine, options)
-        manager = builder.getModulePassManager()
-        manager.run(module, builder)
-        self._free_manager(manager)
-        builder.close()
-        options.close()
+        with self._llvm.create_pipeline_tuning_options(speed_level=level) as options:
+            options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = options.loop_unrolling = level >= 2
+            with self._llvm.create_pass_builder(machine, options) as builder:
+                manager = builder.getModulePassManager()
+                try:
+                    manager.run(module, builder)
+                finally:
+                    self._free_manager(manager)
 
     @staticmethod
     def _free_manager(manager):

@@ -14,7 +14,7 @@ from lanewise import _labelled
 from lanewise import reductions as _all_elements
 from lanewise._containers import is_dask, refuse_progress
 from lanewise._labelled import is_labelled
-from lanewise._later import later
+from lanewise._later import later, named
 
 # ---- what the operators are ----
 
@@ -140,72 +140,46 @@ _NANARGMIN_COMPLEX = later("nanargmin", _smaller_pair, map=lambda x, index: (x.r
 
 
 @functools.lru_cache(maxsize=None)
-def _nansum_in(kind: Any) -> lw.Reduction:
-    """dtype=int or bool: NaN is left out before elements become such numbers, of which none is NaN."""
-    made = lw.reduce(lambda a, b: kind(a + b), map=lambda x: kind(0) if x != x else kind(x), identity=kind(0))
-    made.__name__ = "nansum"
-    return made
-
-
-@functools.lru_cache(maxsize=None)
-def _nanprod_in(kind: Any) -> lw.Reduction:
-    made = lw.reduce(lambda a, b: kind(a * b), map=lambda x: kind(1) if x != x else kind(x), identity=kind(1))
-    made.__name__ = "nanprod"
-    return made
-
-
-@functools.lru_cache(maxsize=None)
-def _nansum_of_real(kind: Any) -> lw.Reduction:
-    """Of complex elements with a real dtype=: an element is NaN if its imaginary part is, which is gone when it has become real."""
-    made = lw.reduce(_add, map=lambda x: 0 if x != x else x.real, finish=lambda total: kind(total), identity=0)
-    made.__name__ = "nansum"
-    return made
-
-
-@functools.lru_cache(maxsize=None)
-def _nanprod_of_real(kind: Any) -> lw.Reduction:
-    made = lw.reduce(_multiply, map=lambda x: 1 if x != x else x.real, finish=lambda total: kind(total), identity=1)
-    made.__name__ = "nanprod"
-    return made
-
-
-@functools.lru_cache(maxsize=None)
-def _nansum_of_whole(kind: Any) -> lw.Reduction:
-    """The same with dtype=int: each element is cut off to one."""
-    made = lw.reduce(lambda a, b: kind(a + b), map=lambda x: kind(0) if x != x else kind(x.real), identity=kind(0))
-    made.__name__ = "nansum"
-    return made
-
-
-@functools.lru_cache(maxsize=None)
-def _nanprod_of_whole(kind: Any) -> lw.Reduction:
-    made = lw.reduce(lambda a, b: kind(a * b), map=lambda x: kind(1) if x != x else kind(x.real), identity=kind(1))
-    made.__name__ = "nanprod"
-    return made
-
-
-@functools.lru_cache(maxsize=None)
 def _nanmean_of_real(kind: Any) -> lw.Reduction:
-    made = lw.reduce(_merge_sums, map=lambda x: (0, 0) if x != x else (x.real, 1), finish=lambda total, n: kind(_mean_of(total, n)), identity=(0, 0))
-    made.__name__ = "nanmean"
-    return made
+    return named("nanmean", _merge_sums, map=lambda x: (0, 0) if x != x else (x.real, 1), finish=lambda total, n: kind(_mean_of(total, n)), identity=(0, 0))
 
 
-_SUMS = (_NANSUM, _nansum_in, _nansum_of_real, _nansum_of_whole)
-_PRODUCTS = (_NANPROD, _nanprod_in, _nanprod_of_real, _nanprod_of_whole)
+def _forms(usual: later, combine: Any, combine_in: Any, neutral: int) -> Any:
+    """nansum or nanprod by what dtype= asks for: no other type; int or bool; of complex elements float; of these int."""
+    name = usual.__name__
+
+    @functools.lru_cache(maxsize=None)
+    def in_kind(kind):
+        """NaN is left out before elements become such numbers, of which none is NaN."""
+        return named(name, combine_in(kind), map=lambda x: kind(neutral) if x != x else kind(x), identity=kind(neutral))
+
+    @functools.lru_cache(maxsize=None)
+    def of_real(kind):
+        """An element is NaN if its imaginary part is, which is gone when it has become real."""
+        return named(name, combine, map=lambda x: neutral if x != x else x.real, finish=lambda total: kind(total), identity=neutral)
+
+    @functools.lru_cache(maxsize=None)
+    def of_real_in_kind(kind):
+        return named(name, combine_in(kind), map=lambda x: kind(neutral) if x != x else kind(x.real), identity=kind(neutral))
+
+    return usual, in_kind, of_real, of_real_in_kind
+
+
+_SUMS = _forms(_NANSUM, _add, lambda kind: lambda a, b: kind(a + b), 0)
+_PRODUCTS = _forms(_NANPROD, _multiply, lambda kind: lambda a, b: kind(a * b), 1)
 
 
 def _of_dtype(forms: Any, a: Any, dtype: Any) -> tuple[lw.Reduction, Any]:
     """The reduction for dtype=, and the dtype= that it is given."""
-    usual, made_in, of_real, of_whole = forms
+    usual, in_kind, of_real, of_real_in_kind = forms
     kind, given = _all_elements._asked_for(dtype), _all_elements._kind(a)
     if kind is not None and given == "c" and kind.kind in "iuf":
         _all_elements._warn_of_real(above=1)
         if kind.kind == "f":
             return of_real(kind.type), _all_elements._complex_of(a, kind)
-        return of_whole(kind.type), None
+        return of_real_in_kind(kind.type), None
     if kind is not None and (kind.kind == "b" or (kind.kind in "iu" and given == "f")):
-        return made_in(kind.type), None
+        return in_kind(kind.type), None
     return usual.one, dtype
 
 
@@ -217,41 +191,24 @@ def _check_inexact(dtype: Any) -> None:
 
 def _variance(root: bool, ddof: float, kind: Any) -> Any:
     """finish of the variance, or of its root. kind: the type that the result is cast to, or None."""
-    def _of_two(n, squares):
-        return squares / (n - ddof) if n > ddof else squares * math.nan
+    def _finish(n, squares):
+        result = (np.sqrt(squares / (n - ddof)) if root else squares / (n - ddof)) if n > ddof else squares * math.nan
+        return result if kind is None else kind(result)
 
-    def _root_of_two(n, squares):
-        return np.sqrt(squares / (n - ddof)) if n > ddof else squares * math.nan
+    return _finish
 
-    def _cast_of_two(n, squares):
-        return kind(squares / (n - ddof) if n > ddof else squares * math.nan)
 
-    def _cast_root_of_two(n, squares):
-        return kind(np.sqrt(squares / (n - ddof)) if n > ddof else squares * math.nan)
-
-    if kind is not None:
-        return _cast_root_of_two if root else _cast_of_two
-    return _root_of_two if root else _of_two
+#: As those of lanewise.reductions; and what the sum of squares of no elements is.
+_MOMENTS = {"real": (_merge_moments, _moments_of_one, math.nan), "complex": (_merge_complex_moments, _moments_of_complex, math.nan),
+            "real part": (_merge_moments, _moments_of_real_part, 0.0)}
 
 
 @functools.lru_cache(maxsize=None)
-def _moments_of_real(root: bool, ddof: float, kind: Any) -> lw.Reduction:
-    """Of complex elements with a real dtype=, as that of lanewise.reductions."""
+def _moments(form: str, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    merge, of_element, of_none = _MOMENTS[form]
     of = _variance(root, ddof, kind)
-    made = lw.reduce(_merge_moments, map=_moments_of_real_part, finish=lambda n, origin, mean, squares: of(n, squares),
-                     identity=(0, math.nan, math.nan, 0.0), commutative=True)
-    made.__name__ = "nanstd" if root else "nanvar"
-    return made
-
-
-@functools.lru_cache(maxsize=None)
-def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
-    of = _variance(root, ddof, kind)
-    made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
-                     map=_moments_of_complex if is_complex else _moments_of_one,
-                     finish=lambda n, origin, mean, squares: of(n, squares), identity=(0, math.nan, math.nan, math.nan), commutative=True)
-    made.__name__ = "nanstd" if root else "nanvar"
-    return made
+    return named("nanstd" if root else "nanvar", merge, map=of_element, finish=lambda n, origin, mean, squares: of(n, squares),
+                 identity=(0, math.nan, math.nan, of_none), commutative=True)
 
 
 def _square_of(x, mean):
@@ -265,10 +222,9 @@ def _square_of_complex(x, mean):
 
 @functools.lru_cache(maxsize=None)
 def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
-    """The same around a mean that is given."""
-    made = lw.reduce(_merge_spread, map=_square_of_complex if is_complex else _square_of, finish=_variance(root, ddof, kind), identity=(0, math.nan))
-    made.__name__ = "nanstd" if root else "nanvar"
-    return made
+    """The moments around a mean that is given."""
+    return named("nanstd" if root else "nanvar", _merge_spread, map=_square_of_complex if is_complex else _square_of,
+                 finish=_variance(root, ddof, kind), identity=(0, math.nan))
 
 
 # ---- warnings, on the host alone: on a device nobody waits for the result ----
@@ -460,19 +416,17 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
     ddof = _all_elements._degrees("ddof", ddof)
     _check_inexact(dtype)
     kind, dtype_of_a = _all_elements._asked_for(dtype), a.dtype
-    is_real = _all_elements._is_cast_to_real(a, kind)
-    is_complex = is_real or (_all_elements._kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
-    if is_real:
-        dtype = _all_elements._complex_of(a, kind)
-    kind = kind.type if kind is not None and (is_real or kind.kind == "c") else None
+    form = "complex" if (_all_elements._kind(a) if dtype is None else np.dtype(dtype).kind) == "c" else "real"
+    if _all_elements._is_cast_to_real(a, kind):
+        form, dtype = "real part", _all_elements._complex_of(a, kind)
+    kind = kind.type if kind is not None and (form == "real part" or kind.kind == "c") else None
     if (mean := _all_elements._around(a, mean, "nanstd" if root else "nanvar")) is not None:
-        arrays, reduction = (a, mean), _spread(is_complex, root, ddof, kind)
+        arrays, reduction = (a, mean), _spread(form != "real", root, ddof, kind)
         dtype = dtype_of_a if dtype is None else dtype  # that of mean= does not count for NumPy
-    elif is_real:
-        _all_elements._warn_of_real(above=1)
-        arrays, reduction = (a,), _moments_of_real(root, ddof, kind)
     else:
-        arrays, reduction = (a,), _moments(is_complex, root, ddof, kind)
+        if form == "real part":
+            _all_elements._warn_of_real(above=1)
+        arrays, reduction = (a,), _moments(form, root, ddof, kind)
     result = reduction(*arrays, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     _warn_of_few(a, result, axis, where, ddof, "Degrees of freedom <= 0 for slice.")
     return result

@@ -29,6 +29,12 @@ def name_places(text: str) -> str:
     return re.sub(rf"({_CELL})(?::(\d+))?(?::(\d+))?", named, text)
 
 
+def place_of(function: Any) -> str:
+    """The file and the line in which a function is defined; "" if it has no code of Python's."""
+    code = getattr(function, "__code__", None)
+    return name_places(f"{code.co_filename}:{code.co_firstlineno}") if code is not None else ""
+
+
 def _number(file: str) -> int | None:
     given = re.match(r"<ipython-input-(\d+)-", file)
     if given:

@@ -165,14 +165,13 @@ def _read(first: int) -> tuple[Any, ...]:
 def _describe(of: Any, method: str | None) -> tuple[str, str, str]:
     """Name, file:line and generator of a row."""
     from lanewise._html import generator_of
-    from lanewise._places import name_places
+    from lanewise._places import place_of
 
     if of is None:
         return _OUTSIDE, "", ""
     name = name_of(of)
-    code = getattr(getattr(of, "py_func", None), "__code__", None)
-    place = name_places(f"{code.co_filename}:{code.co_firstlineno}") if code is not None else ""
-    if name == "<lambda>" and code is not None:
+    place = place_of(getattr(of, "py_func", None))
+    if name == "<lambda>" and place:
         name = f"<lambda> ({os.path.basename(place)})"
     return (f"{name}.{method}" if method else name), place, generator_of(of)
 

@@ -23,7 +23,7 @@ import types as _python
 
 from lanewise import _core, types
 from lanewise._elements import _reached, array_of, dtype_of
-from lanewise._places import name_places
+from lanewise._places import place_of
 from lanewise._struct_types import (  # noqa: F401: the compiler asks for those with an underscore
     _class_of_result, _frozen_struct, _made, _member_value, _struct_of, _struct_of_object, _typed_class, _typeof_registered,
     as_numba_type, make_attribute_wrapper, models, register_model, type_callable, typeof_impl,
@@ -180,8 +180,8 @@ def _answer(candidate, arguments, keywords, ask=_ask):
 
 
 def _place(selector):
-    code = getattr(_source(selector), "__code__", None)
-    return f" ({name_places(f'{code.co_filename}:{code.co_firstlineno}')})" if code else ""
+    place = place_of(_source(selector))
+    return f" ({place})" if place else ""
 
 
 _ORDERS = {"cpu": ("cpu", "generic", "cuda"), "cuda": ("cuda", "generic", "cpu")}

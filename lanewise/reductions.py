@@ -26,7 +26,7 @@ import lanewise as lw
 from lanewise import _core, _labelled
 from lanewise._containers import answers_itself, is_dask, plain_of, refuse_loss, refuse_progress, says_no_progress, says_no_stream, with_library
 from lanewise._labelled import is_labelled
-from lanewise._later import later
+from lanewise._later import later, named
 from lanewise._weak import is_weak
 
 DeviceArray = _core.cuda.DeviceArray  # lanewise.cuda, which has much more, is imported for device arrays only
@@ -190,10 +190,8 @@ _SEGMENTED = later("segmented_sum", _sum_of_segment, map=lambda value, start: (s
 @functools.lru_cache(maxsize=None)
 def _mean_in(kind: Any) -> lw.Reduction:
     """dtype=int: sums of integers, and the mean is cut off to one."""
-    made = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
-                     finish=lambda total, n: kind(total / n), identity=(0, 0))
-    made.__name__ = "mean"
-    return made
+    return named("mean", map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+                 finish=lambda total, n: kind(total / n), identity=(0, 0))
 
 
 def _square_of(d):
@@ -205,78 +203,52 @@ def _square_of_complex(d):
 
 
 def _variance(root: bool, ddof: float, kind: Any) -> Any:
-    """finish of the variance, or of its root: ddof is compiled in. kind: what the result is cast to, or None."""
-    def _of_two(n, squares):
-        return squares / (n - ddof if n > ddof else 0)
+    """finish of the variance, or of its root: all three are compiled in. kind: what the result is cast to, or None."""
+    def _finish(n, squares):
+        variance = squares / (n - ddof if n > ddof else 0)
+        result = np.sqrt(variance) if root else variance
+        return result if kind is None else kind(result)
 
-    def _root_of_two(n, squares):
-        return np.sqrt(squares / (n - ddof if n > ddof else 0))
+    return _finish
 
-    def _cast_of_two(n, squares):
-        return kind(squares / (n - ddof if n > ddof else 0))
 
-    def _cast_root_of_two(n, squares):
-        return kind(np.sqrt(squares / (n - ddof if n > ddof else 0)))
-
-    if kind is not None:
-        return _cast_root_of_two if root else _cast_of_two
-    return _root_of_two if root else _of_two
+#: merge and map, by what the elements are. "real part": they stay complex with a real dtype=, of which NumPy computes the mean: it is that of
+#: the real parts.
+_MOMENTS = {"real": (_merge_moments, _moments_of_one), "complex": (_merge_complex_moments, _moments_of_complex),
+            "real part": (_merge_moments, _moments_of_real_part)}
 
 
 @functools.lru_cache(maxsize=None)
-def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+def _moments(form: str, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    merge, of_element = _MOMENTS[form]
     of = _variance(root, ddof, kind)
-    made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
-                     map=_moments_of_complex if is_complex else _moments_of_one,
-                     finish=lambda n, origin, mean, squares: of(n, squares), identity=(0, math.nan, math.nan, math.nan), commutative=True)
-    made.__name__ = "std" if root else "var"  # in the table of lanewise.profile()
-    return made
-
-
-@functools.lru_cache(maxsize=None)
-def _moments_of_real(root: bool, ddof: float, kind: Any) -> lw.Reduction:
-    """Of complex elements with a real dtype=, of which NumPy computes the mean: it is that of the real parts, and the elements stay complex."""
-    of = _variance(root, ddof, kind)
-    made = lw.reduce(_merge_moments, map=_moments_of_real_part, finish=lambda n, origin, mean, squares: of(n, squares),
-                     identity=(0, math.nan, math.nan, math.nan), commutative=True)
-    made.__name__ = "std" if root else "var"
-    return made
+    return named("std" if root else "var", merge, map=of_element, finish=lambda n, origin, mean, squares: of(n, squares),
+                 identity=(0, math.nan, math.nan, math.nan), commutative=True)
 
 
 @functools.lru_cache(maxsize=None)
 def _spread_in(is_complex: bool, root: bool, ddof: float, kind: Any) -> lw.Reduction:
-    """dtype=int: each square is cut off to one."""
-    made = lw.reduce(map=(lambda x, mean: (1, kind((x - mean).real * (x - mean).real + (x - mean).imag * (x - mean).imag))) if is_complex
-                     else (lambda x, mean: (1, kind((x - mean) * (x - mean)))),
-                     combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=_variance_in(root, ddof, kind), identity=(0, 0))
-    made.__name__ = "std" if root else "var"
-    return made
-
-
-def _variance_in(root: bool, ddof: float, kind: Any) -> Any:
-    def _of_two(n, squares):
-        return kind(squares / (n - ddof if n > ddof else 0))
-
-    def _root_of_two(n, squares):
-        return kind(np.sqrt(kind(squares / (n - ddof if n > ddof else 0))))
-
-    return _root_of_two if root else _of_two
+    """dtype=int: each square is cut off to one, as are the variance and its root."""
+    of = _variance(False, ddof, kind)
+    return named("std" if root else "var",
+                 map=(lambda x, mean: (1, kind((x - mean).real * (x - mean).real + (x - mean).imag * (x - mean).imag))) if is_complex
+                 else (lambda x, mean: (1, kind((x - mean) * (x - mean)))),
+                 combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=(lambda n, squares: kind(np.sqrt(of(n, squares)))) if root else of,
+                 identity=(0, 0))
 
 
 @functools.lru_cache(maxsize=None)
 def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
-    """The same around a mean that is given."""
+    """The moments around a mean that is given."""
     square = _square_of_complex if is_complex else _square_of
-    made = lw.reduce(map=lambda x, mean: square(x - mean), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
-                     finish=_variance(root, ddof, kind), identity=(0, 0))
-    made.__name__ = "std" if root else "var"
-    return made
+    return named("std" if root else "var", map=lambda x, mean: square(x - mean), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+                 finish=_variance(root, ddof, kind), identity=(0, 0))
 
 
 def __getattr__(name: str) -> Any:
     """`_sum`, `_var` and so on, which the methods of device arrays call: made when they are first asked for."""
     if name in ("_var", "_std"):
-        return _moments(False, name == "_std", 0)
+        return _moments("real", name == "_std", 0)
     noted = globals().get(name.upper())
     if not isinstance(noted, later):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -641,7 +613,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     np.float64(1.0)
     """
     if dtype is None and out is None and where is True and mean is ... and correction is ... and stream is None and progress is None and _is_usual(a, axis, ddof):
-        return _moments(False, False, ddof)(a, axis=axis, keepdims=keepdims)
+        return _moments("real", False, ddof)(a, axis=axis, keepdims=keepdims)
     return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
@@ -652,7 +624,7 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     array([1., 3.])
     """
     if dtype is None and out is None and where is True and mean is ... and correction is ... and stream is None and progress is None and _is_usual(a, axis, ddof):
-        return _moments(False, True, ddof)(a, axis=axis, keepdims=keepdims)
+        return _moments("real", True, ddof)(a, axis=axis, keepdims=keepdims)
     return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
@@ -725,11 +697,11 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
         if mean is not None:
             return _spread(True, root, ddof, kind.type)(a, mean, axis=axis, where=where, **_options(dtype=_complex_of(a, kind)), **options)
         _warn_of_real(above=1)
-        return _moments_of_real(root, ddof, kind.type)(a, axis=axis, where=where, **_options(dtype=_complex_of(a, kind)), **options)
+        return _moments("real part", root, ddof, kind.type)(a, axis=axis, where=where, **_options(dtype=_complex_of(a, kind)), **options)
     dtype = _computed_in(a, dtype, out)
     is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
     kind = kind.type if kind is not None and kind.kind in "bc" else None
-    arrays, reduction = ((a,), _moments(is_complex, root, ddof, kind)) if mean is None else ((a, mean), _spread(is_complex, root, ddof, kind))
+    arrays, reduction = ((a,), _moments("complex" if is_complex else "real", root, ddof, kind)) if mean is None else ((a, mean), _spread(is_complex, root, ddof, kind))
     return reduction(*arrays, axis=axis, where=where, **_options(dtype=dtype), **options)
 
 

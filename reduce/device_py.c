@@ -389,30 +389,37 @@ is_number(PyObject *object)
            (PyArray_Check(object) && PyArray_NDIM((PyArrayObject *)object) == 0);
 }
 
+/* The stream of the call: stream=, or that of an array of another library. */
+static int
+find_stream(device_call *d, const lw_operand *first)
+{
+    PyObject *given = d->call->keywords.stream;
+
+    d->stream = first->library == LW_LIB_OWN ? 0 : first->stream;
+    return given == NULL || (lw_stream_read(given, &d->stream) == 0 &&
+                             lw_stream_check(given, d->device) == 0)
+               ? 0
+               : -1;
+}
+
 /* The device and the stream of the first array, which numbers are copied to. */
 static int
 locate(device_call *d, PyObject *const *arrays, Py_ssize_t n)
 {
     Py_ssize_t i = 0;
     lw_operand first;
-    bool found;
+    int status = 0;
 
     while (i < n && !lw_is_device_operand(arrays[i]))
         i++;
     if (i == n || lw_operand_look(&first, arrays[i]) < 0)
         return i == n ? 0 : -1;
-    found = first.kind == LW_OPERAND_DEVICE;
-    if (found) {
+    if (first.kind == LW_OPERAND_DEVICE) {
         d->device = first.device;
-        d->stream = first.library == LW_LIB_OWN ? 0 : first.stream;
+        status = find_stream(d, &first);
     }
     lw_operand_release(&first);
-    if (!found || d->call->keywords.stream == NULL)
-        return 0;
-    return lw_stream_read(d->call->keywords.stream, &d->stream) < 0 ||
-                   lw_stream_check(d->call->keywords.stream, d->device) < 0
-               ? -1
-               : 0;
+    return status;
 }
 
 /* Numbers beside device arrays become arrays without dimensions on their device. Such a call is
@@ -542,7 +549,6 @@ int
 lw_reduce_device_read(device_call *d, PyObject *const *arrays, Py_ssize_t n)
 {
     lw_reduce_call *call = d->call;
-    const lw_operand *first;
 
     if (lw_reduce_check_count(call, n) < 0 || lw_reduce_read_dtype(call) < 0)
         return -1;
@@ -551,14 +557,9 @@ lw_reduce_device_read(device_call *d, PyObject *const *arrays, Py_ssize_t n)
     for (Py_ssize_t i = 0; i < n; i++)
         if (read_one(d, (uint32_t)i, d->number[i] ? (PyObject *)d->number[i] : arrays[i]) < 0)
             return -1;
-    first = first_array(d);
-    d->stream = first->library == LW_LIB_OWN ? 0 : first->stream;
-    if (call->keywords.stream != NULL &&
-        (lw_stream_read(call->keywords.stream, &d->stream) < 0 ||
-         lw_stream_check(call->keywords.stream, d->device) < 0))
-        return -1;
-    if (lw_reduce_check_times(call, n) < 0 || lw_reduce_warn_of_complex(call, n) < 0 ||
-        read_mask(d) < 0 || look_at_out(d, call->array[0].dtype) < 0)
+    if (find_stream(d, first_array(d)) < 0 || lw_reduce_check_times(call, n) < 0 ||
+        lw_reduce_warn_of_complex(call, n) < 0 || read_mask(d) < 0 ||
+        look_at_out(d, call->array[0].dtype) < 0)
         return -1;
     call->specialisation =
         lw_reducer_specialisation(call->self, call->array, (uint32_t)n, call->dtype);

@@ -480,11 +480,9 @@ join_given(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
 
     if (given == NULL)
         return LW_T_BOTTOM;
-    for (uint32_t i = 0; i < n; i++) {
-        lw_type inner = lw_type_given(types, set[i]);
+    for (uint32_t i = 0; i < n; i++)
         if (set[i] != LW_T_NONE && set[i] != LW_T_BOTTOM)
-            given[n_given++] = inner != LW_T_BOTTOM ? inner : set[i];
-    }
+            given[n_given++] = lw_type_without_none(types, set[i]);
     joined = lw_join(types, typing, given, n_given, problem);
     if (*problem || joined == LW_T_BOTTOM)
         return LW_T_BOTTOM;

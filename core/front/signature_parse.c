@@ -83,25 +83,8 @@ instead_of(const char *word)
     static const struct {
         const char *name, *instead;
     } rows[] = {
-        {"list",
-         "a signature cannot name lists: leave it out, and pass a list of up to 64 items, "
-         "or pass an array, `float64[:]`"},
-        {"reflected_list", "a signature cannot name lists: pass an array, `float64[:]`"},
-        {"ListType", "there are no lists that grow: pass an array, `float64[:]`"},
-        {"List", "there are no lists that grow: pass an array, `float64[:]`"},
-        {"DictType", "there are no dicts: pass its keys and its values as two arrays"},
-        {"Dict", "there are no dicts: pass its keys and its values as two arrays"},
-        {"Set", "there are no sets: pass an array, `float64[:]`"},
-        {"set", "there are no sets: pass an array, `float64[:]`"},
-        {"unicode_type",
-         "a signature cannot name strings: leave it out; a str argument is a constant of "
-         "the compiled code, and a result cannot be a str"},
-        {"string",
-         "a signature cannot name strings: leave it out; a str argument is a constant of "
-         "the compiled code, and a result cannot be a str"},
-        {"pyobject", "there is no object mode"},
-        {"optional", "leave the signature out: the function is then compiled for None, too, "
-                     "when an argument is None"},
+#define FOREIGN_TYPE(name, instead) {#name, instead},
+#include "core/tables/foreign_types.def"
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -113,7 +96,8 @@ instead_of(const char *word)
 static lw_status
 unknown_type(const lw_signature_parser *s, const char *start, const char *end)
 {
-    const char *names[sizeof spellings / sizeof *spellings + 2 * LW_N_DTYPES + 4], *near;
+    const char *names[sizeof spellings / sizeof *spellings + 2 * LW_N_DTYPES + 4], *near,
+        *instead;
     char word[64];
     uint32_t n = 0;
     int length = end - start < 63 ? (int)(end - start) : 63;
@@ -128,9 +112,9 @@ unknown_type(const lw_signature_parser *s, const char *start, const char *end)
     names[n++] = "Tuple";
     names[n++] = "UniTuple";
     snprintf(word, sizeof word, "%.*s", length, start);
-    if (instead_of(word) != NULL)
-        return lw_signature_fail(s, start, end, "E180", instead_of(word), "unknown type `%s`",
-                                 word);
+    instead = instead_of(word);
+    if (instead != NULL)
+        return lw_signature_fail(s, start, end, "E180", instead, "unknown type `%s`", word);
     near = lw_nearest(word, names, n);
     if (near != NULL)
         return lw_signature_fail(s, start, end, "E180", NULL,
@@ -410,10 +394,6 @@ parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const c
         out->kind = LW_SIG_POINTER;
         return LW_OK;
     }
-    if (is_word(start, end, "optional"))
-        return lw_signature_fail(s, start, end, "E180",
-                                 "write one signature with it and one without",
-                                 "optional types are not supported");
     if (is_word(start, end, "void") || is_word(start, end, "none") ||
         is_word(start, end, "None")) {
         out->kind = accept(s, "*") ? LW_SIG_POINTER : LW_SIG_VOID;

@@ -313,7 +313,7 @@ print_array(const lw_constant *constant, lw_text *out)
 static void
 print_constant(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out)
 {
-    const lw_constant *constant = lw_varying_now(&tree->constants.data[index]);
+    const lw_constant now = lw_varying_now(&tree->constants.data[index]), *constant = &now;
     static const char *const pytypes[] = {"int", "float", "bool", "complex"};
 
     if (depth > 8) { /* tables of tables are cut short: this much is enough to recognise them */

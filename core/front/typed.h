@@ -249,8 +249,9 @@ typedef struct lw_instance {
 
 typedef struct lw_typed {
     lw_arena arena;
-    const lw_tree *tree; /* borrowed: outlives this */
-    bool plain;          /* its operands among the constants are constants */
+    const lw_tree *tree;      /* borrowed: outlives this */
+    const lw_constant *plain; /* the tree's constants, where operands are constants, too, of the
+                                 value that they had when inference began; NULL: elsewhere */
     lw_types types;
     lw_front_options options;
     LW_ARRAY(lw_instance) instances; /* [1] is the user's function */

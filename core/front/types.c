@@ -307,6 +307,14 @@ lw_type_given(const lw_types *types, lw_type type)
     return row ? row->elements[1] : (lw_type)LW_T_BOTTOM;
 }
 
+lw_type
+lw_type_without_none(const lw_types *types, lw_type type)
+{
+    lw_type given = lw_type_given(types, type);
+
+    return given != LW_T_BOTTOM ? given : type;
+}
+
 bool
 lw_type_is_slice(const lw_types *types, lw_type type)
 {

@@ -148,6 +148,8 @@ lw_type lw_type_tuple_listed(lw_types *types, lw_type tuple, bool is_list);
 lw_type lw_type_optional(lw_types *types, lw_type type);
 /* Of such a type that of the value; of other types BOTTOM. */
 lw_type lw_type_given(const lw_types *types, lw_type type);
+/* The same, but other types stay as they are. */
+lw_type lw_type_without_none(const lw_types *types, lw_type type);
 /* Whether it is a slice: a tuple of start, stop and step, integers or None. */
 bool lw_type_is_slice(const lw_types *types, lw_type type);
 /* Whether it is a list, or a tuple that has one. */

@@ -50,11 +50,11 @@ void
 lw_varying_range(const lw_constant *constant, int64_t *lo, int64_t *hi)
 {
     enum { N = sizeof ends / sizeof *ends };
-    const lw_constant *now = lw_varying_now(constant);
+    const lw_constant now = lw_varying_now(constant);
     uint32_t i = N - 1;
 
-    assert(now->kind == LW_K_INT);
-    while (now->i < ends[i])
+    assert(now.kind == LW_K_INT);
+    while (now.i < ends[i])
         i--;
     *lo = ends[i];
     *hi = i + 1 < N ? ends[i + 1] - 1 : INT64_MAX;
@@ -290,10 +290,10 @@ lw_varying_cell(lw_varying *varying, lw_dtype dtype)
 
 /* ---- pinning ---- */
 
-const lw_constant *
-lw_varying_value(const lw_varying *varying)
+lw_constant
+lw_varying_like(const lw_varying *varying)
 {
-    return &varying->now;
+    return (lw_constant){.kind = varying->now.kind, .dtype = varying->now.dtype};
 }
 
 bool
@@ -328,10 +328,17 @@ lw_varying_fix(const lw_constant *constant)
     return &varying->now; /* it stays */
 }
 
-const lw_constant *
+lw_constant
 lw_varying_now(const lw_constant *constant)
 {
-    return constant->varying ? &constant->varying->now : constant;
+    lw_constant now;
+
+    if (constant->varying == NULL)
+        return *constant;
+    lw_lock_take(&constant->varying->all->lock);
+    now = constant->varying->now;
+    lw_lock_give(&constant->varying->all->lock);
+    return now;
 }
 
 bool
@@ -405,7 +412,8 @@ lw_varying_set(lw_varying *varying, const lw_constant *value)
         for (lw_varying *v = all->first; v != NULL; v = v->next) {
             if (same_value(&v->now, &v->after))
                 continue;
-            v->now = v->after;
+            v->now.u = v->after.u; /* the rest is the same, and is read without the lock */
+            v->now.im = v->after.im;
             for (cell *c = v->cells; c != NULL; c = c->next)
                 fill(v, c);
         }

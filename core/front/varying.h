@@ -36,14 +36,14 @@ bool lw_varying_fold(lw_pyop op, const lw_constant *x, const lw_constant *y, lw_
 /* The bits as a dtype, in memory that stays; a complex number has two. NULL: memory ran out. */
 const uint64_t *lw_varying_cell(lw_varying *varying, lw_dtype dtype);
 
-/* Its value now, of which the kind and the dtype never change. */
-const lw_constant *lw_varying_value(const lw_varying *varying);
+/* A constant of the kind and the dtype of its values; of what value does not matter. */
+lw_constant lw_varying_like(const lw_varying *varying);
 bool lw_varying_is_pinned(const lw_varying *varying);
 /* The constant itself, or its value now if it is an operand, which is pinned. */
 const lw_constant *lw_varying_fix(const lw_constant *constant);
-/* The same without pinning it: what it is known by in messages, and in inference that knows no
- * operands. */
-const lw_constant *lw_varying_now(const lw_constant *constant);
+/* The same without pinning it, so that it may be another value at once: what it is known by in
+ * messages, and in inference that knows no operands. */
+lw_constant lw_varying_now(const lw_constant *constant);
 /* Whether this number is an operand: it varies, and is not pinned. */
 bool lw_varying_varies(const lw_constant *constant);
 /* The integers that are typed as this one is: they fit the same dtypes. */

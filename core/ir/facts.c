@@ -24,12 +24,14 @@ lw_ir_is_set(const lw_func *func, uint32_t from, uint32_t to, lw_ref slot)
 static void
 find(lw_ir_regions *regions, const lw_func *func, uint32_t *open)
 {
-    uint32_t depth = 0;
+    uint32_t depth = 0, targets = 0;
 
     for (uint32_t i = 1; i < func->insts.n; i++) {
         lw_op op = (lw_op)func->insts.data[i].op;
 
+        regions->targets[i] = targets;
         if (lw_ir_opens_region(op)) {
+            targets += op != LW_OP_IF;
             open[depth++] = i;
             if (depth > regions->deepest)
                 regions->deepest = depth;
@@ -38,10 +40,13 @@ find(lw_ir_regions *regions, const lw_func *func, uint32_t *open)
         if (op != LW_OP_ELSE && op != LW_OP_LATCH && op != LW_OP_END)
             continue;
         assert(depth > 0); /* lw_ir_verify: regions are nested */
-        if (op == LW_OP_END)
+        if (op == LW_OP_END) {
             regions->ends[open[--depth]] = i;
-        else
+            targets -= func->insts.data[open[depth]].op != LW_OP_IF;
+            regions->targets[i] = targets;
+        } else {
             regions->middles[open[depth - 1]] = i;
+        }
         assert(op != LW_OP_ELSE || func->insts.data[open[depth - 1]].op == LW_OP_IF);
         assert(op != LW_OP_LATCH || func->insts.data[open[depth - 1]].op == LW_OP_LOOP);
     }
@@ -52,25 +57,25 @@ bool
 lw_ir_regions_init(lw_ir_regions *regions, const lw_func *func)
 {
     uint32_t n = func->insts.n + 1;
-    uint32_t *words = lw_alloc_zero(n, 3 * sizeof *words);
+    uint32_t *words = lw_alloc_zero(n, 4 * sizeof *words);
 
     *regions = (lw_ir_regions){.ends = words};
     if (words == NULL)
         return false;
     regions->middles = words + n;
-    find(regions, func, words + 2 * (size_t)n);
+    regions->targets = words + 2 * (size_t)n;
+    find(regions, func, words + 3 * (size_t)n);
     return true;
 }
 
-uint32_t
-lw_ir_open_targets(const lw_ir_regions *regions, const lw_func *func, uint32_t from,
-                   uint32_t at)
+bool
+lw_ir_jumps_out(const lw_ir_regions *regions, const lw_func *func, uint32_t from, uint32_t at)
 {
-    uint32_t n = 0;
+    const lw_inst *jump = &func->insts.data[at];
 
-    for (uint32_t i = from; i < at; i++)
-        n += func->insts.data[i].op != LW_OP_IF && regions->ends[i] > at;
-    return n;
+    assert(regions->targets[from] <= regions->targets[at]);
+    return (jump->op == LW_OP_BREAK || jump->op == LW_OP_CONTINUE) &&
+           jump->a >= regions->targets[at] - regions->targets[from];
 }
 
 void

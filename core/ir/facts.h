@@ -15,15 +15,16 @@ bool lw_ir_is_set(const lw_func *func, uint32_t from, uint32_t to, lw_ref slot);
 typedef struct lw_ir_regions {
     uint32_t *ends;    /* the region's END; 0: the instruction opens none */
     uint32_t *middles; /* the ELSE of an IF, the LATCH of a LOOP; 0: there is none */
+    uint32_t *targets; /* of every instruction: the number of LOOPs and BLOCKs around it */
     uint32_t deepest;  /* the largest number of regions that are open at the same time */
 } lw_ir_regions;
 
 /* False: memory ran out, and there is nothing to free. */
 bool lw_ir_regions_init(lw_ir_regions *regions, const lw_func *func);
-/* How many LOOPs and BLOCKs that begin in [from, at) are around the instruction `at`: a jump
- * there that goes further up leaves the instructions from `from` on. */
-uint32_t lw_ir_open_targets(const lw_ir_regions *regions, const lw_func *func, uint32_t from,
-                            uint32_t at);
+/* Whether instruction `at` is a BREAK or CONTINUE of a LOOP or BLOCK that begins before `from`.
+ * The regions around `from` are also around `at`. */
+bool lw_ir_jumps_out(const lw_ir_regions *regions, const lw_func *func, uint32_t from,
+                     uint32_t at);
 void lw_ir_regions_reset(lw_ir_regions *regions); /* all zero is allowed */
 
 #endif

@@ -183,7 +183,7 @@ stays_inside(const lw_jammer *j, const lw_counted_loop *outer)
     for (uint32_t i = outer->first; i < outer->latch; i++) {
         const lw_inst *inst = inst_at(j, i);
         if (inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) {
-            if (inst->a >= lw_ir_open_targets(&j->regions, &j->old, outer->first, i))
+            if (lw_ir_jumps_out(&j->regions, &j->old, outer->first, i))
                 return false;
         } else if (inst->op != LW_OP_STORE && inst->op != LW_OP_LATCH &&
                    inst->op != LW_OP_LOOP && inst->op != LW_OP_BLOCK &&

@@ -170,10 +170,9 @@ stays(const maker *m, const strip *s)
 {
     for (uint32_t i = s->call; i < s->loop.latch; i++) {
         const lw_inst *inst = inst_at(m, i);
-        uint32_t up = inst->a + (inst->op == LW_OP_BREAK); /* CONTINUE may be the loop's own */
-        if (inst->op == LW_OP_RETURN ||
-            ((inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) &&
-             up > lw_ir_open_targets(&m->j.regions, &m->j.old, s->call, i)))
+        uint32_t from = inst->op == LW_OP_CONTINUE ? s->loop.at /* it may be the loop's own */
+                                                   : s->loop.first;
+        if (inst->op == LW_OP_RETURN || lw_ir_jumps_out(&m->j.regions, &m->j.old, from, i))
             return false;
     }
     return true;

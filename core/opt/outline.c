@@ -68,8 +68,7 @@ is_closed(const outliner *o)
         const lw_inst *inst = inst_at(o, i);
         if (!only_computes((lw_op)inst->op) || inst->lanes > 1 || inst->type == LW_DT_ptr)
             return false;
-        if ((inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) &&
-            inst->a >= lw_ir_open_targets(&o->regions, &o->old, o->at, i))
+        if (lw_ir_jumps_out(&o->regions, &o->old, o->at, i))
             return false;
     }
     return true;

@@ -159,7 +159,6 @@ test_uses(void)
     lw_module_free(module);
 }
 
-/* What the user has declared for GPUs is told apart from C functions of ours. */
 /* The END of a region, found by counting from where it opens; *middle: its ELSE or LATCH. */
 static uint32_t
 end_by_counting(const lw_func *func, uint32_t at, uint32_t *middle)
@@ -231,24 +230,30 @@ test_is_set(void)
 }
 
 static void
-test_open_targets(void)
+test_jumps_out(void)
 {
     lw_module *module = with_jumps();
     const lw_func *func = module ? module->funcs.data[0] : NULL;
+    const uint32_t targets[] = {0, 0, 0, 0, 1, 2, 2, 2, 2, 2, 1, 0};
     const struct {
-        uint32_t from, at, n;
-    } rows[] = {{1, 3, 0}, {1, 4, 1}, {1, 7, 2}, {4, 7, 1}, {5, 7, 0}, {1, 9, 2}, {1, 11, 0}};
+        uint32_t from, at;
+        bool out;
+    } rows[] = {{1, 7, false}, {3, 7, false}, {4, 7, true}, {5, 7, true}, {5, 6, false}};
     lw_ir_regions regions;
 
     if (func == NULL || !lw_ir_regions_init(&regions, func))
         return;
+    for (uint32_t i = 1; i < sizeof targets / sizeof *targets; i++)
+        CHECK(regions.targets[i] == targets[i], "%u targets around %%%u", regions.targets[i],
+              i);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        CHECK(lw_ir_open_targets(&regions, func, rows[i].from, rows[i].at) == rows[i].n,
+        CHECK(lw_ir_jumps_out(&regions, func, rows[i].from, rows[i].at) == rows[i].out,
               "from %u at %u", rows[i].from, rows[i].at);
     lw_ir_regions_reset(&regions);
     lw_module_free(module);
 }
 
+/* What the user has declared for GPUs is told apart from C functions of ours. */
 static void
 test_device_externs(void)
 {
@@ -729,7 +734,7 @@ main(void)
     test_uses();
     test_regions();
     test_is_set();
-    test_open_targets();
+    test_jumps_out();
     test_device_externs();
     test_damaged_texts();
     test_verifier();

@@ -95,3 +95,10 @@ def test_a_keyword_of_numba_or_numpy_says_what_there_is_instead(name, hint):
         with pytest.raises(TypeError) as raised:
             decorator(**{name: None})
         assert f"got an unexpected keyword argument '{name}': {hint}" in str(raised.value)
+
+
+@pytest.mark.parametrize("name, instead", [(name, ast.literal_eval(text)) for name, text in rows("foreign_types", "FOREIGN_TYPE")])
+def test_a_type_of_numba_s_signatures_says_what_there_is_instead(name, instead):
+    with pytest.raises(lw.errors.SignatureError) as raised:
+        lw.njit(f"float64({name})")(lambda x: x)
+    assert str(raised.value).splitlines()[-1] == f"  = help: {instead}"

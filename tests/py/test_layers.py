@@ -182,3 +182,15 @@ def test_every_service_is_there():
 def test_services_are_registered_once():
     with pytest.raises(RuntimeError, match="once"):
         _core._services({})
+
+
+def test_literals_have_no_scraps():
+    """clang-format breaks a line of text that has become too long, and leaves what follows as it is: a line of one word."""
+    literal = re.compile(r'\s*"((?:[^"\\]|\\.)*) "\s*')
+    scraps = []
+    for name in sources():
+        lines = read(name).split("\n")
+        scraps += [f"{name}:{at + 1}" for at in range(1, len(lines) - 1)
+                   if (found := literal.fullmatch(lines[at])) and len(found[1]) < 24 and "\\n" not in found[1]
+                   and re.search(r'(?<!\\n)"\s*$', lines[at - 1]) and re.match(r'\s*"', lines[at + 1])]
+    assert scraps == []

@@ -96,6 +96,28 @@ def test_a_module_that_does_not_verify(binding):
 
 
 @needs_known
+@pytest.mark.parametrize("interrupted, freed", [
+    ("RunNewModulePassManager", ["DisposeNewModulePassManger", "DisposePassBuilder", "DisposePipelineTuningOptions", "DisposeModule", "ContextDispose"]),
+    ("GetBufferStart", ["DisposeMemoryBuffer", "DisposeModule", "ContextDispose"])])
+def test_an_interrupted_compilation_frees_everything(monkeypatch, interrupted, freed):
+    found = _llvm._direct()
+    monkeypatch.setattr(_toolchain, "_loaded", found)
+    monkeypatch.setattr(_toolchain, "_machines", {})
+    called = []
+
+    def call(name, *arguments):
+        called.append(name)
+        if name == interrupted:
+            raise KeyboardInterrupt
+        return _llvm.Direct.call(found, name, *arguments)
+
+    monkeypatch.setattr(found, "call", call)
+    with pytest.raises(KeyboardInterrupt):
+        _toolchain.compile_host(TEXT, 3, False, "object")
+    assert called[called.index(interrupted) + 1:] == freed
+
+
+@needs_known
 def test_a_first_call_does_not_import_the_binding(run_python, tmp_path):
     program = """if 1:
         import sys, numpy as np, lanewise as lw

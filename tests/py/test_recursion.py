@@ -268,6 +268,18 @@ def merged(x):
     return out
 
 
+def spread(n, x, y):
+    x += y
+    return n if n < 2 else spread(n - 1, x, y) + spread(n - 2, x, y)
+
+
+def test_exceptions_have_room_for_extents_only_with_arrays():
+    plain, of_arrays = lw.njit(fibonacci), lw.njit(spread)
+    plain(5), of_arrays(5, np.ones(2), np.ones(2))
+    heads = [re.search(r"func internal lw_body {(.*?)\nbody", next(iter(one.inspect_ir().values())), re.S)[1] for one in (plain, of_arrays)]
+    assert [head.count("result u64") for head in heads] == [1, 2]
+
+
 def test_arrays_as_results():
     x = rng.random(100)
     made = lw.jit(merged)

@@ -92,8 +92,7 @@ check_bound(lw_infer_frame *f, uint32_t node, lw_infer_value value, bool is_step
 {
     __int128 known;
 
-    if (lw_type_given(lw_types_of(f), value.type) != LW_T_BOTTOM)
-        value.type = lw_type_given(lw_types_of(f), value.type);
+    value.type = lw_type_without_none(lw_types_of(f), value.type);
     if (value.type == LW_T_BOTTOM || value.type == LW_T_NONE)
         return LW_OK;
     if (!lw_type_is_int(f, value.type))

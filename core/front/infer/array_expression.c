@@ -325,7 +325,7 @@ lw_infer_added(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_infer_valu
                        lw_describe_type(f, y->type)),
         lw_format_text(f, "write it in full, `%s = %s %s ...`, which makes a new array", target,
                        target, op),
-        "`%s=` of a whole array to what is no array", op);
+        "`%s=` with an array would make `%s` an array", op, target);
 fail:
     return status;
 }

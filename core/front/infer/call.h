@@ -7,13 +7,12 @@
 
 typedef LW_ARRAY(lw_arg) lw_arg_list;
 
-/* SHOWN: f-strings may be among them; ELEMENTWISE: arrays that are not made may. */
-/* OPTIONAL: the callee deals with None. */
+/* What arguments of a call may be. */
 typedef enum lw_args_kind {
-    LW_ARGS_PLAIN,
-    LW_ARGS_SHOWN,
-    LW_ARGS_ELEMENTWISE,
-    LW_ARGS_OPTIONAL
+    LW_ARGS_PLAIN,       /* values */
+    LW_ARGS_SHOWN,       /* f-strings, too */
+    LW_ARGS_ELEMENTWISE, /* expressions of arrays, too, which the callee evaluates by element */
+    LW_ARGS_OPTIONAL     /* values that are None on some paths, too */
 } lw_args_kind;
 
 /* ---- arguments.c ---- */

@@ -177,8 +177,7 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const lw_arg_li
             constant->help
                 ? constant->help
                 : "write it as a Python function; the page \"Supported Python\" of the "
-                  "documentation lists the "
-                  "functions of math and NumPy that are known",
+                  "documentation lists the functions of math and NumPy that are known",
             "this cannot be called from compiled code");
     case LW_K_EXCEPTION:
         return lw_complain(f, loc, "E101", NULL, "use it in `raise`",

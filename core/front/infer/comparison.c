@@ -338,8 +338,8 @@ static lw_status
 infer_optional(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
                lw_infer_operand y, int *truth)
 {
-    lw_type left = lw_type_given(lw_types_of(f), x.value.type);
-    lw_type right = lw_type_given(lw_types_of(f), y.value.type);
+    bool left = lw_type_given(lw_types_of(f), x.value.type) != LW_T_BOTTOM;
+    bool right = lw_type_given(lw_types_of(f), y.value.type) != LW_T_BOTTOM;
     lw_status status;
 
     *truth = -1;
@@ -351,8 +351,8 @@ infer_optional(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
                                           lw_describe_type(f, y.value.type)),
                            "test first whether one of them is None, with `x is None`",
                            "`%s` of values that may be None", lw_pyop_text[op]);
-    x.value.type = left ? left : x.value.type;
-    y.value.type = right ? right : y.value.type;
+    x.value.type = lw_type_without_none(lw_types_of(f), x.value.type);
+    y.value.type = lw_type_without_none(lw_types_of(f), y.value.type);
     LW_TRY(lw_infer_compare(f, node, op, x, y, truth));
     if (*truth == (op == LW_PY_EQ)) /* where it is not None */
         *truth = -1;
@@ -426,9 +426,7 @@ static lw_status
 infer_right(lw_infer_frame *f, uint32_t link, uint32_t left_node, lw_infer_value *right)
 {
     uint32_t held = lw_hold(f, left_node);
-    lw_status status;
-
-    status = lw_infer_borrowed(f, lw_node_of(f, link)->a, right);
+    lw_status status = lw_infer_borrowed(f, lw_node_of(f, link)->a, right);
 
     lw_unhold(f, held);
     return status;

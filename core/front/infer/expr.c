@@ -64,9 +64,7 @@ help_for_truth(lw_infer_frame *f, uint32_t node)
 static lw_status
 check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int *known)
 {
-    lw_type given = lw_type_given(lw_types_of(f), x.type);
-
-    x.type = given != LW_T_BOTTOM ? given : x.type; /* None is false */
+    x.type = lw_type_without_none(lw_types_of(f), x.type); /* None is false */
     lw_status status = lw_infer_object_truth(f, node, x, known);
     const lw_type_row *array = lw_array_row(f, x.type);
     int truth = *known;

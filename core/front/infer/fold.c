@@ -20,9 +20,11 @@ lw_typed_constant(const lw_typed *typed, uint32_t constant)
                                ? &typed->constants.data[constant - n]
                                : &typed->tree->constants.data[0];
 
-    if (k->varying != NULL && (typed->plain || lw_varying_is_pinned(k->varying)))
-        return lw_varying_now(k);
-    return k;
+    if (k->varying != NULL && typed->plain != NULL) {
+        assert(constant < n); /* folding makes operands of operands alone */
+        return &typed->plain[constant];
+    }
+    return k->varying != NULL && lw_varying_is_pinned(k->varying) ? lw_varying_fix(k) : k;
 }
 
 const lw_constant *
@@ -296,8 +298,8 @@ same_constant(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
         return false;
     if (lw_varying_varies(a) || lw_varying_varies(b))
         return a->varying == b->varying;
-    a = lw_varying_now(a);
-    b = lw_varying_now(b);
+    a = lw_varying_fix(a); /* those that are pinned have their value there */
+    b = lw_varying_fix(b);
     switch (a->kind) {
     case LW_K_NONE:
     case LW_K_ELLIPSIS: return true;

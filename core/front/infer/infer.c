@@ -530,6 +530,18 @@ typedef struct restart {
 
 /* One inference. *again: whether it has to be done again: then the status does not count, and
  * *out is what it knows of the types in the question. */
+/* The constants of the tree without operands; NULL: memory ran out. */
+static const lw_constant *
+plain_constants(lw_typed *typed)
+{
+    uint32_t n = typed->tree->constants.n;
+    lw_constant *all = lw_arena_take(&typed->arena, (n + 1) * sizeof *all);
+
+    for (uint32_t i = 0; all != NULL && i < n; i++)
+        all[i] = lw_varying_now(&typed->tree->constants.data[i]);
+    return all;
+}
+
 static lw_status
 infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
            uint32_t n_args, bool plain, restart *again, lw_typed **out, lw_error *err)
@@ -546,7 +558,10 @@ infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_sp
     typed = new_typed(tree, options ? options : &defaults);
     if (typed == NULL)
         return lw_fail_memory(err);
-    typed->plain = plain;
+    if (plain && (typed->plain = plain_constants(typed)) == NULL) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
     n_params = tree->fns.data[1].params.n;
     run = lw_arena_take(&typed->arena, sizeof *run);
     scratch = lw_arena_take(&typed->arena, sizeof *scratch);

@@ -731,6 +731,28 @@ carries_numbers(const lw_tree *tree)
     return false;
 }
 
+/* Whether a message may show the extents of arrays that do not fit together. In kernels, whose
+ * code they would make longer, none does. */
+static bool
+may_show_extents(const lw_lowering *l)
+{
+    bool has_axes = false;
+
+    for (uint32_t i = 0; i < l->types->rows.n; i++)
+        has_axes |=
+            l->types->rows.data[i].kind == LW_TK_ARRAY && l->types->rows.data[i].ndim > 0;
+    return has_axes && l->typed->options.returns_arrays && !l->typed->options.procedure;
+}
+
+static uint32_t
+n_raise_words(const lw_lowering *l)
+{
+    if (carries_numbers(l->tree) || may_show_extents(l) ||
+        (l->typed->options.checks & LW_CHECK_BOUNDS)) /* index and size */
+        return LW_RAISE_WORDS;
+    return l->typed->instances.data[1].recurses; /* its depth */
+}
+
 static lw_status
 prepare(lw_lowering *l, lw_scalar *scalar)
 {
@@ -744,13 +766,7 @@ prepare(lw_lowering *l, lw_scalar *scalar)
     if (l->funcs == NULL || l->raising == NULL || l->open == NULL || l->locs == NULL ||
         l->raised == NULL)
         return lw_fail_memory(l->err);
-    l->n_raise_words = carries_numbers(l->tree) ||
-                               (l->typed->options.returns_arrays &&
-                                !l->typed->options.procedure) || /* extents of arrays */
-                               (l->typed->options.checks & LW_CHECK_BOUNDS) /* index, size */
-                           ? LW_RAISE_WORDS
-                           : l->typed->instances.data[1].recurses ? 1 /* its depth */
-                                                                  : 0;
+    l->n_raise_words = n_raise_words(l);
     if (l->out_types == NULL)
         return LW_OK;
     uint32_t n = leaves_of(l->types, l->typed->instances.data[1].gives, NULL);

@@ -428,13 +428,23 @@ place_of_out(lw_reader *r, PyObject *object, const lw_read_items *items)
     return place;
 }
 
+/* The node of a function of lanewise/_array_ufuncs.py; 0: stop. */
+static uint32_t
+loop_node(lw_reader *r, const char *name, uint32_t loc)
+{
+    PyObject *helper = lw_service_find(LW_SERVICE_ARRAY_UFUNCS, name);
+    uint32_t node = helper ? lw_read_constant_node(r, helper, loc) : lw_read_failed(r);
+
+    Py_XDECREF(helper);
+    return node;
+}
+
 /* `m(x, table, out=o)` becomes `given(m(x, table), o)`. */
 static bool
 read_given(lw_reader *r, uint32_t *callee, lw_read_items *items)
 {
-    uint32_t loc = r->tree->nodes.data[*callee].loc, n = items->n - 1, out, inner, node;
+    uint32_t loc = r->tree->nodes.data[*callee].loc, n = items->n - 1, out, inner;
     uint32_t place = place_of_out(r, lw_read_object(r, *callee), items);
-    PyObject *helper;
 
     if (place > n)
         return true;
@@ -444,23 +454,16 @@ read_given(lw_reader *r, uint32_t *callee, lw_read_items *items)
     memmove(items->data + place, items->data + place + 1, (n - place) * sizeof *items->data);
     inner =
         lw_read_list_node(r, (lw_node){LW_NODE_CALL, .loc = loc, .a = *callee}, items->data, n);
-    helper = inner ? lw_service_find(LW_SERVICE_ARRAY_UFUNCS, "given") : NULL;
-    if (helper == NULL)
-        return inner != 0 ? (lw_read_failed(r), false) : false;
-    node = lw_read_constant_node(r, helper, loc);
-    Py_DECREF(helper);
-    if (node == 0)
-        return false;
-    *callee = node;
+    *callee = inner ? loop_node(r, "given", loc) : 0;
     items->n = 0;
-    return lw_read_item(r, items, inner) && lw_read_item(r, items, out);
+    return *callee != 0 && lw_read_item(r, items, inner) && lw_read_item(r, items, out);
 }
 
 bool
 lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items)
 {
     static const char *const names[MOST_IN + 1] = {"", "unary", "binary"};
-    PyObject *object = lw_read_object(r, *callee), *helper;
+    PyObject *object = lw_read_object(r, *callee);
     long n_in = inputs_of(r, object);
     uint32_t node;
 
@@ -477,11 +480,7 @@ lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items)
         if (kind == LW_NODE_ARG_KEYWORD || kind == LW_NODE_STAR)
             return true;
     }
-    helper = lw_service_find(LW_SERVICE_ARRAY_UFUNCS, names[n_in]);
-    if (helper == NULL)
-        return lw_read_failed(r), false;
-    node = lw_read_constant_node(r, helper, r->tree->nodes.data[*callee].loc);
-    Py_DECREF(helper);
+    node = loop_node(r, names[n_in], r->tree->nodes.data[*callee].loc);
     if (node == 0 || !lw_read_item(r, items, *callee))
         return false;
     memmove(items->data + 1, items->data, (items->n - 1) * sizeof *items->data);

@@ -262,9 +262,8 @@ lw_hint_for(lw_reader *r, PyObject *object)
         return "loop over `x.flat`, over `np.ndenumerate(x)`, or over `np.ndindex(x.shape)`";
     if (lw_read_is_numpy(r, object, "ndarray"))
         return "arrays up to 64 KiB of numbers or records in native byte order can be "
-               "constants; pass "
-               "others as an argument: to `forall` and `jit` as they are, to `vectorize` and "
-               "`guvectorize` with `excluded=(\"name\",)`";
+               "constants; pass others as an argument: to `forall` and `jit` as they are, to "
+               "`vectorize` and `guvectorize` with `excluded=(\"name\",)`";
     if (PyDict_Check(object) || PyAnySet_Check(object))
         return "a dict can be indexed with constant keys only; use a tuple or an array";
     if (PyCallable_Check(object) && lw_comes_from(object, "lanewise"))

@@ -3,7 +3,7 @@
  *   python.c    entry point: work list of functions, bodies
  *   scope.c     which variable, global, cell or builtin a name means
  *   params.c    parameters, defaults, annotations
- *   constant.c     Python objects -> constants     numpy.c  those of NumPy
+ *   constant.c  Python objects -> constants    callable.c  callables    numpy.c  those of NumPy
  *   attribute.c attributes of frozen objects
  *   fold.c      exact folding with Python's own arithmetic
  *   expr.c      expressions     stmt.c  statements, patterns
@@ -170,8 +170,6 @@ PyObject *lw_read_object(const lw_reader *r, uint32_t node);
 /* object.name of a frozen object: 1 with *out (new reference), 0 not known when it is read, 2
  * there is no such attribute, -1 stop. */
 int lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out);
-/* The row of names.def of a callable, 0: none. */
-uint32_t lw_read_named(lw_reader *r, PyObject *object);
 /* The constant of an object that may annotate a variable or parameter; 0: it may not (or stop).
  */
 uint32_t lw_read_annotation(lw_reader *r, PyObject *annotation);
@@ -187,6 +185,12 @@ uint32_t lw_read_push(lw_reader *r, PyObject *object, lw_constant constant);
 uint32_t lw_read_push_dtype(lw_reader *r, PyObject *object, lw_dtype dtype);
 /* The field names of a namedtuple class (new reference), or NULL. */
 PyObject *lw_read_field_names(PyObject *type);
+
+/* ---- callables (callable.c) ---- */
+/* The row of names.def of a callable, 0: none. */
+uint32_t lw_read_named(lw_reader *r, PyObject *object);
+/* The constant of a callable; 0 and status OK: compiled code cannot call it. */
+uint32_t lw_read_callable(lw_reader *r, PyObject *object);
 
 /* ---- NumPy (numpy.c) ---- */
 bool lw_read_is_numpy(lw_reader *r, PyObject *object, const char *class_name);

@@ -6,6 +6,7 @@
 #include "core/front/read/services.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { N_BOUNDS = 3 };
 
@@ -35,10 +36,11 @@ slice_constant(lw_reader *r, PyObject *object, const uint32_t *bounds)
     uint32_t *items = lw_arena_take(&r->tree->arena, N_BOUNDS * sizeof *items);
     uint32_t class = lw_read_slice_type(r);
 
-    if (class == 0 || items == NULL)
-        return items ? 0 : lw_read_no_memory(r);
-    for (int i = 0; i < N_BOUNDS; i++)
-        items[i] = bounds[i];
+    if (class == 0)
+        return 0;
+    if (items == NULL)
+        return lw_read_no_memory(r);
+    memcpy(items, bounds, N_BOUNDS * sizeof *items);
     constant.items = items;
     constant.user_class = r->tree->constants.data[class].user_class;
     constant.text = constant.user_class->name;
@@ -78,36 +80,38 @@ is_slice_class(const lw_reader *r, uint32_t node)
     return k && k->kind == LW_K_CLASS && k->user_class->is_slice;
 }
 
+static bool
+are_bounds(const lw_reader *r, const lw_read_items *items)
+{
+    for (uint32_t i = 0; i < items->n; i++) {
+        lw_node_kind kind = r->tree->nodes.data[items->data[i]].kind;
+        if (kind == LW_NODE_STAR || kind == LW_NODE_ARG_KEYWORD)
+            return false;
+    }
+    return items->n >= 1 && items->n <= N_BOUNDS;
+}
+
 uint32_t
 lw_read_slice_call(lw_reader *r, PyObject *node, uint32_t callee, const lw_read_items *items,
                    uint32_t loc)
 {
-    uint32_t none, names, nodes[N_BOUNDS] = {0}, nones[N_BOUNDS];
+    uint32_t none, names, nodes[N_BOUNDS];
 
     if (!is_slice_class(r, callee))
         return 0;
-    for (uint32_t i = 0; i < items->n; i++) {
-        lw_node_kind kind = r->tree->nodes.data[items->data[i]].kind;
-        if (kind == LW_NODE_STAR || kind == LW_NODE_ARG_KEYWORD || items->n > N_BOUNDS)
-            return lw_read_error(r, node,
-                                 (lw_fault){.status = LW_ERR_TYPING,
-                                            .code = "E153",
-                                            .help = "write `slice(start, stop, step)`"},
-                                 "the arguments of `slice` are one to three bounds");
-    }
-    if (items->n == 0)
-        return lw_read_error(r, node, (lw_fault){.status = LW_ERR_TYPING, .code = "E153"},
-                             "`slice` takes one to three arguments");
+    if (!are_bounds(r, items))
+        return lw_read_error(r, node,
+                             (lw_fault){.status = LW_ERR_TYPING,
+                                        .code = "E153",
+                                        .help = "write `slice(start, stop, step)`"},
+                             "the arguments of `slice` are one to three bounds");
     none = lw_read_constant(r, Py_None);
-    for (int i = 0; i < N_BOUNDS; i++)
-        nones[i] = none;
-    names = none ? slice_constant(r, NULL, nones) : 0;
-    for (int i = 0; i < N_BOUNDS && names; i++) {
-        int at = items->n == 1 ? i - 1 : i; /* slice(stop) */
-        if (at >= 0 && at < (int)items->n)
-            nodes[i] = items->data[at];
-        else
-            nodes[i] = lw_read_node(r, (lw_node){LW_NODE_CONSTANT, .loc = loc, .a = none});
+    names = none ? slice_constant(r, NULL, (uint32_t[]){none, none, none}) : 0;
+    for (uint32_t i = 0; names != 0 && i < N_BOUNDS; i++) {
+        uint32_t at = items->n == 1 ? i - 1 : i; /* slice(stop) */
+        nodes[i] = at < items->n
+                       ? items->data[at]
+                       : lw_read_node(r, (lw_node){LW_NODE_CONSTANT, .loc = loc, .a = none});
         if (nodes[i] == 0)
             return 0;
     }

@@ -41,25 +41,27 @@ lw_index_has_derived(const lw_parallel_loop *p, const uint8_t *on, const lw_inde
     return false;
 }
 
-/* What the term is multiplied by that all iterations share. *n: how many of its factors the
- * iteration's number decides; *inner: the factor that a loop in the iteration counts; 0: none.
- */
-static lw_index_term
-fixed_part(const lw_parallel_loop *p, const uint8_t *on, const lw_index_term *t, uint32_t *n,
-           lw_ref *inner)
-{
-    lw_index_term rest = *t;
+/* A term of an index, taken apart. */
+typedef struct split_term {
+    lw_index_term fixed; /* what all iterations share: its factors, with the term's scale */
+    uint32_t n_own;      /* how many other factors the iteration's number decides */
+    lw_ref inner;        /* the factor that a loop in the iteration counts; 0: none */
+} split_term;
 
-    rest.n = *n = 0;
-    *inner = 0;
+static split_term
+split(const lw_parallel_loop *p, const uint8_t *on, const lw_index_term *t)
+{
+    split_term s = {.fixed = *t};
+
+    s.fixed.n = 0;
     for (uint32_t k = 0; k < t->n; k++)
         if (lw_loop_is_counter(p, t->factors[k]) || is_derived(p, on, t->factors[k]))
-            ++*n;
+            s.n_own++;
         else if (on[t->factors[k]] & LW_ON_INNER)
-            *inner = t->factors[k];
+            s.inner = t->factors[k];
         else
-            rest.factors[rest.n++] = t->factors[k];
-    return rest;
+            s.fixed.factors[s.fixed.n++] = t->factors[k];
+    return s;
 }
 
 static bool
@@ -97,8 +99,7 @@ only_value(const lw_parallel_loop *p, lw_ref slot)
     return found;
 }
 
-/* What the value is but for a constant that is added: variables and conversions are followed.
- */
+/* The value without constants that are added to it, and without conversions. */
 static lw_ref
 without_constants(const lw_parallel_loop *p, lw_ref value)
 {
@@ -114,8 +115,8 @@ without_constants(const lw_parallel_loop *p, lw_ref value)
     return value;
 }
 
-/* How many numbers the inner loop counts through that assigns this variable; 0: that is no
- * constant. */
+/* How many iterations the inner loop has whose counter is this value; 0: that is no constant.
+ */
 static int64_t
 inner_count(const lw_parallel_loop *p, lw_ref value)
 {
@@ -138,46 +139,65 @@ inner_count(const lw_parallel_loop *p, lw_ref value)
     return 0;
 }
 
+static int64_t
+greatest_common_divisor(int64_t x, int64_t y)
+{
+    while (y != 0) {
+        int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x;
+}
+
 /* Whether blocks of elements through which an inner loop counts overlap, as those of x[i + k]
  * do, and those of x[2 * i + k] if k is counted up to 2 or more. Blocks of other strides than
- * the iterations' whose length is no constant are assumed to be apart. */
+ * the iterations' whose length is no constant are assumed to be apart. `t`: the inner loop's
+ * term. */
 static bool
-overlap(const lw_parallel_loop *p, const lw_index_term *own, const lw_index_term *other,
-        lw_ref inner)
+overlap(const lw_parallel_loop *p, const split_term *own, const lw_index_term *t, lw_ref inner)
 {
-    int64_t stride = llabs(own->scale), step = llabs(other->scale), count = 0, common = stride;
+    int64_t stride = llabs(own->fixed.scale), step = llabs(t->scale), count = 0;
 
-    if (other->n == own->n + 1 || other->n == 1)
+    if (t->n == own->fixed.n + 1 || t->n == 1)
         count = inner_count(p, inner);
     if (count == 0 || step == 0)
         return stride == step;
-    for (int64_t rest = step; rest != 0;) {
-        int64_t next = common % rest;
-        common = rest;
-        rest = next;
-    }
-    return (count - 1) >= stride / common;
+    return (count - 1) >= stride / greatest_common_divisor(stride, step);
+}
+
+/* What the term that an axis' index seems to be shares with another term of the sum. */
+typedef enum meeting {
+    APART,    /* nothing: another stride, or the same in all iterations */
+    IN_BLOCK, /* blocks of elements that a loop in the iteration counts through overlap */
+    IN_STRIDE /* the other term differs from iteration to iteration, too, by the same stride */
+} meeting;
+
+static meeting
+meeting_of(const lw_parallel_loop *p, const uint8_t *on, const split_term *own,
+           const lw_index_term *t)
+{
+    const split_term other = split(p, on, t);
+
+    if (!lw_index_same_factors(p, &own->fixed, &other.fixed))
+        return APART;
+    if (other.n_own != 0)
+        return IN_STRIDE;
+    return other.inner != 0 && overlap(p, own, t, other.inner) ? IN_BLOCK : APART;
 }
 
 /* Whether the term is the index of an axis of its own, as i is in x[i, i % 4] and not in x[i +
- * i % 4] or x[i + k], where a loop in the iteration counts k: no other term that differs from
- * iteration to iteration has its stride, nor one that an inner loop counts so far that it
- * reaches the next iteration's. */
+ * i % 4] or x[i + k], where a loop in the iteration counts k: all other terms are apart. */
 static bool
 is_axis(const lw_parallel_loop *p, const uint8_t *on, const lw_index_sum *s, uint32_t which)
 {
-    uint32_t n;
-    lw_ref inner;
-    lw_index_term own = fixed_part(p, on, &s->terms[which], &n, &inner);
+    const split_term own = split(p, on, &s->terms[which]);
 
-    if (n != 1 || inner != 0)
+    if (own.n_own != 1 || own.inner != 0)
         return false;
-    for (uint32_t i = 0; i < s->n; i++) {
-        lw_index_term other = fixed_part(p, on, &s->terms[i], &n, &inner);
-        if (i != which && lw_index_same_factors(p, &own, &other) &&
-            (n != 0 || (inner != 0 && overlap(p, &own, &s->terms[i], inner))))
+    for (uint32_t i = 0; i < s->n; i++)
+        if (i != which && meeting_of(p, on, &own, &s->terms[i]) != APART)
             return false;
-    }
     return true;
 }
 
@@ -185,20 +205,17 @@ bool
 lw_place_overlaps(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 {
     lw_place to;
-    uint32_t n;
-    lw_ref inner;
 
     if (!lw_place_of_access(p, on, store, &to))
         return false;
     for (uint32_t k = 0; k < to.offset.n; k++) {
-        lw_index_term own = fixed_part(p, on, &to.offset.terms[k], &n, &inner);
-        bool counts = n == 1 && inner == 0 && !lw_index_has_derived(p, on, &to.offset.terms[k]);
-        for (uint32_t i = 0; counts && i < to.offset.n; i++) {
-            lw_index_term other = fixed_part(p, on, &to.offset.terms[i], &n, &inner);
-            if (i != k && n == 0 && inner != 0 && lw_index_same_factors(p, &own, &other) &&
-                overlap(p, &own, &to.offset.terms[i], inner))
+        const split_term own = split(p, on, &to.offset.terms[k]);
+        if (own.n_own != 1 || own.inner != 0 ||
+            lw_index_has_derived(p, on, &to.offset.terms[k]))
+            continue;
+        for (uint32_t i = 0; i < to.offset.n; i++)
+            if (i != k && meeting_of(p, on, &own, &to.offset.terms[i]) == IN_BLOCK)
                 return true;
-        }
     }
     return false;
 }

@@ -701,8 +701,7 @@ no_new(PyTypeObject *Py_UNUSED(type), PyObject *Py_UNUSED(args), PyObject *Py_UN
 static const char doc[] =
     "An array in the memory of a CUDA device, with attributes and methods of numpy.ndarray.\n\n"
     "Made by cuda.to_device, cuda.device_array and by calls of ufuncs on device arrays. "
-    "Nothing "
-    "is copied to the host until copy_to_host() or another method asks for it.\n\n"
+    "Nothing is copied to the host until copy_to_host() or another method asks for it.\n\n"
     ">>> d = cuda.to_device(np.arange(6.0).reshape(2, 3))\n"
     ">>> d.shape, d[1].copy_to_host()\n"
     "((2, 3), array([3., 4., 5.]))\n"

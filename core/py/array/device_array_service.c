@@ -189,8 +189,7 @@ PyMethodDef lw_array_service_methods[] = {
      "what notebooks show: shape, dtype, size, device and contents"},
     METHODS(ROW){"take", LW_KEYWORDS(method_take),
                  "take(indices, axis=None, out=None, mode='raise'): return the elements at "
-                 "these indices, as "
-                 "numpy.ndarray.take does"},
+                 "these indices, as numpy.ndarray.take does"},
     {"bind", LW_KEYWORDS(method_bind),
      "bind(stream=0): return a view whose next operations run on this stream"},
     {"__dask_tokenize__", method_dask_tokenize, METH_NOARGS,

@@ -292,11 +292,10 @@ find_constants(lw_compiled *self, PyObject *constants)
     }
     return tell(
         self, name,
-        "W206: `%.200s` needs the value of `%U` when it is compiled (for a shape, an "
-        "exponent, a condition or the like); the value changes again and again, and the "
-        "function is compiled for each value\n  = help: make `%U` an argument, or write the "
-        "code "
-        "so that it needs no constant");
+        "W206: `%.200s` needs the value of `%U` when it is compiled (for a shape, an exponent, "
+        "a condition or the like); the value changes again and again, and the function is "
+        "compiled for each value\n  = help: make `%U` an argument, or write the code so that "
+        "it needs no constant");
 }
 
 static int

@@ -458,19 +458,16 @@ static PyMethodDef stream_methods[] = {
     {"add_callback", (PyCFunction)(void (*)(void))stream_add_callback,
      METH_VARARGS | METH_KEYWORDS,
      "add_callback(callback, arg=None): call callback(stream, status, arg) when the work given "
-     "to "
-     "the stream so far is done"},
+     "to the stream so far is done"},
     {"async_done", stream_async_done, METH_VARARGS,
      "async_done(): return an asyncio future, which is done when the work given to the stream "
-     "so "
-     "far is done"},
+     "so far is done"},
     {"synchronize", stream_synchronize, METH_NOARGS,
      "Wait until all work of the stream is done."},
     {"query", stream_query, METH_NOARGS, "Return whether all work of the stream is done."},
     {"record", stream_record, METH_VARARGS,
      "record(event=None): record an event at this point of the stream, and return it; with "
-     "None, a "
-     "new event"},
+     "None, a new event"},
     {"wait", stream_wait, METH_O,
      "wait(other): let later work of this stream wait for an event, or for the work given to "
      "another stream so far; the host does not wait"},
@@ -624,8 +621,8 @@ LW_ON_HOST_ONE(external_stream)
 PyMethodDef lw_cuda_stream_functions[] = {
     {"stream", LW_KEYWORDS(make_stream_there),
      "stream(*, blocking=True, priority=0): return a new stream. With blocking=True, its work "
-     "and "
-     "that of the default stream wait for each other. Lower numbers are higher priorities."},
+     "and that of the default stream wait for each other. Lower numbers are higher "
+     "priorities."},
     {"default_stream", default_stream_there, METH_NOARGS, "Return the legacy default stream."},
     {"per_thread_default_stream", per_thread_default_stream_there, METH_NOARGS,
      "Return the calling thread's own default stream."},

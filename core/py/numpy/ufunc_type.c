@@ -506,8 +506,7 @@ static const PyMethodDef methods_head[] = {
     {"disable_compile", method_disable_compile, METH_NOARGS,
      PyDoc_STR("disable_compile($self, /)\n--\n\nFrom now on, compile for no further dtypes. "
                "Calls convert their arguments to types that have\nbeen compiled, as if "
-               "signatures had "
-               "been given.\n\n"
+               "signatures had been given.\n\n"
                ">>> g = lw.vectorize(lambda x: x + 1); _ = g(1.0); g.disable_compile()\n"
                ">>> g(1)\nnp.float64(2.0)")},
     {"_load_loops", method_load_loops, METH_O, NULL},

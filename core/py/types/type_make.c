@@ -274,8 +274,7 @@ static PyMethodDef functions[] = {
                ">>> typeof(np.zeros((2, 3), 'f4'))\nfloat32[:, ::1]")},
     {"from_dtype", from_dtype, METH_O,
      PyDoc_STR("from_dtype(dtype)\n\nReturn the type of a NumPy dtype, or of an object that "
-               "numpy.dtype "
-               "accepts.\n\n>>> from_dtype('f4')\nfloat32")},
+               "numpy.dtype accepts.\n\n>>> from_dtype('f4')\nfloat32")},
     {"_tuple_type", tuple_type, METH_VARARGS, NULL},
     {"_record_type", record_type, METH_VARARGS, NULL},
     {"_type_from_text", type_from_text, METH_O, NULL},

@@ -201,8 +201,7 @@ static PyMethodDef methods[] = {
      "_dump_kernel(function, types, narrow=False, checks=0, ignore=False, records=())"},
     {"_run_kernel", (PyCFunction)(void (*)(void))run_kernel, METH_VARARGS | METH_KEYWORDS,
      "_run_kernel(function, types, words, narrow=False, checks=0, ignore=False, records=()): "
-     "None, or "
-     "(exception, message, line). words: 8 bytes for each part of each argument."},
+     "None, or (exception, message, line). words: 8 bytes for each part of each argument."},
     {NULL, NULL, 0, NULL},
 };
 

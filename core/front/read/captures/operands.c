@@ -71,11 +71,10 @@ from_scalar(PyObject *object, lw_constant *k)
 static bool
 number_of(const guard *g, PyObject *now, lw_constant *k)
 {
-    const lw_constant *like = lw_varying_value(g->varying);
     Py_complex both;
     int overflow = 0;
 
-    *k = (lw_constant){.kind = like->kind, .dtype = like->dtype};
+    *k = lw_varying_like(g->varying);
     if (Py_TYPE(now) != Py_TYPE(g->value))
         return false;
     switch (k->kind) {
