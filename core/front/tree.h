@@ -256,6 +256,8 @@ typedef struct lw_constant {
     bool is_list;               /* TUPLE: of a list */
     bool overloaded;            /* a callable for which overloads are registered … */
     bool prefers_literals;      /* … of which some are to be asked with literals first */
+    bool is_gufunc;             /* how it loops is asked as an overload is … */
+    bool takes_values;          /* … with all constants among its arguments */
 } lw_constant;
 
 typedef enum lw_param_kind {
