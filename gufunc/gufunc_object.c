@@ -220,15 +220,6 @@ get_indexed(PyObject *object, void *Py_UNUSED(closure))
 }
 
 static PyObject *
-get_roles(PyObject *object, void *Py_UNUSED(closure))
-{
-    const lw_gufunc_object *self = (const lw_gufunc_object *)object;
-
-    return self->base.family ? lw_family_roles((const lw_ufunc_head *)self)
-                             : Py_NewRef(Py_None);
-}
-
-static PyObject *
 member_for(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
@@ -245,7 +236,6 @@ static PyMethodDef gufunc_methods[] = {
 
 static PyGetSetDef gufunc_getset[] = {{"_fills", get_fills, NULL, NULL, NULL},
                                       {"_indexed", get_indexed, NULL, NULL, NULL},
-                                      {"_roles", get_roles, NULL, NULL, NULL},
                                       {NULL, NULL, NULL, NULL, NULL}};
 
 /* ---- the type ---- */

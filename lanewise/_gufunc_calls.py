@@ -553,6 +553,8 @@ def _key(call: _Call) -> tuple:
 
 def choose(gufunc: Any, given: list[Any], keywords: dict[str, Any]) -> tuple:
     """(function, None); (None, None): the user's function takes the arguments; (None, text): why there is none."""
+    if hasattr(gufunc, "__func__"):
+        return None, f"`{gufunc.__name__}` is a method made by guvectorize, which only Python can call: call a gufunc that is no method, and pass it the fields"
     call = _Call(gufunc, list(given), dict(keywords))
     try:
         _place_all(call)

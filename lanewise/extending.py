@@ -249,7 +249,7 @@ def _split(on_cpu, on_gpu):
 
 
 def _of_function(callee, *asked):
-    if isinstance(callee, _core.Gufunc) and id(callee) not in _functions:
+    if isinstance(getattr(callee, "__func__", callee), _core.Gufunc) and id(callee) not in _functions:
         from lanewise import _gufunc_calls
 
         return _gufunc_calls.choose(callee, *asked[:2])

@@ -13,6 +13,7 @@ typedef enum lw_args_kind {
     LW_ARGS_PLAIN,
     LW_ARGS_SHOWN,
     LW_ARGS_ELEMENTWISE,
+    LW_ARGS_OF_UFUNC, /* both may: of a Ufunc of ours */
     LW_ARGS_OPTIONAL
 } lw_args_kind;
 
@@ -36,5 +37,10 @@ lw_status lw_call_linked(lw_infer_frame *f, uint32_t node, uint32_t fn, uint32_t
                          const lw_arg_list *args, lw_infer_value *out);
 lw_status lw_call_external(lw_infer_frame *f, uint32_t node, uint32_t number,
                            const lw_arg_list *args, lw_infer_value *out);
+
+/* ---- array_expression.c ---- */
+/* The call of a Ufunc of ours, a constant: for each element where an operand is an array. */
+lw_status lw_infer_array_called(lw_infer_frame *f, uint32_t node, uint32_t callee,
+                                const lw_arg_list *args, lw_infer_value *out);
 
 #endif

@@ -113,12 +113,29 @@ prefers_literals(PyObject *id)
     return result;
 }
 
+bool
+lw_read_is_of_type(PyObject *object, const char *name)
+{
+    PyObject *method, *function;
+    bool is;
+
+    if (strcmp(Py_TYPE(object)->tp_name, "BoundUfunc") != 0)
+        return strcmp(Py_TYPE(object)->tp_name, name) == 0;
+    method = lw_python_method(object);
+    function = method != object ? PyObject_GetAttrString(object, "__func__") : NULL;
+    is = function != NULL && strcmp(Py_TYPE(function)->tp_name, name) == 0;
+    lw_read_clear();
+    Py_XDECREF(function);
+    Py_XDECREF(method);
+    return is;
+}
+
 /* How a gufunc loops over its arguments follows from their types: Python answers
  * (lanewise/_gufunc_calls.py). */
 static bool
 is_gufunc_with_loops(PyObject *object)
 {
-    return strcmp(Py_TYPE(object)->tp_name, "lanewise.Gufunc") == 0;
+    return lw_read_is_of_type(object, "lanewise.Gufunc");
 }
 
 /* Whether it has excluded= or static=. */
