@@ -20,6 +20,8 @@ layout_with(const lw_gufunc *self, int n_hidden)
     lw_text wide = {0};
     PyObject *result;
 
+    if (arrow == NULL) /* it has no outputs */
+        arrow = text + strlen(text);
     lw_text_addf(&wide, "%.*s", (int)(arrow - text), text);
     for (int i = 0; i < n_hidden; i++)
         lw_text_add(&wide, self->nin || i ? ",()" : "()");

@@ -220,23 +220,22 @@ get_indexed(PyObject *object, void *Py_UNUSED(closure))
 }
 
 static PyObject *
-get_loops(PyObject *object, void *Py_UNUSED(closure))
+member_for(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
-    const lw_gufunc_object *self = (const lw_gufunc_object *)object;
-    PyObject *module = PyObject_GetAttrString(self->base.py_func, "__module__");
-    bool is_text = module != NULL && PyUnicode_Check(module);
-    const char *text = is_text ? PyUnicode_AsUTF8(module) : NULL;
-    bool is_own =
-        text != NULL && (strcmp(text, "lanewise") == 0 || strncmp(text, "lanewise.", 9) == 0);
+    lw_gufunc_object *self = (lw_gufunc_object *)object;
 
-    PyErr_Clear();
-    Py_XDECREF(module);
-    return PyBool_FromLong(self->base.family == NULL && self->base.member == NULL && !is_own);
+    if (self->base.family != NULL)
+        return lw_family_member((lw_ufunc_head *)self, args, n_args, kwnames);
+    PyErr_SetString(PyExc_TypeError, "it has neither excluded= nor static=");
+    return NULL;
 }
+
+static PyMethodDef gufunc_methods[] = {
+    {"_member", (PyCFunction)(void (*)(void))member_for, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef gufunc_getset[] = {{"_fills", get_fills, NULL, NULL, NULL},
                                       {"_indexed", get_indexed, NULL, NULL, NULL},
-                                      {"_loops_in_functions", get_loops, NULL, NULL, NULL},
                                       {NULL, NULL, NULL, NULL, NULL}};
 
 /* ---- the type ---- */
@@ -255,11 +254,15 @@ PyDoc_STRVAR(gufunc_doc,
              ">>> g(np.ones((2, 3)))\n"
              "array([3., 3.])");
 
-static PyType_Slot gufunc_slots[] = {
-    {Py_tp_doc, (void *)gufunc_doc},   {Py_tp_dealloc, lw_compiled_dealloc},
-    {Py_tp_traverse, gufunc_traverse}, {Py_tp_clear, gufunc_clear},
-    {Py_tp_repr, gufunc_repr},         {Py_tp_getset, gufunc_getset},
-    {Py_tp_call, PyVectorcall_Call},   {0, NULL}};
+static PyType_Slot gufunc_slots[] = {{Py_tp_doc, (void *)gufunc_doc},
+                                     {Py_tp_dealloc, lw_compiled_dealloc},
+                                     {Py_tp_traverse, gufunc_traverse},
+                                     {Py_tp_clear, gufunc_clear},
+                                     {Py_tp_repr, gufunc_repr},
+                                     {Py_tp_getset, gufunc_getset},
+                                     {Py_tp_methods, gufunc_methods},
+                                     {Py_tp_call, PyVectorcall_Call},
+                                     {0, NULL}};
 
 /* A lanewise.Ufunc: its methods find what is theirs through the kind, never behind the head.
  * The size is no less than Ufunc's, as Python wants it of a subclass. */

@@ -120,6 +120,22 @@ def _literal(value):
     return types.Literal(value)
 
 
+def _scalar(type_, value):
+    return type_.dtype.type(value)
+
+
+def _array_without_axes(dtype):
+    from lanewise import _gufunc_calls
+
+    return _gufunc_calls.NoAxes(dtype)
+
+
+def _weak_number(dtype):
+    from lanewise import _gufunc_calls
+
+    return _gufunc_calls.WeakNumber(dtype)
+
+
 def _parameters(function):
     """Names, kinds and defaults, as two functions have to have them to be called alike."""
     return [(p.name, p.kind, p.default) for p in inspect.signature(function).parameters.values()]
@@ -233,7 +249,7 @@ def _split(on_cpu, on_gpu):
 
 
 def _of_function(callee, *asked):
-    if isinstance(callee, _core.Gufunc) and id(callee) not in _functions:
+    if isinstance(getattr(callee, "__func__", callee), _core.Gufunc) and id(callee) not in _functions:
         from lanewise import _gufunc_calls
 
         return _gufunc_calls.choose(callee, *asked[:2])

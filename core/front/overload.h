@@ -22,6 +22,7 @@ typedef enum lw_overload_literals {
     LW_LITERALS_NONE,
     LW_LITERALS_PREFERRED, /* those that prefer it, and they alone are asked */
     LW_LITERALS_ALL,       /* all, because they have answered nothing otherwise */
+    LW_LITERALS_VALUES,    /* every constant is told, of any kind: static= of a gufunc */
 } lw_overload_literals;
 
 typedef struct lw_overload_argument {

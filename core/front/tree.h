@@ -256,6 +256,11 @@ typedef struct lw_constant {
     bool is_list;               /* TUPLE: of a list */
     bool overloaded;            /* a callable for which overloads are registered … */
     bool prefers_literals;      /* … of which some are to be asked with literals first */
+    bool is_gufunc;             /* how it loops is asked as an overload is … */
+    bool takes_values;          /* … with all constants among its arguments */
+    bool is_ufunc;              /* FUNCTION: of a Ufunc, whose operands broadcast … */
+    uint64_t excluded, fixed;   /* … but for these of its parameters, bit i: parameter i, which
+                                   are whole arrays, and constants */
 } lw_constant;
 
 typedef enum lw_param_kind {

@@ -108,10 +108,10 @@ lw_infer_args(lw_infer_frame *f, const lw_node *call, lw_args_kind kind, lw_arg_
             arg.node = n->b;
         }
         arg.entry = arg.node;
-        f->wants_optional = kind == LW_ARGS_OPTIONAL;
+        f->wants_optional = kind == LW_ARGS_OPTIONAL || kind == LW_ARGS_OF_UFUNC;
         if (kind == LW_ARGS_SHOWN && lw_node_of(f, arg.node)->kind == LW_NODE_JOINED)
             LW_TRY(lw_infer_joined(f, arg.node, &arg.value));
-        else if (kind == LW_ARGS_ELEMENTWISE)
+        else if (kind == LW_ARGS_ELEMENTWISE || kind == LW_ARGS_OF_UFUNC)
             LW_TRY(lw_infer_borrowed(f, arg.node, &arg.value));
         else if ((f->borrowed = true))
             LW_TRY(lw_infer_expr(f, arg.node, &arg.value));

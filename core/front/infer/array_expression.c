@@ -5,7 +5,7 @@
  * expression may be an operand of another one; it ends in a store to an array that exists, for
  * which no memory is made, or in a value, which is a new array. Until then its type is
  * LW_TK_ELEMENTWISE; in the last walk what it ends in gives the nodes the types of elements. */
-#include "core/front/infer/infer_internal.h"
+#include "core/front/infer/call.h"
 
 #include <assert.h>
 #include <string.h>
@@ -177,6 +177,121 @@ lw_infer_array_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw
             lw_format_text(f, "it gives %s for one element", lw_describe_type(f, element.type)),
             "call it for each element in a loop", "`%s` of a whole array has several results",
             lw_name_shown(name));
+    make_result(f, element.type, ndim, out);
+fail:
+    return status;
+}
+
+/* ---- Ufuncs of ours ---- */
+
+/* The parameter that argument i is for; its number in the function, or -1. */
+static int
+parameter_of(const lw_fn *fn, const lw_arg_list *args, uint32_t i)
+{
+    uint32_t at = 0;
+
+    for (uint32_t k = 0; k < fn->params.n; k++) {
+        const lw_fn_param *param = &fn->params.data[k];
+        if (args->data[i].keyword != NULL ? strcmp(param->name, args->data[i].keyword) == 0
+                                          : param->kind == LW_PARAM_POSITIONAL && at++ == i)
+            return (int)k;
+    }
+    return -1;
+}
+
+static bool
+is_among(uint64_t parameters, int at)
+{
+    return at >= 0 && at < 64 && (parameters >> at & 1);
+}
+
+static lw_status
+complain_static(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, int at)
+{
+    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
+                       lw_format_text(f, "this is %s", lw_describe_type(f, arg->value.type)),
+                       "name it in `excluded=` instead of `static=`",
+                       "static argument `%s` of `%s` must be a constant",
+                       fn->params.data[at].name, fn->name);
+}
+
+/* Arrays of records; lists and tuples, which a call from Python takes for arrays. */
+static lw_status
+refuse_operand(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), arg->value.type);
+    bool array = row && row->kind == LW_TK_ARRAY;
+
+    if (!array && !(row && row->kind == LW_TK_TUPLE && !row->user_class && !row->names))
+        return LW_OK;
+    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
+                       lw_format_text(f, "this is %s", lw_describe_type(f, arg->value.type)),
+                       array ? "pass its fields, `x[\"a\"]`, or call `name.py_func(...)`"
+                             : "make an array of it, `np.array([x, y])`, or call "
+                               "`name.py_func(...)`",
+                       "an operand of `%s` must be a number or an array of numbers", fn->name);
+}
+
+/* What the function is called with: of arrays that broadcast one element. *ndim: the most axes,
+ * and *any whether there are such arrays. */
+static lw_status
+element_arguments(lw_infer_frame *f, const lw_constant *callee, lw_arg_list *args,
+                  uint32_t *ndim, bool *any)
+{
+    const lw_fn *fn = &f->run->tree->fns.data[callee->u];
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < args->n; i++) {
+        lw_arg *arg = &args->data[i];
+        int at = parameter_of(fn, args, i);
+        if (!lw_is_elementwise(f, arg->value.type)) {
+            if (!is_among(callee->fixed | callee->excluded, at))
+                LW_TRY(refuse_operand(f, fn, arg));
+            continue;
+        }
+        if (is_among(callee->fixed, at))
+            return complain_static(f, fn, arg, at);
+        if (is_among(callee->excluded, at)) {
+            if (elementwise_row(f, arg->value.type))
+                LW_TRY(lw_infer_made_array(f, arg->node, &arg->value));
+            continue;
+        }
+        if (arg->entry & LW_ARG_TAG)
+            return lw_complain_whole_array(f, arg->node, fn->name, arg->value.type,
+                                           "pass the arrays one by one");
+        arg->value = element_of(f, arg->value, ndim);
+        *any = true;
+    }
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_array_called(lw_infer_frame *f, uint32_t node, uint32_t callee,
+                      const lw_arg_list *args, lw_infer_value *out)
+{
+    const lw_constant *constant = lw_constant_of(f, callee);
+    const char *name = f->run->tree->fns.data[constant->u].name;
+    lw_arg_list elements = {0};
+    uint32_t ndim = 0;
+    bool any = false;
+    lw_infer_value element = {LW_T_BOTTOM, 0};
+    lw_status status;
+
+    *out = element;
+    for (uint32_t i = 0; i < args->n; i++)
+        LW_TRY(lw_add_arg(f, &elements, args->data[i]));
+    LW_TRY(element_arguments(f, constant, &elements, &ndim, &any));
+    if (!any)
+        return lw_call_linked(f, node, (uint32_t)constant->u, constant->linked, &elements, out);
+    LW_TRY(
+        lw_call_linked(f, node, (uint32_t)constant->u, constant->linked, &elements, &element));
+    if (element.type != LW_T_BOTTOM && !lw_type_is_scalar(f, element.type))
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E160",
+            lw_format_text(f, "it gives %s for one element", lw_describe_type(f, element.type)),
+            "call it for each element in a loop", "`%s` of a whole array has several results",
+            name);
     make_result(f, element.type, ndim, out);
 fail:
     return status;

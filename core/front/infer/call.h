@@ -12,6 +12,7 @@ typedef enum lw_args_kind {
     LW_ARGS_PLAIN,       /* values */
     LW_ARGS_SHOWN,       /* f-strings, too */
     LW_ARGS_ELEMENTWISE, /* expressions of arrays, too, which the callee evaluates by element */
+    LW_ARGS_OF_UFUNC,    /* both of these, of a Ufunc of ours */
     LW_ARGS_OPTIONAL     /* values that are None on some paths, too */
 } lw_args_kind;
 
@@ -35,5 +36,10 @@ lw_status lw_call_linked(lw_infer_frame *f, uint32_t node, uint32_t fn, uint32_t
                          const lw_arg_list *args, lw_infer_value *out);
 lw_status lw_call_external(lw_infer_frame *f, uint32_t node, uint32_t number,
                            const lw_arg_list *args, lw_infer_value *out);
+
+/* ---- array_expression.c ---- */
+/* The call of a Ufunc of ours, a constant: for each element where an operand is an array. */
+lw_status lw_infer_array_called(lw_infer_frame *f, uint32_t node, uint32_t callee,
+                                const lw_arg_list *args, lw_infer_value *out);
 
 #endif

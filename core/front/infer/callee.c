@@ -146,7 +146,10 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const lw_arg_li
 
     switch (constant->kind) {
     case LW_K_FUNCTION:
-        return lw_call_linked(f, node, (uint32_t)constant->u, constant->linked, args, out);
+        return constant->is_ufunc && !constant->overloaded
+                   ? lw_infer_array_called(f, node, number, args, out)
+                   : lw_call_linked(f, node, (uint32_t)constant->u, constant->linked, args,
+                                    out);
     case LW_K_NAMED: return call_named(f, node, (lw_name_id)constant->u, args, out);
     case LW_K_EXTERNAL: return lw_call_external(f, node, number, args, out);
     case LW_K_DTYPE:
@@ -353,6 +356,8 @@ args_kind_of(lw_infer_frame *f, lw_infer_value callee)
 {
     const lw_constant *constant = callee.constant ? lw_constant_of(f, callee.constant) : NULL;
 
+    if (constant && constant->is_ufunc && !constant->overloaded)
+        return LW_ARGS_OF_UFUNC;
     if (lw_type_get_kind(lw_types_of(f), callee.type, LW_TK_FUNCTION) ||
         (constant && constant->kind == LW_K_FUNCTION && !constant->overloaded &&
          !f->run->tree->fns.data[constant->u].of_package &&

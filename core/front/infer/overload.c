@@ -71,6 +71,13 @@ add_constant(lw_infer_frame *f, uint32_t constant, lw_text *out)
 
     if (row->kind == LW_K_INT || row->kind == LW_K_BOOL)
         lw_text_addf(out, "=%lld", (long long)lw_varying_fix(row)->i);
+    else if (row->kind == LW_K_UINT || row->kind == LW_K_FLOAT || row->kind == LW_K_COMPLEX ||
+             row->kind == LW_K_SCALAR)
+        lw_text_addf(out, "=%u:%u:%llx %a", (unsigned)row->kind, (unsigned)row->dtype,
+                     (unsigned long long)lw_varying_fix(row)->u, lw_varying_fix(row)->im);
+    else if (row->kind == LW_K_TUPLE && constant >= f->run->tree->constants.n)
+        for (uint32_t i = 0; i < row->n; i++)
+            add_constant(f, row->items[i], out);
     else if (constant < f->run->tree->constants.n)
         lw_text_addf(out, "#%u", constant);
     else if (row->kind == LW_K_STR)
@@ -103,6 +110,7 @@ key_of(lw_infer_frame *f, const lw_overload_question *question)
         lw_text_addf(&text, ";%s ", arg->keyword ? arg->keyword : "");
         add_type(f, arg->type, &text);
         if (arg->constant && (arg->type == LW_T_STATIC || lw_type_is_member(f, arg->type) ||
+                              question->literals == LW_LITERALS_VALUES ||
                               (question->literals != LW_LITERALS_NONE &&
                                lw_overload_is_literal(f->run->typed, arg))))
             add_constant(f, arg->constant, &text);
@@ -190,6 +198,7 @@ typedef struct asked {
     uint32_t node;
     lw_overload_question question;
     bool prefers;   /* some selectors are asked with literals first */
+    bool values;    /* asked once, with all constants */
     bool has_other; /* where no overload is for the types, it means something else */
     const lw_overload_answer *refusal; /* of the first time that all were asked */
 } asked;
@@ -230,6 +239,13 @@ find_implementation(asked *a, const lw_arg *args, uint32_t *fn)
     lw_status status;
 
     *fn = 0;
+    if (a->values) {
+        LW_TRY(ask(a, LW_LITERALS_VALUES, args, &answer));
+        assert(answer != NULL);
+        *fn = answer->fn;
+        a->refusal = answer->refused ? answer : NULL;
+        return LW_OK;
+    }
     if (a->prefers) {
         LW_TRY(ask(a, LW_LITERALS_PREFERRED, args, &answer));
         assert(answer != NULL); /* or the walk has ended */
@@ -337,6 +353,7 @@ lw_infer_overloaded_call(lw_infer_frame *f, uint32_t node, uint32_t callee, cons
         return LW_OK;
     a.has_other = lw_is_own_function(f->run->tree, constant);
     a.prefers = constant->prefers_literals;
+    a.values = constant->takes_values;
     if (a.has_other)
         *found = has_object(f, args, n) && lw_overloaded_operator(LW_CALL_OF_OWN, &a.prefers);
     else

@@ -22,6 +22,7 @@ typedef struct array_store {
     lw_lower_value to;
     lw_leaves leaves;
     uint32_t array[LW_MOST_LEAVES];      /* by leaf: its number in `operation`; 0: no array */
+    bool whole[LW_MOST_LEAVES];          /* by leaf: an array that a Ufunc gets whole */
     lw_cursor cursors[LW_MOST_OPERANDS]; /* by number; 0: the target */
     lw_elementwise operation;
     lw_mismatch mismatch; /* of shapes */
@@ -45,6 +46,40 @@ add_leaf(lw_lower_frame *f, array_store *s, uint32_t node)
     s->leaves.values[s->leaves.n++] = lw_lower_expression(f, node);
 }
 
+/* Whether the leaf is an array whose elements are operands. */
+static bool
+is_operand(const lw_lower_frame *f, const array_store *s, uint32_t leaf)
+{
+    return lw_is_array(f, s->leaves.values[leaf]) && !s->whole[leaf];
+}
+
+static void find_leaves(lw_lower_frame *f, array_store *s, uint32_t node);
+
+/* Those of a call. A Ufunc gets its excluded arrays whole. */
+static void
+find_arguments(lw_lower_frame *f, array_store *s, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    uint64_t whole = 0;
+
+    if (t->call == LW_CALL_INSTANCE) {
+        uint32_t callee = lw_typed_at(f, lw_node_at(f, node)->a)->constant;
+        whole = callee ? lw_typed_constant(f->l->typed, callee)->excluded : 0;
+    }
+    for (uint32_t i = 0; i < t->n_args; i++) {
+        uint32_t entry = f->l->typed->lists.data[t->args + i], first = s->leaves.n;
+        if (entry == 0 || (entry & LW_ARG_TAG) != 0)
+            continue;
+        if (i < 64 && (whole >> i & 1)) {
+            add_leaf(f, s, entry);
+            for (uint32_t k = first; k < s->leaves.n; k++)
+                s->whole[k] = true;
+        } else {
+            find_leaves(f, s, entry);
+        }
+    }
+}
+
 static void
 find_leaves(lw_lower_frame *f, array_store *s, uint32_t node)
 {
@@ -66,12 +101,7 @@ find_leaves(lw_lower_frame *f, array_store *s, uint32_t node)
         find_leaves(f, s, n->a);
         find_leaves(f, s, lw_node_at(f, lw_list_at(f, n->b))->a);
         break;
-    default:
-        for (uint32_t i = 0; i < t->n_args; i++) {
-            uint32_t entry = f->l->typed->lists.data[t->args + i];
-            if (entry != 0 && (entry & LW_ARG_TAG) == 0)
-                find_leaves(f, s, entry);
-        }
+    default: find_arguments(f, s, node);
     }
 }
 
@@ -119,7 +149,7 @@ describe_operation(lw_lower_frame *f, array_store *s)
     w->ndim = lw_array_row_of(f, s->to.type)->ndim;
     add_array(f, s, s->to);
     for (uint32_t i = 0; i < s->leaves.n; i++) {
-        if (!lw_is_array(f, s->leaves.values[i]))
+        if (!is_operand(f, s, i))
             continue;
         if (w->n == LW_MOST_OPERANDS) {
             lw_lower_fail(f, s->node, "an array expression of too many arrays");
@@ -360,6 +390,77 @@ store_in_order(lw_lower_frame *f, const array_store *s)
     lw_ir_end(b);
 }
 
+/* ---- arrays that are read whole ---- */
+
+/* An array by itself. */
+static lw_elementwise
+alone(lw_lower_frame *f, lw_lower_value array)
+{
+    lw_elementwise w = {.ndim = lw_array_row_of(f, array.type)->ndim, .n = 1};
+    lw_cursor cursor = lw_cursor_of(f, array);
+
+    w.arrays[0].address = lw_part_at(&array, 0);
+    w.arrays[0].item_bytes = lw_array_item_bytes(f, array.type);
+    for (uint32_t i = 0; i < w.ndim; i++) {
+        w.arrays[0].strides[i] = lw_ir_cast(&f->b, LW_DT_i64, cursor.strides[i]);
+        w.extents[i] = lw_array_extent(f, array, i);
+    }
+    return w;
+}
+
+/* b1: the target may share memory with an array that is read whole for every element; 0: there
+ * is none. */
+static lw_ref
+meets_whole(lw_lower_frame *f, const array_store *s)
+{
+    lw_elementwise to = alone(f, s->to), other;
+    lw_ref any = 0, one;
+
+    for (uint32_t i = 0; i < s->leaves.n; i++) {
+        if (!s->whole[i] || !lw_is_array(f, s->leaves.values[i]))
+            continue;
+        other = alone(f, s->leaves.values[i]);
+        one = lw_arrays_meet(&f->b, &to, &other);
+        any = any ? lw_ir_or(&f->b, any, one) : one;
+    }
+    return any;
+}
+
+static bool
+has_whole(const array_store *s)
+{
+    for (uint32_t i = 0; i < s->leaves.n; i++)
+        if (s->whole[i])
+            return true;
+    return false;
+}
+
+static void store_checked(lw_lower_frame *f, array_store *s);
+
+/* All results first, where they would be read. */
+static void
+store_beside_whole(lw_lower_frame *f, array_store *s)
+{
+    lw_builder *b = &f->b;
+    lw_ref meets = meets_whole(f, s);
+
+    if (meets == 0) {
+        store_checked(f, s);
+        return;
+    }
+    lw_ir_if(b, meets);
+    if (lw_raises_errors(f)) {
+        lw_ir_if(b, lw_ir_emit(b, LW_OP_ON_GPU, LW_DT_b1, 0, 0, 0));
+        lw_lower_raise(f, meets, "ValueError", LW_NO_ORDER LW_NO_ORDER_HELP);
+        lw_ir_else(b);
+        store_by_memory(f, s, &s->operation);
+        lw_ir_end(b);
+    }
+    lw_ir_else(b);
+    store_checked(f, s);
+    lw_ir_end(b);
+}
+
 /* ---- entry points ---- */
 
 static void
@@ -368,6 +469,15 @@ store_array(lw_lower_frame *f, array_store *s)
     describe_operation(f, s);
     if (lw_lower_has_failed(f))
         return;
+    if (has_whole(s))
+        store_beside_whole(f, s);
+    else
+        store_checked(f, s);
+}
+
+static void
+store_checked(lw_lower_frame *f, array_store *s)
+{
     if (s->operation.n == 1) {
         store_apart(f, s);
         return;
@@ -414,7 +524,7 @@ broadcast(lw_lower_frame *f, const array_store *s, uint32_t ndim, lw_ref *extent
         extents[axis] = 0;
     for (uint32_t i = 0; i < s->leaves.n; i++) {
         lw_lower_value leaf = s->leaves.values[i];
-        uint32_t n = lw_is_array(f, leaf) ? lw_array_row_of(f, leaf.type)->ndim : 0;
+        uint32_t n = is_operand(f, s, i) ? lw_array_row_of(f, leaf.type)->ndim : 0;
 
         for (uint32_t axis = 0; axis < n; axis++) {
             lw_ref *so_far = &extents[ndim - n + axis];
@@ -436,7 +546,7 @@ only_elements(lw_lower_frame *f, const array_store *s)
     lw_leaves elements = s->leaves;
 
     for (uint32_t i = 0; i < elements.n; i++)
-        if (lw_is_array(f, elements.values[i]))
+        if (is_operand(f, s, i))
             elements.values[i] =
                 load(f, elements.values[i], lw_part_at(&elements.values[i], 0));
     return elements;
@@ -525,9 +635,10 @@ lw_lower_augmented_array(lw_lower_frame *f, uint32_t node, lw_lower_value to)
 /* b1: the array ends in an axis of the same extent as this one of the target; 0: it has none.
  */
 static lw_ref
-has_extent(lw_lower_frame *f, const array_store *s, lw_lower_value leaf, uint32_t axis)
+has_extent(lw_lower_frame *f, const array_store *s, uint32_t which, uint32_t axis)
 {
-    uint32_t n = lw_is_array(f, leaf) ? lw_array_row_of(f, leaf.type)->ndim : 0;
+    lw_lower_value leaf = s->leaves.values[which];
+    uint32_t n = is_operand(f, s, which) ? lw_array_row_of(f, leaf.type)->ndim : 0;
     uint32_t ndim = lw_array_row_of(f, s->to.type)->ndim;
 
     if (axis + n < ndim)
@@ -547,7 +658,7 @@ check_mask(lw_lower_frame *f, const array_store *s, uint32_t n)
     for (uint32_t axis = 0; axis < lw_array_row_of(f, s->to.type)->ndim; axis++) {
         lw_ref any = lw_ir_int(b, LW_DT_b1, 0);
         for (uint32_t i = 0; i < n; i++)
-            any = lw_ir_or(b, any, has_extent(f, s, s->leaves.values[i], axis));
+            any = lw_ir_or(b, any, has_extent(f, s, i, axis));
         all = lw_ir_and(b, all, any);
     }
     if (lw_raises_errors(f))

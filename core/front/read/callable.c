@@ -182,6 +182,38 @@ guard_call(lw_reader *r, PyObject *object, PyObject *function)
     return result == 0;
 }
 
+/* Which parameters of a Ufunc do not broadcast: bit i is parameter i. */
+static void
+read_roles(PyObject *ufunc, lw_constant *out)
+{
+    PyObject *roles = PyObject_GetAttrString(ufunc, "_roles"), *name;
+    const char *role;
+    int has_default, by_name;
+
+    for (Py_ssize_t i = 0; roles && PyTuple_Check(roles) && i < PyTuple_GET_SIZE(roles); i++) {
+        uint64_t bit = i < 64 ? 1ull << i : 0; /* LW_MOST_PARAMS */
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(roles, i), "Uspp", &name, &role, &has_default,
+                              &by_name))
+            break;
+        out->excluded |= strcmp(role, "excluded") == 0 ? bit : 0;
+        out->fixed |= strcmp(role, "static") == 0 ? bit : 0;
+    }
+    lw_read_clear();
+    Py_XDECREF(roles);
+}
+
+/* The constant of a function of the tree. */
+static lw_constant
+function_constant(PyObject *object, uint32_t fn, uint32_t linked)
+{
+    lw_constant constant = {.kind = LW_K_FUNCTION, .u = fn, .linked = linked};
+
+    constant.is_ufunc = lw_read_is_of_type(object, "lanewise.Ufunc");
+    if (constant.is_ufunc)
+        read_roles(object, &constant);
+    return constant;
+}
+
 /* A callable with Python source, as a constant. */
 static uint32_t
 from_source(lw_reader *r, PyObject *object)
@@ -203,9 +235,7 @@ from_source(lw_reader *r, PyObject *object)
     Py_DECREF(method);
     if (r->status != LW_OK)
         return 0;
-    return fn ? lw_read_push(r, object,
-                             (lw_constant){.kind = LW_K_FUNCTION, .u = fn, .linked = linked})
-              : 0;
+    return fn ? lw_read_push(r, object, function_constant(object, fn, linked)) : 0;
 }
 
 /* A public function of lanewise.reductions; their map, combine and finish are compiled. */

@@ -113,22 +113,41 @@ prefers_literals(PyObject *id)
     return result;
 }
 
+bool
+lw_read_is_of_type(PyObject *object, const char *name)
+{
+    PyObject *method, *function;
+    bool is;
+
+    if (strcmp(Py_TYPE(object)->tp_name, "BoundUfunc") != 0)
+        return strcmp(Py_TYPE(object)->tp_name, name) == 0;
+    method = lw_python_method(object);
+    function = method != object ? PyObject_GetAttrString(object, "__func__") : NULL;
+    is = function != NULL && strcmp(Py_TYPE(function)->tp_name, name) == 0;
+    lw_read_clear();
+    Py_XDECREF(function);
+    Py_XDECREF(method);
+    return is;
+}
+
 /* How a gufunc loops over its arguments follows from their types: Python answers
- * (lanewise/_gufunc_calls.py). Those with excluded= or static=, and lanewise's own, are called
- * as the functions that they are made of. */
+ * (lanewise/_gufunc_calls.py). */
 static bool
 is_gufunc_with_loops(PyObject *object)
 {
-    PyObject *answer;
-    bool is;
+    return lw_read_is_of_type(object, "lanewise.Gufunc");
+}
 
-    if (strcmp(Py_TYPE(object)->tp_name, "lanewise.Gufunc") != 0)
-        return false;
-    answer = PyObject_GetAttrString(object, "_loops_in_functions");
-    is = answer == Py_True;
+/* Whether it has excluded= or static=. */
+static bool
+has_roles(PyObject *gufunc)
+{
+    PyObject *roles = PyObject_GetAttrString(gufunc, "_roles");
+    bool has = roles != NULL && roles != Py_None;
+
     lw_read_clear();
-    Py_XDECREF(answer);
-    return is;
+    Py_XDECREF(roles);
+    return has;
 }
 
 bool
@@ -139,7 +158,8 @@ lw_read_overloaded(lw_reader *r, PyObject *object, PyObject *id, lw_constant *ou
         return true;
     }
     if (is_gufunc_with_loops(object)) {
-        out->overloaded = true;
+        out->overloaded = out->is_gufunc = true;
+        out->takes_values = has_roles(object);
         return true;
     }
     out->overloaded = lw_read_is_overloaded(r, object);

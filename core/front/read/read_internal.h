@@ -389,6 +389,8 @@ bool lw_overloads_touch(PyObject *watched, uint64_t since);
 bool lw_read_overloads(lw_reader *r);
 bool lw_read_is_overloaded(lw_reader *r, PyObject *object);
 /* Whether overloads of a callable are registered, for its constant; false: stop. */
+/* Whether it is a "lanewise.Ufunc", "lanewise.Gufunc", or one bound to an object. */
+bool lw_read_is_of_type(PyObject *object, const char *name);
 bool lw_read_overloaded(lw_reader *r, PyObject *object, PyObject *id, lw_constant *out);
 /* `del x[i]` where operator.delitem is overloaded: a call of it; 0 and status OK: it is not. */
 uint32_t lw_read_overloaded_delete(lw_reader *r, PyObject *node, uint32_t loc);

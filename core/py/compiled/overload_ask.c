@@ -130,6 +130,114 @@ literal_of(const lw_typed *typed, uint32_t constant)
     return call("_literal", Py_BuildValue("(N)", value));
 }
 
+/* The number of a NumPy scalar, as one of Python. */
+static PyObject *
+number_of(const lw_constant *row)
+{
+    switch (lw_dtypes[row->dtype].kind) {
+    case LW_KIND_BOOL: return PyBool_FromLong(row->i != 0);
+    case LW_KIND_INT: return PyLong_FromLongLong(row->i);
+    case LW_KIND_UINT: return PyLong_FromUnsignedLongLong(row->u);
+    case LW_KIND_FLOAT: return PyFloat_FromDouble(row->d);
+    case LW_KIND_COMPLEX: return PyComplex_FromDoubles(row->d, row->im);
+    default: return Py_NewRef(Py_None); /* times: literal_value() has no value of them */
+    }
+}
+
+static PyObject *literal_value(const lw_typed *typed, uint32_t constant);
+
+static PyObject *
+tuple_value(const lw_typed *typed, const lw_constant *row)
+{
+    PyObject *items = PyTuple_New(row->n);
+
+    for (uint32_t i = 0; items != NULL && i < row->n; i++) {
+        PyObject *item = literal_value(typed, row->items[i]);
+        if (item == NULL)
+            Py_CLEAR(items);
+        else
+            PyTuple_SET_ITEM(items, i, item);
+    }
+    return items;
+}
+
+/* A constant of any kind: a new reference. NULL without an exception: it has no value that
+ * Python would have passed. */
+static PyObject *
+literal_value(const lw_typed *typed, uint32_t constant)
+{
+    const lw_constant *row = lw_varying_fix(lw_typed_constant(typed, constant));
+    PyObject *value =
+        constant < typed->tree->constants.n ? lw_read_object_of(typed->tree, constant) : NULL;
+    PyObject *type;
+
+    if (value != NULL || PyErr_Occurred())
+        return value;
+    switch (row->kind) {
+    case LW_K_NONE: return Py_NewRef(Py_None);
+    case LW_K_BOOL: return PyBool_FromLong(row->i != 0);
+    case LW_K_INT: return row->bytes ? NULL : PyLong_FromLongLong(row->i);
+    case LW_K_UINT: return PyLong_FromUnsignedLongLong(row->u);
+    case LW_K_FLOAT: return PyFloat_FromDouble(row->d);
+    case LW_K_COMPLEX: return PyComplex_FromDoubles(row->d, row->im);
+    case LW_K_STR: return PyUnicode_FromString(row->text);
+    case LW_K_DTYPE: return lw_type_object_of(row->dtype);
+    case LW_K_TUPLE: return row->user_class ? NULL : tuple_value(typed, row);
+    case LW_K_SCALAR:
+        if (lw_dtypes[row->dtype].kind > LW_KIND_COMPLEX)
+            return NULL;
+        type = lw_type_object_of(row->dtype);
+        return call("_scalar", Py_BuildValue("(NN)", type, number_of(row)));
+    default: return NULL;
+    }
+}
+
+/* Types as calls of gufuncs are told of them: beside those of signatures arrays without axes
+ * and numbers of Python, by their dtypes, and tuples of such. */
+static PyObject *
+type_for_gufunc(const lw_typed *typed, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(&typed->types, type);
+    lw_type_kind kind = lw_type_kind_of(&typed->types, type);
+    PyObject *items;
+
+    if (kind == LW_TK_ARRAY && row->ndim == 0 && row->elements[0] < LW_N_SCALARS)
+        return call("_array_without_axes",
+                    Py_BuildValue("(N)", lw_type_object_of((lw_dtype)row->elements[0])));
+    if (kind == LW_TK_WEAK || kind == LW_TK_LITERAL)
+        return call(
+            "_weak_number",
+            Py_BuildValue("(N)", lw_type_object_of(lw_type_stored(&typed->types, type))));
+    if (kind != LW_TK_TUPLE || row->user_class != NULL)
+        return type == LW_T_STATIC ? Py_NewRef(Py_None) : object_of_type(typed, type);
+    items = PyTuple_New(row->n);
+    for (uint32_t i = 0; items != NULL && i < row->n; i++) {
+        PyObject *item = type_for_gufunc(typed, row->elements[i]);
+        if (item == NULL)
+            Py_CLEAR(items);
+        else
+            PyTuple_SET_ITEM(items, i, item);
+    }
+    return items;
+}
+
+/* values: constants are told as what they are. */
+static PyObject *
+object_for_gufunc(const lw_typed *typed, const lw_overload_argument *argument, bool values)
+{
+    PyObject *value;
+
+    if (values && argument->constant != 0 &&
+        lw_type_kind_of(&typed->types, argument->type) != LW_TK_ARRAY) {
+        value = literal_value(typed, argument->constant);
+        if (value != NULL)
+            return call("_literal", Py_BuildValue("(N)", value));
+        if (PyErr_Occurred())
+            return NULL;
+    }
+    return type_for_gufunc(typed, argument->type);
+}
+
 static PyObject *
 object_of_argument(const lw_typed *typed, const lw_overload_argument *argument,
                    lw_overload_literals literals)
@@ -149,7 +257,11 @@ add_argument(const lw_typed *typed, const lw_overload_question *question, uint32
              PyObject *types, PyObject *keywords)
 {
     const lw_overload_argument *argument = &question->arguments[i];
-    PyObject *type = object_of_argument(typed, argument, question->literals);
+    bool is_gufunc = question->kind == LW_OVERLOAD_FUNCTION &&
+                     lw_typed_constant(typed, question->constant)->is_gufunc;
+    PyObject *type =
+        is_gufunc ? object_for_gufunc(typed, argument, question->literals == LW_LITERALS_VALUES)
+                  : object_of_argument(typed, argument, question->literals);
     int result = -1;
 
     if (type != NULL)

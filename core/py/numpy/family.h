@@ -87,6 +87,12 @@ bool lw_family_changed(const lw_compiled *self);
 int lw_family_traverse(const lw_family *family, visitproc visit, void *arg);
 PyObject *lw_family_call(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
                          PyObject *kwnames);
+/* A tuple of (name, role, has a default, is keyword-only) of the parameters; role: "operand",
+ * "output", "excluded", "static" or "default". */
+PyObject *lw_family_roles(const lw_ufunc_head *self);
+/* The member that would run such a call: a new reference. */
+PyObject *lw_family_member(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
+                           PyObject *kwnames);
 /* TypeError: such a ufunc has no `method`. Always NULL. */
 PyObject *lw_family_refuse(const lw_ufunc_head *self, const char *method);
 /* The kind of a door's families: what members answer to, else what `of` does. */

@@ -642,3 +642,19 @@ lw_family_call(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, Py
     release(&c);
     return result;
 }
+
+PyObject *
+lw_family_member(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
+                 PyObject *kwnames)
+{
+    lw_family_args c;
+    lw_ufunc_head *member = NULL;
+
+    memset(&c, 0, offsetof(lw_family_args, params));
+    c.self = self;
+    c.family = self->family;
+    if (arrange(&c, args, n_args, kwnames) == 0 && read_arrays(&c) == 0)
+        member = lw_family_find(&c);
+    release(&c);
+    return (PyObject *)member;
+}

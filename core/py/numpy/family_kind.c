@@ -88,6 +88,31 @@ loop_of(lw_ufunc_head *self, PyObject *sig)
 
 /* ---- about the object ---- */
 
+PyObject *
+lw_family_roles(const lw_ufunc_head *self)
+{
+    static const char *const names[] = {[LW_ROLE_OPERAND] = "operand",
+                                        [LW_ROLE_OUTPUT] = "output",
+                                        [LW_ROLE_EXCLUDED] = "excluded",
+                                        [LW_ROLE_STATIC] = "static",
+                                        [LW_ROLE_DEFAULT] = "default"};
+    const lw_fn *fn = &self->tree->fns.data[1];
+    PyObject *roles = PyTuple_New(self->family->n_params);
+
+    for (uint32_t i = 0; roles != NULL && i < self->family->n_params; i++) {
+        const lw_fn_param *param = &fn->params.data[i];
+        PyObject *row = Py_BuildValue(
+            "(OsOO)", PyTuple_GET_ITEM(self->family->names, i), names[self->family->roles[i]],
+            param->default_constant ? Py_True : Py_False,
+            param->kind == LW_PARAM_KEYWORD_ONLY ? Py_True : Py_False);
+        if (row == NULL)
+            Py_CLEAR(roles);
+        else
+            PyTuple_SET_ITEM(roles, i, row);
+    }
+    return roles;
+}
+
 static void
 parameters(const lw_ufunc_head *self, lw_text *out)
 {

@@ -308,7 +308,17 @@ get_itself(PyObject *self, void *Py_UNUSED(closure))
     return Py_NewRef(self);
 }
 
+/* None, or what excluded= and static= say of the parameters. */
+static PyObject *
+get_roles(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_ufunc_head *head = head_of(self);
+
+    return head->family ? lw_family_roles(head) : Py_NewRef(Py_None);
+}
+
 PyGetSetDef lw_ufunc_type_getset[] = {
+    {"_roles", get_roles, NULL, NULL, NULL},
     {"nargs", get_nargs, NULL, PyDoc_STR("the number of inputs and outputs together"), NULL},
     {"ntypes", get_ntypes, NULL,
      PyDoc_STR("the number of compiled loops, one for each combination of types"), NULL},
