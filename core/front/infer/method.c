@@ -101,6 +101,7 @@ static const char *const of_arrays[] = {
 #define NEAR_OPERATOR(name)
 #define NEAR_SPECIAL(name)
 #define NEAR_RANDOM(name)
+#define NEAR_PY_RANDOM(name)
 #include "core/tables/array_functions.def"
 };
 
@@ -117,6 +118,7 @@ static const char *const of_numpy[] = {
 #define ALONE_OPERATOR(name)
 #define ALONE_SPECIAL(name)
 #define ALONE_RANDOM(name)
+#define ALONE_PY_RANDOM(name)
 #include "core/tables/array_functions.def"
 };
 
