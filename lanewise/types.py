@@ -398,7 +398,7 @@ complex_domain = frozenset([complex64, complex128])
 number_domain = real_domain | integer_domain | complex_domain
 
 _ABSENT = {  # numba's containers, and what takes their place
-    "ListType": "a list that grows is an array, `np.empty(n)`, and the number of its items", "List": "a list is an array, or a tuple, `types.UniTuple(dtype, n)`",
+    "ListType": "a list that grows is `x = []` in the compiled function; functions take arrays", "List": "a list is an array, or a tuple, `types.UniTuple(dtype, n)`",
     "DictType": "a dict with constant keys is captured; other keys and values are two arrays", "Set": "a set is a sorted array, as np.unique makes it",
     "pyobject": "there is no object mode", "ClassType": "objects of ordinary classes are arguments as they are",
     "FunctionType": "functions are captured, or passed to the function that calls them", "Optional": "None is an argument as it is",

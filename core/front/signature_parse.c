@@ -87,8 +87,8 @@ instead_of(const char *word)
          "a signature cannot name lists: leave it out, and pass a list of up to 64 items, "
          "or pass an array, `float64[:]`"},
         {"reflected_list", "a signature cannot name lists: pass an array, `float64[:]`"},
-        {"ListType", "there are no lists that grow: pass an array, `float64[:]`"},
-        {"List", "there are no lists that grow: pass an array, `float64[:]`"},
+        {"ListType", "a function takes no lists that grow: pass an array, `float64[:]`"},
+        {"List", "a function takes no lists that grow: pass an array, `float64[:]`"},
         {"DictType", "there are no dicts: pass its keys and its values as two arrays"},
         {"Dict", "there are no dicts: pass its keys and its values as two arrays"},
         {"Set", "there are no sets: pass an array, `float64[:]`"},

@@ -185,9 +185,9 @@ lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name)
     for (size_t i = 0; lw_tuple_row(f, object.type) && i < sizeof methods / sizeof *methods;
          i++)
         if (strcmp(name, methods[i]) == 0)
-            return "lists and tuples cannot change in compiled code; fill an array, "
-                   "`np.empty(n)`, or a small one, `lw.local(shape, dtype)`, and count its "
-                   "items";
+            return "a list can grow if the function makes it, `x = []`, and uses it only in "
+                   "`x.append(v)`, `x.pop()`, `len(x)`, `x[i]`, loops, functions of NumPy and "
+                   "`return`; otherwise fill an array, `np.empty(n)`, and count its items";
     return NULL;
 }
 

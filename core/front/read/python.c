@@ -242,6 +242,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
     r->tree->fns.data[fn].linked = linked;
     r->tree->fns.data[fn].line = (uint32_t)code->co_firstlineno;
     r->tree->fns.data[fn].of_package = is_of(function, "lanewise.");
+    r->tree->fns.data[fn].takes_none = is_of(function, "lanewise._growing_lists");
     r->tree->fns.data[fn].inlined =
         is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
     r->tree->fns.data[fn].shared = (uint8_t)sharing_of(function, r->tree->fns.data[fn].name);
@@ -304,9 +305,58 @@ read_lambda_body(lw_reader *r, PyObject *body)
                      : 0;
 }
 
-/* Names are bound first, then the code is read, both in r->scope. */
+/* Whether one of the names in the code, or in that of a nested function, is `append`. */
+static bool
+names_append(PyObject *code)
+{
+    PyObject *names = PyObject_GetAttrString(code, "co_names");
+    PyObject *constants = PyObject_GetAttrString(code, "co_consts");
+    bool found = false;
+
+    for (Py_ssize_t i = 0; names && !found && i < PyTuple_GET_SIZE(names); i++)
+        found = PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "append") == 0;
+    for (Py_ssize_t i = 0; constants && !found && i < PyTuple_GET_SIZE(constants); i++)
+        found = PyCode_Check(PyTuple_GET_ITEM(constants, i)) &&
+                names_append(PyTuple_GET_ITEM(constants, i));
+    Py_XDECREF(names);
+    Py_XDECREF(constants);
+    lw_read_clear();
+    return found;
+}
+
+/* The function with its lists that grow as arrays (lanewise/_growing_lists.py), or itself; a
+ * new reference. */
+static PyObject *
+with_lists(lw_reader *r, PyObject *node)
+{
+    PyObject *module, *made;
+
+    if (lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda ||
+        !names_append(PyFunction_GET_CODE(r->function)))
+        return Py_NewRef(node);
+    module = lw_service_module(LW_SERVICE_GROWING_LISTS);
+    made = module ? PyObject_CallMethod(module, "rewritten", "O", node) : NULL;
+    Py_XDECREF(module);
+    if (made == Py_None)
+        Py_SETREF(made, Py_NewRef(node));
+    return made;
+}
+
+static bool read_node(lw_reader *r, PyObject *node);
+
 static bool
 read_code(lw_reader *r, PyObject *node)
+{
+    PyObject *function = with_lists(r, node);
+    bool ok = function ? read_node(r, function) : lw_read_failed(r);
+
+    Py_XDECREF(function);
+    return ok;
+}
+
+/* Names are bound first, then the code is read, both in r->scope. */
+static bool
+read_node(lw_reader *r, PyObject *node)
 {
     assert(r->scope != NULL && r->scope->fn < r->tree->fns.n);
     uint32_t fn = r->scope->fn, body_node;
