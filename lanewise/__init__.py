@@ -83,7 +83,7 @@ _set_services({
 
 _C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")
 _FUNCTIONS = ("explain", "profile", "verify")  # each in a module of its own, loaded when it is asked for
-_MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "special", "types", "ufuncs")
+_MODULES = ("cache", "cuda", "experimental", "extending", "random", "reductions", "runtime", "special", "types", "ufuncs")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
 

@@ -7,16 +7,15 @@ name of the package was replaced. Python's own error would say only that there i
 import opcode
 import sys
 
-_CONTAINERS = "a list that grows is `x = []` in the compiled function that appends to it; functions take arrays, lists and tuples; for dicts and sets use arrays, and do the rest in Python"
+CONTAINERS = "a list that grows is `x = []` in the compiled function that appends to it; functions take arrays, lists and tuples; for dicts and sets use arrays, and do the rest in Python"
 _CLASSES = "a class needs no decorator: pass its objects to a function of `njit`; a field that the function assigns changes in the caller's object"
 _OBJECTS = "there is no object mode: keep code that cannot be compiled in a Python function that calls the compiled one"
 
 HINTS = {
-    "typed": _CONTAINERS,
+    "typed": CONTAINERS,
     "stencil": "write the loop as `@lw.forall(ndim=2)`; your function says what happens at the border",
     "objmode": _OBJECTS,
-    "experimental": "`numba.experimental.jitclass`: " + _CLASSES,
-    "jitclass": _CLASSES,
+    "jitclass": "`from lanewise.experimental import jitclass`; or " + _CLASSES,
     "generated_jit": "use `lanewise.extending.overload`, or `isinstance` in the function, which is decided when it is compiled",
     "core": "`numba.core.types` is `lanewise.types`, `numba.core.errors` is `lanewise.errors`, `numba.core.runtime` is `lanewise.runtime`",
     "np": "`numba.np.numpy_support.from_dtype` is `lanewise.from_dtype`; the ufuncs are `lanewise.vectorize` and `lanewise.guvectorize`",
@@ -32,6 +31,10 @@ HINTS = {
     **dict.fromkeys(("set_parallel_chunksize", "get_parallel_chunksize", "parallel_chunksize"),
                     "leave it out: the parts of a loop over `prange` are chosen by the measured time of an iteration"),
 }
+
+
+# Names of numba.experimental.
+EXPERIMENTAL = {"structref": _CLASSES, "function_type": "functions are arguments as they are"}
 
 
 # Attributes of numba's compiled functions that ours do not have.
