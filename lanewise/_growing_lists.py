@@ -1,6 +1,6 @@
 """Lists that grow, ``out = []`` and ``out.append(x)``, in compiled code.
 
-The front end passes the AST of a function in which such a list may be to `rewritten` (core/front/read/python.c). There the list becomes
+`rewritten` gets the AST of a function in which such a list may be, before it is read (lanewise/_rewriting.py). There the list becomes
 two variables: an array with room for more items, under the list's own name, and the number of items. Before the first item the
 array is None, because nobody knows its dtype. A list that is used in a way that the two variables cannot follow (a second name, an argument
 of a function of the user's, an item of another list) is left as it is, and its ``append`` is the error E161.

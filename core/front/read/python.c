@@ -305,40 +305,42 @@ read_lambda_body(lw_reader *r, PyObject *body)
                      : 0;
 }
 
-/* Whether one of the names in the code, or in that of a nested function, is `append`. */
+/* Whether the code, or that of a nested function, has a name of what is written in another way
+ * before it is read. */
 static bool
-names_append(PyObject *code)
+is_rewritten(PyObject *code)
 {
     PyObject *names = PyObject_GetAttrString(code, "co_names");
-    PyObject *constants = PyObject_GetAttrString(code, "co_consts");
+    PyObject *constants = PyObject_GetAttrString(code, "co_consts"), *name;
     bool found = false;
 
-    for (Py_ssize_t i = 0; names && !found && i < PyTuple_GET_SIZE(names); i++)
-        found = PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "append") == 0;
+    for (Py_ssize_t i = 0; names && !found && i < PyTuple_GET_SIZE(names); i++) {
+        name = PyTuple_GET_ITEM(names, i);
+        found = PyUnicode_CompareWithASCIIString(name, "append") == 0 ||
+                PyUnicode_CompareWithASCIIString(name, "literal_unroll") == 0;
+    }
     for (Py_ssize_t i = 0; constants && !found && i < PyTuple_GET_SIZE(constants); i++)
         found = PyCode_Check(PyTuple_GET_ITEM(constants, i)) &&
-                names_append(PyTuple_GET_ITEM(constants, i));
+                is_rewritten(PyTuple_GET_ITEM(constants, i));
     Py_XDECREF(names);
     Py_XDECREF(constants);
     lw_read_clear();
     return found;
 }
 
-/* The function with its lists that grow as arrays (lanewise/_growing_lists.py), or itself; a
- * new reference. */
+/* The function as it is read (lanewise/_rewriting.py), a new reference: its lists that grow are
+ * arrays, and loops over the items of tuples copies of their bodies. */
 static PyObject *
-with_lists(lw_reader *r, PyObject *node)
+rewritten(lw_reader *r, PyObject *node)
 {
     PyObject *module, *made;
 
     if (lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda ||
-        !names_append(PyFunction_GET_CODE(r->function)))
+        !is_rewritten(PyFunction_GET_CODE(r->function)))
         return Py_NewRef(node);
-    module = lw_service_module(LW_SERVICE_GROWING_LISTS);
+    module = lw_service_module(LW_SERVICE_REWRITING);
     made = module ? PyObject_CallMethod(module, "rewritten", "O", node) : NULL;
     Py_XDECREF(module);
-    if (made == Py_None)
-        Py_SETREF(made, Py_NewRef(node));
     return made;
 }
 
@@ -347,7 +349,7 @@ static bool read_node(lw_reader *r, PyObject *node);
 static bool
 read_code(lw_reader *r, PyObject *node)
 {
-    PyObject *function = with_lists(r, node);
+    PyObject *function = rewritten(r, node);
     bool ok = function ? read_node(r, function) : lw_read_failed(r);
 
     Py_XDECREF(function);
