@@ -21,6 +21,8 @@ HINTS = {
     "np": "`numba.np.numpy_support.from_dtype` is `lanewise.from_dtype`; the ufuncs are `lanewise.vectorize` and `lanewise.guvectorize`",
     "misc": "`numba.misc.special.literal_unroll` is `lanewise.literal_unroll`, `prange` is `lanewise.prange`",
     "pycc": "`lanewise.compile` makes code ahead of time",
+    **dict.fromkeys(("gdb_init", "gdb_breakpoint"), "set breakpoints with the setting `target=\"python\"`; the page \"Debugging\" of the documentation shows how"),
+    "runtests": "the tests of lanewise are in its repository, not in the package",
     "gdb": "set breakpoints with the setting `target=\"python\"`; the page \"Debugging\" of the documentation shows how",
     "threading_layer": "there is a single pool of threads; `lanewise.get_num_threads()` is their number",
     "literally": "strings, functions and types that are passed to functions called on the host are constants without it; for numbers, use `static=` of `forall` and `jit`",
@@ -37,6 +39,21 @@ HINTS = {
 EXPERIMENTAL = {"structref": _CLASSES, "function_type": "functions are arguments as they are"}
 
 
+# Names of numba.cuda.
+CUDA = {
+    "vectorize": "`from lanewise import vectorize`: the target is found from the arguments, or by `target=\"cuda\"`",
+    "guvectorize": "`from lanewise import guvectorize`: the target is found from the arguments, or by `target=\"cuda\"`",
+    "CudaSupportError": "`from lanewise.errors import DriverError`",
+    "KernelRuntimeError": "`from lanewise.errors import LaunchError`; exceptions of kernels are raised as they are",
+    "cudadrv": "`numba.cuda.cudadrv.driver` is `lanewise.cuda`, and its errors are `lanewise.errors.DriverError`",
+    "driver": "`lanewise.cuda` has the functions that programs call; other functions of the driver are in the package `cuda.bindings`",
+    "devicearray": "`lanewise.cuda.DeviceArray` is the class of device arrays",
+    "runtime": "`lanewise.info()` has the version of the driver",
+    **dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), "read the element, `x[i]`, which uses all caches"),
+    **dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), "assign the element, `x[i] = v`, which uses all caches"),
+}
+
+
 # Attributes of numba's compiled functions that ours do not have.
 ATTRIBUTES = {
     "recompile": "leave it out: when a global or closure variable has changed, the next call compiles the function again",
@@ -50,6 +67,18 @@ ATTRIBUTES = {
     "get_overload": "`f.overloads[signature]` is the code for a signature, `f.address` the address of a function with one signature",
     "enable_caching": "leave it out: compiled code is always kept on disk",
 }
+
+
+class Stats(dict):
+    """What `stats` of a compiled object is: a dict, whose attributes are those of numba's, with what to read instead."""
+
+    _NUMBAS = {"cache_hits": "`f.stats[\"from_disk\"]` counts what was found in the cache", "cache_misses": "`f.stats[\"compiled\"]` counts what was not found in the cache",
+               "cache_path": "`lanewise.cache.info()` has the folder of the cache, of all functions"}
+
+    def __getattr__(self, name):
+        if name in self._NUMBAS:
+            raise AttributeError(f"stats is a dict and has no attribute {name!r}, which numba has: {self._NUMBAS[name]}")
+        raise AttributeError(f"'dict' object has no attribute {name!r:.200}")
 
 
 def attribute_hint(kind, name):

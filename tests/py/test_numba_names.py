@@ -34,6 +34,34 @@ def test_errors(statement, error, says):
     assert type(caught.value) is error
 
 
+@pytest.mark.parametrize("statement, says", [
+    ("from lanewise.cuda import vectorize", "from lanewise import vectorize"), ("from lanewise.cuda import ldca", "read the element"), ("from lanewise.cuda import cudadrv", "errors.DriverError"),
+    ("from lanewise import gdb_init", "LANEWISE_TARGET|target="),
+])
+def test_names_of_cuda(statement, says):
+    with pytest.raises(ImportError, match=f"which numba has: .*{says}"):
+        exec(statement)
+
+
+@pytest.mark.parametrize("name, says", [
+    ("optional", "None is an argument"), ("deferred_type", "no declared types"), ("StructRef", "jitclass"), ("string", "unicode_type"), ("ListType", r"`x = \[\]`"), ("Bytes", "np.frombuffer"),
+])
+def test_names_of_types(name, says):
+    with pytest.raises(AttributeError, match=f"lanewise.types has no {name}: .*{says}"):
+        getattr(lw.types, name)
+
+
+def test_stats_have_numbas_names_in_their_errors():
+    f = lw.njit(lambda x: x + 1)
+    f(1)
+    assert isinstance(f.stats, dict) and f.stats["specialisations"] == 1
+    for name, says in (("cache_hits", "from_disk"), ("cache_misses", "compiled"), ("cache_path", "lanewise.cache.info")):
+        with pytest.raises(AttributeError, match=f"{name}.*which numba has: .*{says}"):
+            getattr(f.stats, name)
+    with pytest.raises(AttributeError, match="'dict' object has no attribute 'nothing'$"):
+        f.stats.nothing
+
+
 def test_what_asks_gets_an_answer():
     for name in _numba_names.HINTS:
         assert not hasattr(lw, name) and getattr(lw, name, 3) == 3 and name not in dir(lw)
