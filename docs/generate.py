@@ -72,7 +72,7 @@ def names() -> str:
 def array_parameters() -> dict[str, list[str]]:
     """The parameters of the functions that implement core/tables/array_functions.def, as they are written."""
     found = {}
-    for module in ("_array_functions", "_new_arrays", "_array_library", "_array_parts", "_linear_algebra", "_thread_random"):
+    for module in ("_array_functions", "_new_arrays", "_array_library", "_array_parts", "_linear_algebra", "_thread_random", "_python_random"):
         for node in ast.parse((DOCS.parent / "lanewise" / f"{module}.py").read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef):
                 a = node.args
@@ -84,9 +84,9 @@ def array_parameters() -> dict[str, list[str]]:
 def arrays() -> str:
     """The functions, methods and attributes of whole arrays, with their parameters."""
     kinds = {"BOTH": ("numpy", "methods"), "NUMPY": ("numpy",), "METHOD": ("methods",), "ATTRIBUTE": ("attributes",), "LINALG": ("numpy.linalg",), "MATH": ("math",),
-             "PYTHON": ("builtins",), "RANDOM": ("numpy.random",)}
-    found: dict[str, set[str]] = {kind: set() for kind in ("numpy", "numpy.linalg", "numpy.random", "methods", "attributes", "builtins", "math")}
-    modules = {"ARRAY_FUNCTIONS": "_array_functions", "NEW_ARRAYS": "_new_arrays", "ARRAY_LIBRARY": "_array_library", "ARRAY_PARTS": "_array_parts", "LINEAR_ALGEBRA": "_linear_algebra", "THREAD_RANDOM": "_thread_random"}
+             "PYTHON": ("builtins",), "RANDOM": ("numpy.random",), "PY_RANDOM": ("random",)}
+    found: dict[str, set[str]] = {kind: set() for kind in ("numpy", "numpy.linalg", "numpy.random", "random", "methods", "attributes", "builtins", "math")}
+    modules = {"ARRAY_FUNCTIONS": "_array_functions", "NEW_ARRAYS": "_new_arrays", "ARRAY_LIBRARY": "_array_library", "ARRAY_PARTS": "_array_parts", "LINEAR_ALGEBRA": "_linear_algebra", "THREAD_RANDOM": "_thread_random", "PYTHON_RANDOM": "_python_random"}
     parameters = array_parameters()
     for owner, name, module, helper, _takes in rows("array_functions", "ARRAY_FUNCTION"):
         for kind in kinds.get(owner, ()):
@@ -94,7 +94,7 @@ def arrays() -> str:
             has_list = kind not in ("attributes", "builtins")
             found[kind].add(f"{unquote(name)}({', '.join(given)})" if has_list else unquote(name))
     found["numpy"] |= {"empty(shape, dtype)", "where(condition, x, y)", "clip(a, a_min, a_max)"}
-    return table(["of", "names"], [[f"`{kind}`" if "." in kind or kind in ("numpy", "builtins", "math") else f"{kind} of arrays", ", ".join(f"`{name}`" for name in sorted(names))]
+    return table(["of", "names"], [[f"`{kind}`" if "." in kind or kind in ("numpy", "builtins", "math", "random") else f"{kind} of arrays", ", ".join(f"`{name}`" for name in sorted(names))]
                                    for kind, names in found.items()])
 
 

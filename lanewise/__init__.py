@@ -75,15 +75,15 @@ _set_services({
     "array functions": "lanewise._array_functions", "array protocol": "lanewise._array_protocol", "array ufuncs": "lanewise._array_ufuncs", "changes": "lanewise._changes", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library", "array parts": "lanewise._array_parts", "linear algebra": "lanewise._linear_algebra",
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
     "device arrays": "lanewise._device_arrays", "device array kernels": "lanewise._device_array_kernels", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
-    "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "methods": "lanewise._methods", "numba names": "lanewise._numba_names", "objects": "lanewise._objects",
-    "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "places": "lanewise._places", "progress": "lanewise._progress", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
-    "reduce": "lanewise._reduce", "partials": "lanewise._partials", "dask": "lanewise._dask", "labelled": "lanewise._labelled", "reductions": "lanewise.reductions", "same math": "lanewise._same_math", "slices": "lanewise._slices",
+    "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "growing lists": "lanewise._growing_lists", "linking": "lanewise._linking", "memory": "lanewise._memory", "methods": "lanewise._methods", "numba names": "lanewise._numba_names", "objects": "lanewise._objects",
+    "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "places": "lanewise._places", "progress": "lanewise._progress", "python random": "lanewise._python_random", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
+    "reduce": "lanewise._reduce", "rewriting": "lanewise._rewriting", "partials": "lanewise._partials", "dask": "lanewise._dask", "labelled": "lanewise._labelled", "reductions": "lanewise.reductions", "same math": "lanewise._same_math", "slices": "lanewise._slices",
     "thread random": "lanewise._thread_random", "toolchain": "lanewise._toolchain", "ufunc calls": "lanewise._ufunc_calls", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 
 _C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")
 _FUNCTIONS = ("explain", "profile", "verify")  # each in a module of its own, loaded when it is asked for
-_MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "special", "types", "ufuncs")
+_MODULES = ("cache", "cuda", "experimental", "extending", "random", "reductions", "runtime", "special", "types", "ufuncs")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
 
@@ -146,8 +146,8 @@ def get_thread_id():
 def literal_unroll(items):
     """Unroll a loop: in compiled code, the body of ``for x in literal_unroll(items)`` is compiled once for each item.
 
-    So the items of a tuple from outside the function may have different types, for example arrays of one and of two
-    dimensions. In Python, ``literal_unroll(items)`` is ``items``.
+    So the items may have different types, for example arrays of one and of two dimensions. They may be at most 64 if the tuple is
+    from outside the function; in an argument or a variable, at most 16 if their types differ. In Python, ``literal_unroll(items)`` is ``items``.
 
     >>> import numpy as np, lanewise as lw
     >>> cases = np.arange(3.0), np.ones((2, 2))

@@ -7,21 +7,22 @@ name of the package was replaced. Python's own error would say only that there i
 import opcode
 import sys
 
-_CONTAINERS = "compiled functions have no lists, dicts and sets that grow; use arrays (`np.empty(n)`) and a count of their items, and do the rest in Python"
+CONTAINERS = "a list that grows is `x = []` in the compiled function that appends to it; functions take arrays, lists and tuples; for dicts and sets use arrays, and do the rest in Python"
 _CLASSES = "a class needs no decorator: pass its objects to a function of `njit`; a field that the function assigns changes in the caller's object"
 _OBJECTS = "there is no object mode: keep code that cannot be compiled in a Python function that calls the compiled one"
 
 HINTS = {
-    "typed": _CONTAINERS,
+    "typed": CONTAINERS,
     "stencil": "write the loop as `@lw.forall(ndim=2)`; your function says what happens at the border",
     "objmode": _OBJECTS,
-    "experimental": "`numba.experimental.jitclass`: " + _CLASSES,
-    "jitclass": _CLASSES,
+    "jitclass": "`from lanewise.experimental import jitclass`; or " + _CLASSES,
     "generated_jit": "use `lanewise.extending.overload`, or `isinstance` in the function, which is decided when it is compiled",
     "core": "`numba.core.types` is `lanewise.types`, `numba.core.errors` is `lanewise.errors`, `numba.core.runtime` is `lanewise.runtime`",
     "np": "`numba.np.numpy_support.from_dtype` is `lanewise.from_dtype`; the ufuncs are `lanewise.vectorize` and `lanewise.guvectorize`",
     "misc": "`numba.misc.special.literal_unroll` is `lanewise.literal_unroll`, `prange` is `lanewise.prange`",
     "pycc": "`lanewise.compile` makes code ahead of time",
+    **dict.fromkeys(("gdb_init", "gdb_breakpoint"), "set breakpoints with the setting `target=\"python\"`; the page \"Debugging\" of the documentation shows how"),
+    "runtests": "the tests of lanewise are in its repository, not in the package",
     "gdb": "set breakpoints with the setting `target=\"python\"`; the page \"Debugging\" of the documentation shows how",
     "threading_layer": "there is a single pool of threads; `lanewise.get_num_threads()` is their number",
     "literally": "strings, functions and types that are passed to functions called on the host are constants without it; for numbers, use `static=` of `forall` and `jit`",
@@ -31,6 +32,25 @@ HINTS = {
     "jit_module": "decorate each function with `njit`",
     **dict.fromkeys(("set_parallel_chunksize", "get_parallel_chunksize", "parallel_chunksize"),
                     "leave it out: the parts of a loop over `prange` are chosen by the measured time of an iteration"),
+}
+
+
+# Names of numba.experimental.
+EXPERIMENTAL = {"structref": _CLASSES, "function_type": "functions are arguments as they are"}
+
+
+# Names of numba.cuda.
+CUDA = {
+    "vectorize": "`from lanewise import vectorize`: the target is found from the arguments, or by `target=\"cuda\"`",
+    "guvectorize": "`from lanewise import guvectorize`: the target is found from the arguments, or by `target=\"cuda\"`",
+    "CudaSupportError": "`from lanewise.errors import DriverError`",
+    "KernelRuntimeError": "`from lanewise.errors import LaunchError`; exceptions of kernels are raised as they are",
+    "cudadrv": "`numba.cuda.cudadrv.driver` is `lanewise.cuda`, and its errors are `lanewise.errors.DriverError`",
+    "driver": "`lanewise.cuda` has the functions that programs call; other functions of the driver are in the package `cuda.bindings`",
+    "devicearray": "`lanewise.cuda.DeviceArray` is the class of device arrays",
+    "runtime": "`lanewise.info()` has the version of the driver",
+    **dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), "read the element, `x[i]`, which uses all caches"),
+    **dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), "assign the element, `x[i] = v`, which uses all caches"),
 }
 
 
@@ -47,6 +67,18 @@ ATTRIBUTES = {
     "get_overload": "`f.overloads[signature]` is the code for a signature, `f.address` the address of a function with one signature",
     "enable_caching": "leave it out: compiled code is always kept on disk",
 }
+
+
+class Stats(dict):
+    """What `stats` of a compiled object is: a dict, whose attributes are those of numba's, with what to read instead."""
+
+    _NUMBAS = {"cache_hits": "`f.stats[\"from_disk\"]` counts what was found in the cache", "cache_misses": "`f.stats[\"compiled\"]` counts what was not found in the cache",
+               "cache_path": "`lanewise.cache.info()` has the folder of the cache, of all functions"}
+
+    def __getattr__(self, name):
+        if name in self._NUMBAS:
+            raise AttributeError(f"stats is a dict and has no attribute {name!r}, which numba has: {self._NUMBAS[name]}")
+        raise AttributeError(f"'dict' object has no attribute {name!r:.200}")
 
 
 def attribute_hint(kind, name):

@@ -19,7 +19,7 @@ import sys as _sys
 
 import numpy as _np
 
-from lanewise import _vector_names, bf16, fp16, random
+from lanewise import _numba_names, _vector_names, bf16, fp16, random
 from lanewise._core import cuda as _cuda
 from lanewise._core import intrinsics as _intrinsics
 from lanewise._core import reduce
@@ -115,6 +115,8 @@ def __getattr__(name):
         globals().update(_vector_types.NAMES)
         return _vector_types.NAMES[name]
     hint = ""
+    if name in _numba_names.CUDA:
+        _numba_names.refuse(name, _sys._getframe(1), "lanewise.cuda", _numba_names.CUDA)
     if not name.startswith("_") and callable(getattr(_np, name, None)):  # as in cupy.zeros, cupy.asnumpy
         hint = f": NumPy's functions take device arrays, such as np.zeros_like(d), and cuda.to_device(np.{name}(...)) copies a result to the device"
     elif name == "asnumpy":

@@ -398,10 +398,16 @@ complex_domain = frozenset([complex64, complex128])
 number_domain = real_domain | integer_domain | complex_domain
 
 _ABSENT = {  # numba's containers, and what takes their place
-    "ListType": "a list that grows is an array, `np.empty(n)`, and the number of its items", "List": "a list is an array, or a tuple, `types.UniTuple(dtype, n)`",
+    "ListType": "a list that grows is `x = []` in the compiled function; functions take arrays", "ListTypeIteratorType": "loop over an array", "List": "a list is an array, or a tuple, `types.UniTuple(dtype, n)`",
     "DictType": "a dict with constant keys is captured; other keys and values are two arrays", "Set": "a set is a sorted array, as np.unique makes it",
     "pyobject": "there is no object mode", "ClassType": "objects of ordinary classes are arguments as they are",
-    "FunctionType": "functions are captured, or passed to the function that calls them", "Optional": "None is an argument as it is",
+    "FunctionType": "functions are captured, or passed to the function that calls them", "Optional": "None is an argument as it is", "optional": "None is an argument as it is",
+    "deferred_type": "classes need no declared types of fields", "StructRef": "objects of ordinary classes are arguments as they are; lanewise.experimental.jitclass fixes the types of their fields",
+    "string": "it is `types.unicode_type`", "undefined": "a function without a signature finds its types by itself", "ffi": "functions of cffi and ctypes are called as they are",
+    "py_func": "functions are arguments as they are", "ClassInstanceType": "objects of ordinary classes are arguments as they are", "Callable": "functions are arguments as they are",
+    "Function": "functions are arguments as they are", "Dispatcher": "functions of njit are arguments as they are", "Omitted": "leave parameters with a default value out of the signature",
+    "SliceType": "slices are arguments as they are", "RangeType": "pass the bounds of the range, and call `range` in the function", "Bytes": "bytes are an array of uint8, np.frombuffer(b, np.uint8)",
+    "misc": "the classes of types are attributes of lanewise.types",
 }
 
 

@@ -124,6 +124,7 @@ typedef struct lw_class {
     bool compares_equal;      /* == and != compare the fields, as dataclasses generate it */
     bool is_ordered;          /* so do <, <=, > and >= */
     bool is_frozen;           /* a dataclass whose fields are not assigned again */
+    bool is_list;             /* a list that has grown (lanewise/_growing_lists.py) */
     bool is_slice;            /* it stands for Python's slice (lanewise/_slices.py) */
     const char *const *order; /* n_order names: fields of all objects are in this order, … */
     uint32_t n_order;
@@ -293,6 +294,7 @@ typedef struct lw_fn {
     uint32_t parent; /* nested functions: the function they are defined in; 0: none */
     bool is_lambda;  /* its body is one RETURN */
     bool generated;  /* the reader has made it: what is wrong in it is said of its call */
+    bool takes_none; /* though it is of the package: arguments may be None or a value */
     bool of_package; /* its integers wrap: check={"overflow"} skips it; its typing is "weak" */
     bool iterates;   /* an `__iter__`: it returns `iter(x)`, which stands here as x */
     LW_ARRAY(lw_fn_param) params;

@@ -420,3 +420,43 @@ def test_items_of_numbers_are_not_assigned_on_the_host():
 
     with pytest.raises(lw.errors.TypingError, match="E121: `n` is not an array"):
         f(3)
+
+
+class Account:
+    def __init__(self, value):
+        self.value = value
+
+    @lw.njit
+    def add(self, x):
+        self.value += self.scaled(x)
+        return self
+
+    @lw.njit
+    def scaled(self, x):
+        return self.rate() * x + self.double(1)
+
+    @property
+    @lw.njit
+    def whole(self):
+        return self.value * 1.0
+
+    @staticmethod
+    @lw.njit
+    def double(x):
+        return 2 * x
+
+    @classmethod
+    @lw.njit
+    def made(cls, x):
+        return cls(x)
+
+    @lw.njit
+    def rate():  # no method: it has no `self`
+        return 3
+
+
+@pytest.mark.parametrize("call", [lambda a: a.add(5), lambda a: lw.njit(lambda b: b.add(5))(a)])
+def test_decorated_methods_call_each_other(call):
+    account = Account(1)
+    assert call(account) is account and account.value == 18
+    assert lw.njit(lambda a: a.whole + a.made(2).value + a.double(4))(account) == 28.0

@@ -14,10 +14,9 @@ from lanewise import _numba_names
 
 @pytest.mark.parametrize("statement, error, says", [
     ("from lanewise import stencil", ImportError, r"lanewise has no 'stencil', which numba has: .*@lw.forall\(ndim=2\)"),
-    ("from lanewise import njit, typed", ImportError, "lanewise has no 'typed', .*use arrays"),
-    ("from lanewise.typed import List, Dict", ModuleNotFoundError, "No module named 'lanewise.typed', .*use arrays"),
-    ("import lanewise.experimental", ModuleNotFoundError, "'lanewise.experimental', .*a class needs no decorator"),
-    ("from lanewise.experimental import jitclass", ModuleNotFoundError, "a class needs no decorator"),
+    ("from lanewise import njit, typed", ImportError, r"lanewise has no 'typed', .*`x = \[\]`"),
+    ("from lanewise.typed import List, Dict", ModuleNotFoundError, r"No module named 'lanewise.typed', .*`x = \[\]`"),
+    ("from lanewise import jitclass", ImportError, "from lanewise.experimental import jitclass.*a class needs no decorator"),
     ("from lanewise.core import types", ModuleNotFoundError, "`numba.core.types` is `lanewise.types`"),
     ("import lanewise; lanewise.objmode", AttributeError, "has no attribute 'objmode', which numba has: there is no object mode"),
     ("from lanewise import threading_layer", ImportError, "a single pool of threads"), ("from lanewise import parallel_chunksize", ImportError, "leave it out"),
@@ -33,6 +32,34 @@ def test_errors(statement, error, says):
     with pytest.raises(error, match=says) as caught:
         exec(statement)
     assert type(caught.value) is error
+
+
+@pytest.mark.parametrize("statement, says", [
+    ("from lanewise.cuda import vectorize", "from lanewise import vectorize"), ("from lanewise.cuda import ldca", "read the element"), ("from lanewise.cuda import cudadrv", "errors.DriverError"),
+    ("from lanewise import gdb_init", "LANEWISE_TARGET|target="),
+])
+def test_names_of_cuda(statement, says):
+    with pytest.raises(ImportError, match=f"which numba has: .*{says}"):
+        exec(statement)
+
+
+@pytest.mark.parametrize("name, says", [
+    ("optional", "None is an argument"), ("deferred_type", "no declared types"), ("StructRef", "jitclass"), ("string", "unicode_type"), ("ListType", r"`x = \[\]`"), ("Bytes", "np.frombuffer"),
+])
+def test_names_of_types(name, says):
+    with pytest.raises(AttributeError, match=f"lanewise.types has no {name}: .*{says}"):
+        getattr(lw.types, name)
+
+
+def test_stats_have_numbas_names_in_their_errors():
+    f = lw.njit(lambda x: x + 1)
+    f(1)
+    assert isinstance(f.stats, dict) and f.stats["specialisations"] == 1
+    for name, says in (("cache_hits", "from_disk"), ("cache_misses", "compiled"), ("cache_path", "lanewise.cache.info")):
+        with pytest.raises(AttributeError, match=f"{name}.*which numba has: .*{says}"):
+            getattr(f.stats, name)
+    with pytest.raises(AttributeError, match="'dict' object has no attribute 'nothing'$"):
+        f.stats.nothing
 
 
 def test_what_asks_gets_an_answer():
@@ -63,7 +90,7 @@ def test_arguments_that_only_numba_takes(value, says):
 
 
 @pytest.mark.parametrize("signature, says", [
-    ("f8(list(f8))", "cannot name lists"), ("unicode_type(f8)", "cannot name strings"), ("ListType(f8)(f8)", "no lists that grow"), ("f8(DictType(i8,f8))", "no dicts"),
+    ("f8(list(f8))", "cannot name lists"), ("unicode_type(f8)", "cannot name strings"), ("ListType(f8)(f8)", "takes no lists that grow"), ("f8(DictType(i8,f8))", "no dicts"),
 ])
 def test_types_that_only_numba_has(signature, says):
     with pytest.raises(lw.errors.SignatureError, match=f"E180: unknown type(.|\n)*{says}"):

@@ -48,6 +48,7 @@ lw_is_own_attribute(lw_infer_frame *f, lw_infer_value object, const char *name)
 #define IS_OPERATOR(name)
 #define IS_SPECIAL(name)
 #define IS_RANDOM(name)
+#define IS_PY_RANDOM(name)
 #include "core/tables/array_functions.def"
     };
 

@@ -355,13 +355,14 @@ static lw_args_kind
 args_kind_of(lw_infer_frame *f, lw_infer_value callee)
 {
     const lw_constant *constant = callee.constant ? lw_constant_of(f, callee.constant) : NULL;
+    const lw_fn *fn = constant && constant->kind == LW_K_FUNCTION && !constant->overloaded
+                          ? &f->run->tree->fns.data[constant->u]
+                          : NULL;
 
     if (constant && constant->is_ufunc && !constant->overloaded)
         return LW_ARGS_OF_UFUNC;
     if (lw_type_get_kind(lw_types_of(f), callee.type, LW_TK_FUNCTION) ||
-        (constant && constant->kind == LW_K_FUNCTION && !constant->overloaded &&
-         !f->run->tree->fns.data[constant->u].of_package &&
-         f->run->tree->fns.data[constant->u].n_declared == 0))
+        (fn && (!fn->of_package || fn->takes_none) && fn->n_declared == 0))
         return LW_ARGS_OPTIONAL;
     if (constant == NULL || constant->kind != LW_K_NAMED)
         return LW_ARGS_PLAIN;

@@ -101,6 +101,7 @@ static const char *const of_arrays[] = {
 #define NEAR_OPERATOR(name)
 #define NEAR_SPECIAL(name)
 #define NEAR_RANDOM(name)
+#define NEAR_PY_RANDOM(name)
 #include "core/tables/array_functions.def"
 };
 
@@ -117,6 +118,7 @@ static const char *const of_numpy[] = {
 #define ALONE_OPERATOR(name)
 #define ALONE_SPECIAL(name)
 #define ALONE_RANDOM(name)
+#define ALONE_PY_RANDOM(name)
 #include "core/tables/array_functions.def"
 };
 
@@ -183,9 +185,9 @@ lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name)
     for (size_t i = 0; lw_tuple_row(f, object.type) && i < sizeof methods / sizeof *methods;
          i++)
         if (strcmp(name, methods[i]) == 0)
-            return "lists and tuples cannot change in compiled code; fill an array, "
-                   "`np.empty(n)`, or a small one, `lw.local(shape, dtype)`, and count its "
-                   "items";
+            return "a list can grow if the function makes it, `x = []`, and uses it only in "
+                   "`x.append(v)`, `x.pop()`, `len(x)`, `x[i]`, loops, functions of NumPy and "
+                   "`return`; otherwise fill an array, `np.empty(n)`, and count its items";
     return NULL;
 }
 

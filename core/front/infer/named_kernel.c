@@ -416,7 +416,7 @@ type_random_state(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
             "lanewise.random has functions that draw from states, "
             "`xoroshiro128p_uniform_float64(states, i)`, or from none, "
             "`philox_uniform_float64(seed, i)`",
-            "`np.random` works in functions of `njit` that are called on the host");
+            "`np.random` and `random` work in functions of `njit` that are called on the host");
     out->type = lw_type_array(lw_types_of(f), LW_DT_u64, 1, LW_LAYOUT_C, false, NULL);
     return LW_OK;
 }

@@ -21,6 +21,7 @@ typedef enum array_owner {
     OPERATOR,
     SPECIAL,
     RANDOM,
+    PY_RANDOM,
 } array_owner;
 
 typedef struct array_function {
@@ -83,13 +84,14 @@ static const struct {
     array_owner owner;
 } modules[] = {{"numpy", NUMPY}, {"numpy.linalg", LINALG}, {"math", MATH}};
 
-/* ---- scipy.special and numpy.random ---- */
+/* ---- scipy.special, numpy.random and random ---- */
 
-static const char special_module[] = "scipy.special", random_module[] = "numpy.random";
+static const char special_module[] = "scipy.special", random_module[] = "numpy.random",
+                  python_random_module[] = "random";
 
 /* The name by which the module has the object, a new reference; NULL: it is not one of its
  * functions. SciPy's ufuncs do not say where they are from, and methods of other states than
- * NumPy's one for the whole process say that they are from numpy.random. */
+ * the one for the whole process say that they are from numpy.random, or random. */
 static PyObject *
 name_in(const char *module_name, PyObject *object)
 {
@@ -161,6 +163,18 @@ lw_read_special_hint(lw_reader *r, PyObject *object)
     return hint;
 }
 
+/* Whether it is a method of a generator of Python's module random. */
+static bool
+is_drawn_from_python(PyObject *object)
+{
+    PyObject *self = PyObject_GetAttrString(object, "__self__");
+    bool is = lw_is_random(self);
+
+    Py_XDECREF(self);
+    lw_read_clear();
+    return is;
+}
+
 uint32_t
 lw_read_array_function(lw_reader *r, PyObject *object)
 {
@@ -184,6 +198,8 @@ lw_read_array_function(lw_reader *r, PyObject *object)
     }
     if (is_from(object, random_module))
         return read_member(r, random_module, RANDOM, object);
+    if (is_drawn_from_python(object))
+        return read_member(r, python_random_module, PY_RANDOM, object);
     return read_member(r, special_module, SPECIAL, object);
 }
 

@@ -153,9 +153,10 @@ hint_for_random(PyObject *object)
             "`mean + np.linalg.cholesky(cov) @ z` of independent normal numbers z, as in `z = "
             "np.random.normal(0.0, 1.0, n)` in functions of `njit`";
     else if (lw_is_random(self))
-        hint = "`np.random.random()` draws in functions of `njit` that are called on the host; "
-               "elsewhere functions of lanewise.random do, as in "
-               "`philox_uniform_float64(seed, i)`";
+        hint =
+            "functions of the module `random` draw in functions of `njit` that are called on "
+            "the host, objects of `random.Random` do not; for `sample` and `choices` write "
+            "`np.random.choice(x, k, replace=False)` and `np.random.choice(x, k)`";
     else if (strncmp(type, "numpy.random.", 13) == 0)
         hint = "functions of lanewise.random draw inside compiled functions, as in "
                "`philox_uniform_float64(seed, i)`";

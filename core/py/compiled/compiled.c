@@ -188,6 +188,7 @@ get_stats(PyObject *object, void *Py_UNUSED(closure))
 {
     lw_compiled *self = head_of(object), *other;
     lw_compiled_counts counts = self->counts;
+    PyObject *stats, *result;
 
     other = self->door->asked ? self->door->asked(self) : self;
     if (other != self) { /* it takes some of the calls */
@@ -198,10 +199,14 @@ get_stats(PyObject *object, void *Py_UNUSED(closure))
         counts.cuda += other->counts.cuda;
         counts.seconds += other->counts.seconds;
     }
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:d}", "specialisations", counts.specialisations,
-                         "compiled", counts.compiled, "from_memory", counts.from_memory,
-                         "from_disk", counts.from_disk, "cuda", counts.cuda, "seconds",
-                         counts.seconds);
+    stats = Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:d}", "specialisations",
+                          counts.specialisations, "compiled", counts.compiled, "from_memory",
+                          counts.from_memory, "from_disk", counts.from_disk, "cuda",
+                          counts.cuda, "seconds", counts.seconds);
+    result = stats ? lw_service_call(LW_SERVICE_NUMBA_NAMES, "Stats", stats, NULL, 0, NULL)
+                   : NULL;
+    Py_XDECREF(stats);
+    return result;
 }
 
 static PyObject *

@@ -3,6 +3,7 @@
  * which assigns to the fields of an object that has none yet; that of a dataclass is made from
  * its fields (make.c). */
 #include "core/front/read/classes/class_internal.h"
+#include "core/front/read/services.h"
 #include "core/front/typed.h"
 
 #include <string.h>
@@ -403,6 +404,19 @@ set_is_slice(lw_reader *r, PyObject *object, lw_class *class)
     return slices ? true : lw_read_failed(r);
 }
 
+/* Whether it stands for a list (lanewise/_growing_lists.py). */
+static bool
+set_is_list(lw_reader *r, PyObject *object, lw_class *class)
+{
+    PyObject *lists = strcmp(class->name ? class->name : "", "list") == 0
+                          ? lw_service_find(LW_SERVICE_GROWING_LISTS, "GrownList")
+                          : Py_NewRef(Py_None);
+
+    class->is_list = lists == object;
+    Py_XDECREF(lists);
+    return lists ? true : lw_read_failed(r);
+}
+
 static uint32_t
 read_class(lw_reader *r, PyObject *object)
 {
@@ -420,8 +434,8 @@ read_class(lw_reader *r, PyObject *object)
                                     !lw_class_defines(object, "__iter__") &&
                                     !lw_class_defines(object, "__contains__") &&
                                     !lw_class_defines(object, "__len__")};
-    if (!set_is_slice(r, object, class) || !set_bases(r, object, class) ||
-        !read_registered(r, object, class))
+    if (!set_is_slice(r, object, class) || !set_is_list(r, object, class) ||
+        !set_bases(r, object, class) || !read_registered(r, object, class))
         return 0;
     constant =
         class->name

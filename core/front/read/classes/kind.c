@@ -47,14 +47,50 @@ lw_class_is_written(PyObject *function)
             strncmp(name, "namedtuple_", 11) != 0);
 }
 
+/* What a method decorated with njit, or a function of cuda.jit in a class, is compiled from;
+ * NULL: it is none. *binds: whether its look-up in an object gives a method. */
+static PyObject *
+function_of_kernel(PyObject *raw, bool *binds)
+{
+    PyTypeObject *type = Py_TYPE(raw);
+    PyObject *function, *bound;
+
+    if (strcmp(type->tp_name, "lanewise.Kernel") != 0 || type->tp_descr_get == NULL)
+        return NULL;
+    function = PyObject_GetAttrString(raw, "py_func");
+    bound = type->tp_descr_get(raw, Py_True, NULL); /* any object that is no class will do */
+    *binds = bound != NULL && PyMethod_Check(bound);
+    Py_XDECREF(bound);
+    Py_XDECREF(function); /* raw owns it */
+    lw_read_clear();
+    return function;
+}
+
+/* The Python function of a property, a static method or a class method; borrowed. */
+static PyObject *
+plain_function(PyObject *function)
+{
+    bool binds;
+
+    if (function != NULL && !PyFunction_Check(function))
+        function = function_of_kernel(function, &binds);
+    return function && PyFunction_Check(function) ? function : NULL;
+}
+
 PyObject *
 lw_class_function_in(PyObject *raw, lw_class_member_kind *kind)
 {
     PyObject *function = NULL;
+    bool binds = true;
 
     *kind = LW_MEMBER_METHOD;
     if (PyFunction_Check(raw))
         return raw;
+    function = function_of_kernel(raw, &binds);
+    if (function != NULL) {
+        *kind = binds ? LW_MEMBER_METHOD : LW_MEMBER_STATIC;
+        return PyFunction_Check(function) ? function : NULL;
+    }
     if (PyObject_TypeCheck(raw, &PyProperty_Type)) {
         *kind = LW_MEMBER_PROPERTY;
         function = PyObject_GetAttrString(raw, "fget");
@@ -65,7 +101,7 @@ lw_class_function_in(PyObject *raw, lw_class_member_kind *kind)
     }
     lw_read_clear();
     Py_XDECREF(function); /* raw owns it */
-    return function && PyFunction_Check(function) ? function : NULL;
+    return plain_function(function);
 }
 
 static bool
