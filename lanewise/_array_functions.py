@@ -1123,21 +1123,24 @@ def _sift(a, root, end):
     a[root] = x
 
 
-def _is_stable(kind, stable):
+def _is_stable(a, kind, stable):
+    """size >= 0 holds always, but unknown to the compiler: so what follows has types."""
     if stable is not None:
-        if kind is not None:
+        if kind is not None and a.size >= 0:
             raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
         return bool(stable)
     if kind is None or kind == "quicksort" or kind == "heapsort":
         return False
     if kind == "stable" or kind == "mergesort":
         return True
-    raise ValueError("sort kind must be one of 'quicksort', 'heapsort', 'mergesort' or 'stable'")
+    if a.size >= 0:
+        raise ValueError("sort kind must be one of 'quicksort', 'heapsort', 'mergesort' or 'stable'")
+    return False
 
 
 def sort(a, axis=-1, kind=None, *, stable=None):
     """In place and, in kernels, without memory of its own."""
-    is_stable = _is_stable(kind, stable)
+    is_stable = _is_stable(a, kind, stable)
     rows = _axis_last(a, _arrays.axis(axis, a.ndim))
     if a.ndim == 1:
         _sort_row(a, is_stable)

@@ -95,9 +95,10 @@ def test_axes(dtype, axis):
 
 
 def test_code_calls_the_library():
-    assert "lw_library_sort" in by_default.inspect_llvm("(float64[::1])") if by_default.types else True
-    by_default(np.ones(3))
-    text = "".join(by_default.inspect_llvm().values()) if isinstance(by_default.inspect_llvm(), dict) else by_default.inspect_llvm()
+    """By name: an address would not be right in another process."""
+    f = lw.njit(lambda x: np.sort(x))
+    f(np.ones(3))
+    text = str(f.inspect_llvm())
     assert "@lw_library_sort(" in text and "inttoptr" not in text
 
 
@@ -189,11 +190,11 @@ def test_code_from_the_disk_cache_sorts(tmp_path):
         "x = np.random.default_rng(1).standard_normal(300)\n"
         "a, b = f(x)\n"
         "assert a.tobytes() == np.sort(x).tobytes() and b.tobytes() == np.argsort(x, kind='stable').tobytes()\n"
-        "print(f.stats())\n"
+        "print(lw._core._cache_info()['compiled'])\n"
     )
     environment = {**os.environ, "LANEWISE_CACHE_DIR": str(tmp_path / "cache")}
     shown = [subprocess.run([sys.executable, "sorting.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2)]
-    assert "disk" in shown[1] and shown[0] != shown[1]
+    assert [int(text) for text in shown] == [1, 0]
 
 
 def test_no_flags_are_left():

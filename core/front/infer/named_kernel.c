@@ -449,6 +449,8 @@ type_library_sort(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *
         *out = lw_constant_value(f, lw_constant_bool(f, f->nodes[node].constant, sorts));
         return LW_OK;
     }
+    if (args[1].value.type == LW_T_BOTTOM)
+        return LW_OK;
     LW_TRY(lw_check_writable(f, lw_node_of(f, node)->loc, args[0].node, args[0].value.type));
     lw_note_store(f);
     f->can_raise |= !f->run->typed->options.ignore_errors;
