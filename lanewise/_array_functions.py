@@ -1123,25 +1123,44 @@ def _sift(a, root, end):
     a[root] = x
 
 
+def _is_stable(a, kind, stable):
+    """size >= 0 holds always, but unknown to the compiler: so what follows has types."""
+    if stable is not None:
+        if kind is not None and a.size >= 0:
+            raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
+        return bool(stable)
+    if kind is None or kind == "quicksort" or kind == "heapsort":
+        return False
+    if kind == "stable" or kind == "mergesort":
+        return True
+    if a.size >= 0:
+        raise ValueError("sort kind must be one of 'quicksort', 'heapsort', 'mergesort' or 'stable'")
+    return False
+
+
 def sort(a, axis=-1, kind=None, *, stable=None):
-    """In place and without memory of its own."""
+    """In place and, in kernels, without memory of its own."""
+    is_stable = _is_stable(a, kind, stable)
     rows = _axis_last(a, _arrays.axis(axis, a.ndim))
     if a.ndim == 1:
-        _sort_row(a)
+        _sort_row(a, is_stable)
     else:
-        _sort_rows(rows)
+        _sort_rows(rows, is_stable)
 
 
-def _sort_rows(a):
+def _sort_rows(a, is_stable):
     for i in range(a.shape[0]):
         if a.ndim == 2:
-            _sort_row(a[i])
+            _sort_row(a[i], is_stable)
         else:
-            _sort_rows(a[i])
+            _sort_rows(a[i], is_stable)
 
 
-def _sort_row(a):
-    """Insertion sort for short rows, heap sort for others."""
+def _sort_row(a, is_stable):
+    """By NumPy's function where there is one, otherwise insertion sort for short rows, heap sort for others."""
+    if _arrays.sorts(a):
+        _arrays.sort(a, is_stable)
+        return
     n = a.shape[0]
     if n <= 16:
         for i in range(1, n):

@@ -433,6 +433,63 @@ def _select(row, k):
             return
 
 
+_SAMPLE = 128  # elements at most of which one becomes the pivot
+_SHORT = 128  # elements that are sorted
+
+
+def _pivot(part, k, sample):
+    """An element of about rank k, a little nearer to the middle, so that k is in the smaller part behind."""
+    n, size = part.shape[0], sample.shape[0]
+    step = n // size
+    for i in range(size):
+        sample[i] = part[i * step + (i * 7) % step]  # not at equal distances
+    _arrays.sort(sample, False)
+    rank = k * size // n
+    margin = 1 + size // 16
+    return sample[min(rank + margin, size - 1) if 2 * k < n else max(rank - margin, 0)]
+
+
+def _lower_to_front(part, pivot, with_equal):
+    """How many elements are less than the pivot, or not greater: they are moved in front. No branch depends on an element."""
+    low = 0
+    for i in range(part.shape[0]):
+        x = part[i]
+        part[i] = part[low]
+        part[low] = x
+        low += 1 if x < pivot or (with_equal and x == pivot) else 0
+    return low
+
+
+def _select_by_samples(row, k):
+    """As _select, in functions called on the host."""
+    sample = np.empty(_SAMPLE, row.dtype.type)
+    low, high, left = 0, row.shape[0], 64
+    while high - low > _SHORT:
+        part = row[low:high]
+        if left == 0:  # parts that shrink this slowly
+            break
+        left -= 1
+        pivot = _pivot(part, k - low, sample[:min(max(part.shape[0] // 32, 16), _SAMPLE)])
+        n = _lower_to_front(part, pivot, False)
+        if k < low + n:
+            high = low + n
+            continue
+        if n == 0:  # no element is less
+            n = _lower_to_front(part, pivot, True)
+            if k < n + low:
+                return
+        low += n
+    _sort(row[low:high])
+
+
+def _put_in_place(row, k):
+    """row[k] becomes what it is when the row is sorted, with nothing greater before it and nothing less behind it. The row has no NaN."""
+    if _arrays.sorts(row) and not isinstance(row.dtype.type(0), np.complexfloating):
+        _select_by_samples(row, k)
+    else:
+        _select(row, k)
+
+
 def _middle(a, t):
     """The median of a row that may be written to."""
     n = a.shape[0]
@@ -443,7 +500,7 @@ def _middle(a, t):
             if x != x:
                 return t(math.nan)
         k = n // 2
-        _select(a, k)
+        _put_in_place(a, k)
         if n % 2:
             return t(a[k])
         before = a[0]
@@ -525,7 +582,7 @@ def _quantile_in(row, q, t):
             return t(math.nan)
     at = (n - 1) * q
     i = int(math.floor(at))
-    _select(row, i)
+    _put_in_place(row, i)
     if at <= 0 or i >= n - 1:
         return t(row[i])
     above = row[i + 1]

@@ -11,8 +11,7 @@ import math
 import numpy as np
 
 from lanewise._array_functions import _array_of
-from lanewise._array_library import _select as _put_in_place
-from lanewise._array_library import isin, unique
+from lanewise._array_library import _put_in_place, isin, unique
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _common_type, argsort, concatenate, copy, flatnonzero, flip, ravel, sorted_copy, swapaxes, zeros
 from lanewise._special import i0

@@ -574,10 +574,10 @@ _RUN = 16  # elements that are sorted by insertion before runs are merged
 
 def sorted_copy(a, axis=-1, kind=None, *, stable=None):
     if axis is None:
-        return sorted_copy(flatten(a))
-    if a.ndim > 1:
+        return sorted_copy(flatten(a), -1, kind, stable=stable)
+    if a.ndim > 1 or _arrays.sorts(a):
         out = copy(a)
-        _sort(out, axis)
+        _sort(out, axis, kind, stable=stable)
         return out
     n = a.shape[0]
     from_ = copy(a)
@@ -609,8 +609,12 @@ def _merge(to, a, low, middle, high):
 
 
 def _argsort_row(a):
-    """Merge sort, which keeps the order of equal elements."""
+    """By NumPy's function where there is one, otherwise merge sort, which keeps the order of equal elements, too."""
     n = a.shape[0]
+    if _arrays.sorts(a):
+        sorted_places = np.empty(n, np.int64)
+        _arrays.argsort(sorted_places, a)
+        return sorted_places
     places = arange(n)
     other = np.empty(n, np.int64)
     width = 1

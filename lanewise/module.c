@@ -23,6 +23,7 @@
 #include "core/py/compiled/settings_py.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/llvm_bridge.h"
+#include "core/py/types/row_sorts.h"
 #include "core/py/object_shape.h"
 #include "core/py/state.h"
 #include "core/py/types/intrinsic.h"
@@ -73,6 +74,8 @@ module_exec(PyObject *module)
     lw_thread_pool_register();
     lw_parallel_loop_register();
     lw_random_state_register();
+    if (lw_numpy_sorts_register() < 0)
+        return -1;
     lw_counted_register();
     lw_device_copy_register();
     lw_numpy_names_register();

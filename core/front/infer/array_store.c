@@ -41,9 +41,8 @@ complain_no_array(lw_infer_frame *f, uint32_t target, lw_type type)
                        "this function computes one element and cannot write into arrays");
 }
 
-/* array: the node of the array, for messages. */
-static lw_status
-check_writable(lw_infer_frame *f, uint32_t loc, uint32_t array, lw_type type)
+lw_status
+lw_check_writable(lw_infer_frame *f, uint32_t loc, uint32_t array, lw_type type)
 {
     if (!lw_array_row(f, type)->readonly)
         return LW_OK;
@@ -87,7 +86,7 @@ infer_target(lw_infer_frame *f, uint32_t target, const lw_index **arrays, lw_typ
             "attributes cannot be assigned");
     if (lw_array_row(f, array.type) == NULL)
         return complain_no_array(f, target, array.type);
-    LW_TRY(check_writable(f, n->loc, n->a, array.type));
+    LW_TRY(lw_check_writable(f, n->loc, n->a, array.type));
     LW_TRY(lw_infer_array_subscript(f, target, array.type, arrays, out));
     f->nodes[target].type = *out;
 fail:
@@ -334,8 +333,8 @@ lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     if (to.kind == TO_MASK && value.type == LW_T_BOTTOM)
         return LW_OK;
     if (to.kind == TO_MASK) {
-        LW_TRY(
-            check_writable(f, lw_node_of(f, target)->loc, lw_node_of(f, target)->a, to.array));
+        LW_TRY(lw_check_writable(f, lw_node_of(f, target)->loc, lw_node_of(f, target)->a,
+                                 to.array));
         return lw_infer_masked_store(f, target, source, to.array, value);
     }
     (void)lw_stores_begin(f);
@@ -359,7 +358,7 @@ lw_infer_augmented_array(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_
     lw_status status;
 
     lw_note_store(f);
-    LW_TRY(check_writable(f, n->loc, n->a, x.type));
+    LW_TRY(lw_check_writable(f, n->loc, n->a, x.type));
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
@@ -420,7 +419,7 @@ infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array, bool *by_a
     lw_status status;
     bool before;
 
-    LW_TRY(check_writable(f, n->loc, lw_node_of(f, n->a)->a, array));
+    LW_TRY(lw_check_writable(f, n->loc, lw_node_of(f, n->a)->a, array));
     f->nodes[n->a].operand = element.type;
     before = lw_stores_begin(f);
     LW_TRY(lw_infer_expr(f, n->b, &y));

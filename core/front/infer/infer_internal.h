@@ -768,6 +768,8 @@ uint32_t lw_hold(lw_infer_frame *f, uint32_t node);
 void lw_unhold(lw_infer_frame *f, uint32_t root);
 /* The variable was given a value of which this is known. */
 void lw_take(lw_infer_frame *f, uint32_t var, lw_type type, const lw_note *note);
+/* E162 for a read-only array. array: its node, for messages. */
+lw_status lw_check_writable(lw_infer_frame *f, uint32_t loc, uint32_t array, lw_type type);
 /* Something is written to an array: copies of what is in arrays no longer show it. */
 void lw_note_store(lw_infer_frame *f);
 /* Between the two, a part of an expression is inferred that is evaluated behind `node`. If it

@@ -2,6 +2,7 @@
  * between the lanes of a warp, bits, atomics. */
 #include "core/front/infer/infer_internal.h"
 #include "core/front/numeric/atomics.h"
+#include "core/ir/sort_names.h"
 #include "core/tables/libdevice.h"
 
 #include <string.h>
@@ -398,6 +399,7 @@ has_meaning(const lw_infer_frame *f, lw_rule rule)
     case LW_RULE_NEW_ARRAY:
     case LW_RULE_AXIS:
     case LW_RULE_RANDOM_STATE:
+    case LW_RULE_LIBRARY_SORT:
     case LW_RULE_HOST_THREADS:
     case LW_RULE_CONST_ARRAY:
     case LW_RULE_LIBDEVICE: return true;
@@ -419,6 +421,42 @@ type_random_state(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
             "`np.random` and `random` work in functions of `njit` that are called on the host");
     out->type = lw_type_array(lw_types_of(f), LW_DT_u64, 1, LW_LAYOUT_C, false, NULL);
     return LW_OK;
+}
+
+/* Elements of records and of bfloat16 are not NumPy's to sort. */
+static bool
+is_sorted_by_library(lw_infer_frame *f, lw_type array)
+{
+    const lw_type_row *row = lw_array_row(f, array);
+    lw_type element = row ? row->elements[0] : LW_T_BOTTOM;
+    lw_dtype dtype = lw_type_is_time(element) ? LW_SORT_TIMES : (lw_dtype)element;
+
+    return row != NULL && element < LW_T_INDEX && f->run->typed->options.returns_arrays &&
+           (lw_library_sorts() >> dtype & 1);
+}
+
+/* The arguments have the types that lanewise/_array_functions.py gives them. */
+static lw_status
+type_library_sort(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
+                  lw_infer_value *out)
+{
+    lw_status status = LW_OK;
+
+    if (lw_array_row(f, args[0].value.type) == NULL)
+        return LW_OK;
+    if (impl == LW_IMPL_SORTS) {
+        bool sorts = is_sorted_by_library(f, args[0].value.type);
+        *out = lw_constant_value(f, lw_constant_bool(f, f->nodes[node].constant, sorts));
+        return LW_OK;
+    }
+    if (args[1].value.type == LW_T_BOTTOM)
+        return LW_OK;
+    LW_TRY(lw_check_writable(f, lw_node_of(f, node)->loc, args[0].node, args[0].value.type));
+    lw_note_store(f);
+    f->can_raise |= !f->run->typed->options.ignore_errors;
+    out->type = LW_T_NONE;
+fail:
+    return status;
 }
 
 /* The threads of the host's pool: its loops over prange are in functions called on the host. */
@@ -557,6 +595,8 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
         return lw_names[name].impl == LW_IMPL_AXIS ? lw_infer_axis(f, node, args, out)
                                                    : lw_infer_is_dense(f, node, args, out);
     case LW_RULE_RANDOM_STATE: return type_random_state(f, node, out);
+    case LW_RULE_LIBRARY_SORT:
+        return type_library_sort(f, node, lw_names[name].impl, args, out);
     case LW_RULE_HOST_THREADS: return type_host_threads(f, node, name, out);
     case LW_RULE_SHARED: return type_shared(f, node, name, args, n, out);
     case LW_RULE_CONST_ARRAY: return type_const_array(f, name, args, out);

@@ -4,11 +4,13 @@
 #include "core/front/lower/lower_internal.h"
 
 #include "core/block/shuffle.h"
+#include "core/front/lower/address.h"
 #include "core/front/numeric/atomics.h"
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
 #include "core/ir/random_words.h"
+#include "core/ir/sort_names.h"
 #include "core/ir/thread_names.h"
 #include "core/tables/intrinsics.h"
 
@@ -312,6 +314,36 @@ lower_random_state(const kernel_call *c)
     return lw_value_of(c->f, c->type, parts, 3);
 }
 
+/* sort(x, is_stable), argsort(places, x). */
+static lw_lower_value
+lower_library_sort(const kernel_call *c)
+{
+    static const lw_dtype types[] = {LW_DT_ptr, LW_DT_i64, LW_DT_i64, LW_DT_i64, LW_DT_ptr};
+    bool sorts = c->impl == LW_IMPL_SORT;
+    lw_lower_value x = lw_lower_argument(c->f, c->node, sorts ? 0 : 1), kind, places;
+    lw_type element = lw_array_row_of(c->f, x.type)->elements[0];
+    lw_dtype dtype = lw_type_is_time(element) ? LW_SORT_TIMES : (lw_dtype)element;
+    lw_ref args[5] = {lw_part_at(&x, 0), lw_array_extent(c->f, x, 0),
+                      lw_array_stride(c->f, x, 0)};
+    uint32_t number;
+
+    args[3] = lw_ir_int(c->b, LW_DT_i64, dtype * LW_SORT_KINDS);
+    if (sorts) {
+        kind = lw_lower_argument_as(c->f, c->node, 1, (lw_type)LW_DT_i64);
+        args[3] = lw_ir_add(c->b, args[3], lw_part_at(&kind, 0));
+    } else {
+        places = lw_lower_argument(c->f, c->node, 0);
+        args[4] = lw_part_at(&places, 0);
+    }
+    number = lw_ir_extern_add(c->b->module, sorts ? LW_LIBRARY_SORT : LW_LIBRARY_ARGSORT,
+                              LW_DT_b1, types, sorts ? 4 : 5);
+    lw_lower_set_loc(c->f, c->node);
+    args[0] = lw_ir_host_call(c->b, number, args, sorts ? 4 : 5);
+    if (lw_raises_errors(c->f))
+        lw_lower_raise(c->f, args[0], "MemoryError", "there is no memory for sorting");
+    return nothing(c);
+}
+
 static lw_lower_value
 lower_host_threads(const kernel_call *c)
 {
@@ -353,6 +385,7 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
                                           : lw_lower_view(f, node, row->impl == LW_IMPL_SHAPED);
     case LW_RULE_AXIS: return lw_lower_axis(f, node);
     case LW_RULE_RANDOM_STATE: return lower_random_state(&c);
+    case LW_RULE_LIBRARY_SORT: return lower_library_sort(&c);
     case LW_RULE_HOST_THREADS: return lower_host_threads(&c);
     case LW_RULE_CONST_ARRAY: return lw_lower_argument(f, node, 0);
     case LW_RULE_ATOMIC: return lw_lower_atomic(f, node);
