@@ -5,11 +5,13 @@ functions of a line or two. Minima of several, in milliseconds of processor time
 
 Each call is made in a process of its own, forked from one that has imported lanewise. --warm: LLVM has been loaded, and has compiled
 something else. --fresh: each in a new Python that has imported NumPy and lanewise only, so that the call loads all that it needs: once
-with an empty cache, and once more with what the first has left there. --only: names, or beginnings of names."""
+with an empty cache, and once more with what the first has left there. Python's own .pyc files are there, as after an installation. --only: names, or beginnings of names."""
 
 from __future__ import annotations
 
 import argparse
+import atexit
+import functools
 import json
 import os
 import shutil
@@ -21,7 +23,7 @@ import warnings
 
 N = 10_000
 
-#: Calls whose arguments are not those of an array or some, by their place: as text, of x (float64, or float32 with "~" before).
+#: Calls whose arguments are not just arrays, by their place: as text, of x (float64, or float32 with "~" before).
 CALLS = {
     "reductions.topk": "(x, 3)", "reductions.argtopk": "(x, 3)", "reductions.segmented_sum": "(x, x > 0.5)", "reductions.top1": "(x, x)",
     "reductions.affine_scan": "(x, x)", "special.huber": "(0.5, x)", "special.pseudo_huber": "(0.5, x)",
@@ -126,12 +128,24 @@ def calls(only):
             yield name, text, call, False
 
 
+@functools.cache
+def compiled_modules():
+    """The folder with the .pyc files of lanewise, and those that the calls add."""
+    import lanewise
+
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "compileall", "-q", os.path.dirname(lanewise.__file__)], env={**os.environ, "PYTHONPYCACHEPREFIX": folder}, check=True)
+    return folder
+
+
 def run(program, folder):
     """Milliseconds of the import and of the call, in a new process."""
     path = os.path.join(folder, "program.py")
     with open(path, "w") as file:
         file.write(program)
-    environment = {**os.environ, "LANEWISE_CACHE_DIR": os.path.join(folder, "cache")}
+    environment = {**os.environ, "LANEWISE_CACHE_DIR": os.path.join(folder, "cache"), "PYTHONPYCACHEPREFIX": compiled_modules()}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run([sys.executable, "-W", "ignore", path], env=environment, capture_output=True, text=True)
     return [1e3 * float(one) for one in done.stdout.split()] if done.returncode == 0 else None
 

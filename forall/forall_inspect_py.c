@@ -137,7 +137,7 @@ PyMethodDef lw_forall_inspect_methods[] = {
     {"_explain", lw_function_explain, METH_O, NULL},
     {"inspect_types", LW_KEYWORDS(current_inspect_types),
      PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
-               "Return a text that shows each expression with its type.")},
+               "Return a string that shows each expression with its type.")},
     {"inspect_ir", LW_KEYWORDS(current_inspect_ir),
      PyDoc_STR("inspect_ir($self, /, sig=None, target='cpu')\n--\n\n"
                "Return lanewise's intermediate representation of the kernel.")},

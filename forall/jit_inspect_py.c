@@ -729,7 +729,7 @@ PyMethodDef lw_jit_inspect_methods[] = {
     {"inspect_types", LW_KEYWORDS(current_inspect_types),
      PyDoc_STR(
          "inspect_types($self, /, file=None, signature=None)\n--\n\n"
-         "Return a text that shows each expression with its type, or write it to a file.\n\n"
+         "Return a string that shows each expression with its type, or write it to a file.\n\n"
          ">>> 'float64' in k.inspect_types(signature='void(float64[:])')\n"
          "True")},
     {"inspect_ir", LW_KEYWORDS(current_inspect_ir),

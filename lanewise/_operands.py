@@ -62,9 +62,9 @@ def hint(name: str, value: Any) -> str:
     if isinstance(value, enum.Enum):
         return f"static=({name!r},) compiles a member in; those of an `enum.IntEnum` are numbers"
     if isinstance(value, str):
-        return f"a number is `float({name})`; static=({name!r},) compiles a text in"
+        return f"a number is `float({name})`; static=({name!r},) makes a string a constant of the code"
     if dtype.kind in "USTa":
-        return f"`{name}.astype(float)` makes numbers of texts" if isinstance(value, np.ndarray) else f"`numpy.array({name}, float)` makes numbers of texts"
+        return f"`{name}.astype(float)` converts strings to numbers" if isinstance(value, np.ndarray) else f"`numpy.array({name}, float)` converts strings to numbers"
     if dtype.char == "g":
         return f"`{name}.astype(numpy.float64)`"
     if dtype.char == "G":

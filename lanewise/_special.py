@@ -870,6 +870,8 @@ def binom(n, k):
 
 def comb(N, k, *, exact=False, repetition=False):
     if exact:
+        if int(N) != N or int(k) != k:
+            raise ValueError("N and k must be integers where exact=True")
         n = int(N) + int(k) - 1 if repetition else int(N)
         return math.comb(n, int(k)) if 0 <= int(k) and int(k) <= n else 0
     n = np.float64(N) + np.float64(k) - 1.0 if repetition else np.float64(N)
@@ -878,6 +880,8 @@ def comb(N, k, *, exact=False, repetition=False):
 
 def perm(N, k, exact=False):
     if exact:
+        if int(N) != N or int(k) != k:
+            raise ValueError("N and k must be integers where exact=True")
         return math.perm(int(N), int(k)) if 0 <= int(k) and int(k) <= int(N) else 0
     n = np.float64(N)
     return _t2(N, k)(_poch(n - k + 1.0, np.float64(k)) if 0.0 <= k and k <= n and n >= 0.0 else 0.0)
@@ -885,6 +889,8 @@ def perm(N, k, exact=False):
 
 def factorial(n, exact=False):
     if exact:
+        if int(n) != n:
+            raise ValueError("n must be an integer where exact=True")
         return math.factorial(int(n)) if n >= 0 else 0
     v = np.float64(n)
     return _t(n)(0.0 if v < 0.0 else _gamma(v + 1.0))

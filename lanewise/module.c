@@ -20,6 +20,7 @@
 #include "core/py/compiled/compiled.h"
 #include "core/py/compiled/entry.h"
 #include "core/py/compiled/overload_ask.h"
+#include "core/py/compiled/same_math.h"
 #include "core/py/compiled/settings_py.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/llvm_bridge.h"
@@ -55,7 +56,7 @@ module_exec(PyObject *module)
         lw_random_register,       lw_gufunc_register,       lw_gufunc_large_register,
         lw_forall_register,       lw_jit_register,          lw_link_register,
         lw_reduce_register,       lw_overload_ask_register, lw_runtime_memory_register,
-        lw_object_shape_register,
+        lw_object_shape_register, lw_same_math_register,
 #ifdef LW_WINDOWS
         lw_windows_register,
 #endif

@@ -43,7 +43,9 @@ def __getattr__(name: str) -> "_core.Ufunc":
 
         function = getattr(_special, real)
         function.__doc__ = f"{real}{inspect.signature(function)}: as scipy.special.{real}, on host and device arrays."
-        made = globals().setdefault(real, _core.vectorize(target="auto")(function))
+        # exact=True gives integers: another type, so it must be known when the function is compiled
+        static = tuple({"exact", "repetition"} & set(inspect.signature(function).parameters))
+        made = globals().setdefault(real, _core.vectorize(target="auto", static=static)(function))
     globals().setdefault(name, made)
     return made
 

@@ -19,7 +19,7 @@ instead_of(const PyArray_Descr *descr)
     if (kind == 'O')
         return ": `.toarray()` makes an array of a sparse one, `.astype(float)` of "
                "objects that are numbers";
-    return kind == 'U' || kind == 'S' ? ": `.astype(float)` makes numbers of texts" : "";
+    return kind == 'U' || kind == 'S' ? ": `.astype(float)` converts strings to numbers" : "";
 }
 
 uint32_t

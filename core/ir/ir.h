@@ -263,7 +263,9 @@ typedef struct lw_module {
         *same_math; /* core/ir/same_math.h: numbers of functions + 1; NULL: not asked for */
     const char *not_same; /* what cannot be had so, with its place; NULL: nothing */
     uint32_t not_same_loc;
-    bool failed; /* sticks: an emitter got no memory */
+    lw_status
+        not_made; /* why a function of math="same" could not be made; LW_OK: none failed */
+    bool failed;  /* sticks: an emitter got no memory */
 } lw_module;
 
 lw_status lw_module_new(lw_module **out, lw_error *err);

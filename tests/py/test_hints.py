@@ -66,7 +66,7 @@ def test_a_list_as_a_result():
 
 @pytest.mark.parametrize("f, says", [
     (lambda x: np.nditer(x), r"loop over `x\.flat`, over `np\.ndenumerate\(x\)`, or over `np\.ndindex\(x\.shape\)`"),
-    (lambda x: str(x[0]), "texts are constants in compiled code"), (lambda x: repr(x[0]), "texts are constants in compiled code"),
+    (lambda x: str(x[0]), "strings are constants in compiled code"), (lambda x: repr(x[0]), "strings are constants in compiled code"),
 ])
 def test_functions_of_numbas_programs(f, says):
     with pytest.raises(lw.errors.TypingError, match=says):

@@ -29,7 +29,7 @@ BAD = {
     "text": (lambda: "abc", "a str", r"float\(other\)"),
     "none": (lambda: None, "None", "numpy.nan"),
     "texts": (lambda: ["a", "b", "c"], "a list", r"numpy.array\(other, float\)"),
-    "array of texts": (lambda: np.array(["1", "2", "3"]), "an array of dtype <U1", r"other.astype\(float\)"),
+    "array of strings": (lambda: np.array(["1", "2", "3"]), "an array of dtype <U1", r"other.astype\(float\)"),
     "objects": (lambda: np.array([1, 2, 3], object), "an array of dtype object", r"other.astype\(float\)"),
     "sparse": (sparse, "a csr_array", r"other.toarray\(\)"),
     "decimal": (lambda: decimal.Decimal(1), "a Decimal", r"float\(other\)"),
@@ -169,7 +169,7 @@ def test_methods_of_numpys_scalars():
         lw.vectorize(lambda x: x.astype(float))(X * 1j)
 
 
-# ---- f-strings of texts ----
+# ---- f-strings of strings ----
 
 NAME = "a\n'name'"
 
@@ -204,7 +204,7 @@ def test_print_of_texts(capsys):
 
 
 def test_repr_is_for_texts():
-    with pytest.raises(lw.errors.TypingError, match="E104: `!r` in an f-string is for texts"):
+    with pytest.raises(lw.errors.TypingError, match="E104: `!r` in an f-string is for strings"):
         lw.vectorize(lambda x: _raise_repr(x))(X)
 
 

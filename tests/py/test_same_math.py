@@ -4,8 +4,10 @@ left, and the same bits wherever a value stands. tests/same_math has the full ru
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -235,3 +237,71 @@ def test_a_gpu_has_the_same_bits(name):
         here, there = f(*operands), f(*map(cuda.to_device, operands)).copy_to_host()
         both = np.isnan(here) & np.isnan(there)
         np.testing.assert_array_equal(np.where(both, 0, here).view(f"i{dtype().itemsize}"), np.where(both, 0, there).view(f"i{dtype().itemsize}"))
+
+
+# ---- made when they are first called ----
+
+
+def run(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "LANEWISE_CACHE_SIZE_MB": "0"})
+
+
+def test_only_called_functions_are_read():
+    """Reading all of them takes 180 ms of processor time, in each process."""
+    done = run("""
+import math
+import numpy as np, lanewise as lw
+from lanewise import _same_math
+for name in _same_math.FUNCTIONS:
+    if name not in ("exp", "log"):
+        _same_math.FUNCTIONS[name] = (len, len)  # cannot be compiled
+f = lw.vectorize(lambda x: math.exp(x) + math.log(x), math="same")
+x = np.array([0.5, 2.0])
+assert np.allclose(f(x), np.exp(x) + np.log(x)) and np.allclose(f(x.astype("f4")), np.exp(x) + np.log(x))
+g = lw.vectorize(lambda x: math.exp(x) + math.sin(x), math="same")
+for _ in range(2):  # the error is not forgotten, and leaves nothing behind
+    try:
+        g(x)
+    except TypeError as problem:
+        assert "expected a Python function" in str(problem), problem
+    else:
+        raise AssertionError("sin is len")
+assert np.allclose(f(x), np.exp(x) + np.log(x))
+""")
+    assert done.returncode == 0, done.stderr
+
+
+def test_threads_ask_for_the_same_function():
+    done = run("""
+import math, threading
+import numpy as np, lanewise as lw
+x, start, results = np.array([0.5, 2.0]), threading.Barrier(6), []
+def work(k):
+    f = lw.vectorize(lambda x: math.exp(x) * math.atan(x) + math.tanh(x) * k, math="same")
+    start.wait()
+    results.append(np.allclose(f(x), np.exp(x) * np.arctan(x) + np.tanh(x) * k))
+threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+[thread.start() for thread in threads], [thread.join() for thread in threads]
+assert results == [True] * 6, results
+""")
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_python_raises_while_a_function_is_made():
+    done = run("""
+import math
+import numpy as np, lanewise as lw
+from lanewise import _same_math
+kept = _same_math.FUNCTIONS
+del _same_math.FUNCTIONS
+f = lw.vectorize(lambda x: math.exp(x), math="same")
+try:
+    f(1.0)
+except AttributeError as problem:
+    assert "FUNCTIONS" in str(problem)
+else:
+    raise AssertionError("there is no exp")
+_same_math.FUNCTIONS = kept
+assert np.isclose(f(1.0), math.e)
+""")
+    assert done.returncode == 0, done.stderr

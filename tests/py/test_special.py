@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import itertools
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -221,6 +222,20 @@ def test_keywords_of_functions():
 
     assert f(7, 3) == special.comb(7, 3, exact=True) + special.comb(7, 3, exact=True, repetition=True) + 6 + 210
     assert np.allclose(lw.special.zeta(2.5, np.arange(1, 5)), special.zeta(2.5, np.arange(1, 5)), rtol=1e-14)
+
+
+def test_exact_integers_from_python():
+    """They are int64, not floats that were rounded; exact= is known when the function is compiled."""
+    for result, expected in ((lw.special.comb(60, 30, exact=True), math.comb(60, 30)), (lw.special.perm(18, 9, exact=True), math.perm(18, 9)),
+                             (lw.special.factorial(20, exact=True), math.factorial(20)), (lw.special.comb(60, 3, exact=True, repetition=True), math.comb(62, 3))):
+        assert result.dtype == np.int64 and int(result) == expected
+    assert lw.special.factorial(np.arange(5), exact=True).tolist() == [1, 1, 2, 6, 24]
+    assert lw.special.comb(5, 2).dtype == np.float64 and lw.special.comb(5, 2, repetition=True) == 15
+    with pytest.raises(OverflowError, match="int64"):
+        lw.special.comb(70, 35, exact=True)
+    for call in (lambda: lw.special.comb(5.5, 2, exact=True), lambda: lw.special.perm(5, 2.5, exact=True), lambda: lw.special.factorial(np.array([1.0, np.nan]), exact=True)):
+        with pytest.raises(ValueError, match="where exact=True"):
+            call()
 
 
 def test_parameters_are_scipys():

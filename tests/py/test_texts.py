@@ -1,4 +1,4 @@
-"""Arrays of texts and bytes (dtypes U and S), alone and in records: items are assigned texts that are known when the function is
+"""Arrays of strings and bytes (dtypes U and S), alone and in records: items are assigned strings that are known when the function is
 compiled, are copied, and are compared. NumPy is the judge, by the same function uncompiled."""
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def test_texts_of_a_foreign_byte_order():
 
 
 def test_ufuncs_say_that_texts_are_no_operands():
-    with pytest.raises(TypeError, match="makes numbers of texts"):
+    with pytest.raises(TypeError, match="converts strings to numbers"):
         lw.vectorize(lambda x: 1)(texts("S3"))
 
 

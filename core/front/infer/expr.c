@@ -239,7 +239,7 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
     *out = LW_T_BOTTOM;
     if (is_constant)
         return lw_complain(f, lw_node_of(f, node)->loc, "E104",
-                           "one of several texts or objects, chosen by numbers",
+                           "one of several strings or objects, chosen by numbers",
                            "choose among numbers, or members of an `enum.Enum`, instead",
                            "which constant this is would be known only at run time");
     return lw_complain(
@@ -565,7 +565,7 @@ dispatch(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     case LW_NODE_WALRUS: return infer_walrus(f, node, out);
     case LW_NODE_LAMBDA: return infer_lambda(f, node, out);
     case LW_NODE_JOINED:
-        return lw_complain(f, n->loc, "E104", "the text would be made at run time",
+        return lw_complain(f, n->loc, "E104", "the string would be made at run time",
                            "use it in `print` and `raise`", "an f-string cannot be a value");
     case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
     case LW_NODE_SUPER:

@@ -47,7 +47,7 @@ check_shown(lw_infer_frame *f, const lw_arg *arg)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
                        lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)), NULL,
-                       "`print` shows constant texts, numbers and tuples of numbers");
+                       "`print` shows constant strings, numbers and tuples of numbers");
 }
 
 static lw_status
@@ -70,9 +70,9 @@ infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
         return LW_OK;
     return lw_complain(f, n->loc, "E104",
                        lw_format_text(f, "this is %s", lw_describe_value(f, value)), NULL,
-                       n->c == LW_FIELD_REPR ? "`!r` in an f-string is for texts"
+                       n->c == LW_FIELD_REPR ? "`!r` in an f-string is for strings"
                        : n->b ? "a field of an f-string with a format shows a number"
-                              : "a field of an f-string shows a number, a text, None or a "
+                              : "a field of an f-string shows a number, a string, None or a "
                                 "tuple of numbers");
 }
 
@@ -114,7 +114,7 @@ check_keyword(lw_infer_frame *f, const lw_arg *arg, lw_arg placed[2])
     if (!lw_is_constant_text(f, arg->value) && arg->value.type != LW_T_NONE)
         return lw_complain(f, loc, "E104",
                            lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)),
-                           NULL, "`%s` must be a constant text or None", arg->keyword);
+                           NULL, "`%s` must be a constant string or None", arg->keyword);
     if (arg->value.type != LW_T_NONE)
         placed[is_end] = *arg;
     return LW_OK;

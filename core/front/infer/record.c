@@ -257,7 +257,7 @@ complain_of_text(lw_infer_frame *f, uint32_t source, lw_type to, lw_infer_value 
     return lw_complain(
         f, lw_node_of(f, source)->loc, "E120",
         lw_format_text(f, "this is %s", lw_describe_value(f, value)),
-        "assign a text that is known when the function is compiled (ASCII for bytes), or an "
+        "assign a string that is known when the function is compiled (ASCII for bytes), or an "
         "item of an array of the same dtype",
         "an item of type %s cannot receive this", lw_describe_type(f, to));
 }

@@ -248,7 +248,7 @@ lw_infer_time_cast(lw_infer_frame *f, uint32_t node, lw_dtype to, const lw_arg *
         to = LW_DT_void;
     if (to == LW_DT_void)
         return lw_complain(f, loc, "E120", NULL,
-                           "Y M W D h m s ms us ns ps fs as, as a text known at compile time",
+                           "Y M W D h m s ms us ns ps fs as, as a string known at compile time",
                            "the second argument must be a unit");
     from = lw_type_stored(lw_types_of(f), args[0].value.type);
     LW_TRY(lw_check_wide(f, args[0].node, args[0].value));

@@ -798,6 +798,9 @@ finish(lw_lowering *l, lw_scalar *scalar)
 {
     lw_status status;
 
+    if (l->module->not_made != LW_OK)
+        return lw_fail(l->err, l->module->not_made,
+                       "a function of math=\"same\" could not be made");
     if (l->module->not_same != NULL)
         return refuse_not_same(l);
     if (l->module->failed || l->arena->failed)

@@ -578,8 +578,8 @@ read_unsupported(lw_reader *r, PyObject *node)
         return lw_read_error(
             r, node,
             (lw_fault){LW_ERR_UNSUPPORTED, "E104",
-                       .label = "the text would be made at run time",
-                       .help = "use a constant text; `raise E(\"text\", x)` reports values"},
+                       .label = "the string would be made at run time",
+                       .help = "use a constant string; `raise E(\"text\", x)` reports values"},
             "a t-string cannot be compiled");
     case LW_AST_Await:
     case LW_AST_Yield:

@@ -118,7 +118,7 @@ hint_for_container(PyObject *object)
         hint = "it needs memory allocation; compiled code has tuples, and "
                "`lw.local(shape, dtype)` for a small array of this call";
     else if (name != NULL && (strcmp(name, "str") == 0 || strcmp(name, "repr") == 0))
-        hint = "texts are constants in compiled code; in `print`, `raise` and `assert` an "
+        hint = "strings are constants in compiled code; in `print`, `raise` and `assert` an "
                "f-string shows numbers: f\"{x:.3f}\"";
     else if (name != NULL && strcmp(name, "sorted") == 0)
         hint = "it makes a list; `np.sort(x)` of an array makes an array, as in `for v in "
@@ -254,7 +254,7 @@ lw_hint_for(lw_reader *r, PyObject *object)
         return "functions of lanewise.reductions are called outside of compiled code; NumPy's, "
                "as in `np.sum(x)`, work here";
     if (is_text_method(object))
-        return "methods of texts take constants here; in `print`, `raise` and `assert` an "
+        return "methods of strings take constants here; in `print`, `raise` and `assert` an "
                "f-string shows numbers: f\"{x:.3f}\"";
     if (lw_read_is_masked(object))
         return "compiled code would ignore the mask of a masked array: capture its `.data` or "

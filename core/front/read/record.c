@@ -60,7 +60,7 @@ complain(const record_reader *w, const char *path, PyObject *descr)
     PyErr_Format(
         PyExc_TypeError,
         "field `%.200s` of %.200R has dtype %.200R: records in compiled code have fields of "
-        "numbers, texts, of arrays of them and of other records, in native byte order%s",
+        "numbers, strings, of arrays of them and of other records, in native byte order%s",
         path, w->whole, descr, swapped ? "; pass r.astype(r.dtype.newbyteorder('='))" : "");
     return -1;
 }
@@ -262,8 +262,8 @@ fill(record_reader *w, PyObject *descr, PyObject *names, const char *path,
     return record->name ? 0 : -1;
 }
 
-/* An item of an array of bytes, "S12", or of texts, "U12": as many numbers of a byte, or of the
- * four bytes of a code point, zeros behind the text. */
+/* An item of an array of bytes, "S12", or of strings, "U12": as many numbers of a byte, or of
+ * the four bytes of a code point, zeros behind the text. */
 static int
 fill_text(record_reader *w, PyObject *descr, char kind, lw_arg_record *record)
 {

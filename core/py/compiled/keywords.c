@@ -8,7 +8,6 @@
 #include "core/base/env.h"
 #include "core/front/diagnose.h"
 #include "core/py/compiled/link_read.h"
-#include "core/py/compiled/same_math.h"
 #include "core/py/keyword.h"
 #include "core/py/raise.h"
 
@@ -274,7 +273,7 @@ read_math(reader *r, PyObject *value)
     if (which < 0)
         return -1;
     r->options->front.same_math = which == 1;
-    return which == 1 ? lw_same_math_prepare() : 0;
+    return 0;
 }
 
 /* Keywords that contradict each other. */

@@ -1,8 +1,8 @@
 /* Reads FUNCTIONS of lanewise/_same_math.py, a dict from names of intrinsics.def to the
  * functions for float32 and float64, and lowers each to a module, which is kept for the
  * process. They are lowered with neither fused products nor guards, so that their arithmetic is
- * what they say. All are made at once, at the first decorator with math="same": how long it
- * takes is in docs/differences.md. */
+ * what they say. Each is made when the lowering of other code first calls it: reading all of
+ * them takes 180 ms, and a kernel calls two or three. */
 #include "core/py/compiled/same_math.h"
 
 #include "core/front/lower/lower.h"
@@ -47,8 +47,10 @@ lower(const lw_tree *tree, lw_intrinsic which, lw_dtype dtype, lw_error *err)
     }
     for (uint32_t i = 0; i < scalar->module->datas.n; i++)
         scalar->module->datas.data[i].scattered = true;
-    lw_same_math_set(which, dtype, scalar->module, scalar->body);
-    scalar = NULL; /* stays, with its module */
+    if (!lw_same_math_has(which, dtype)) { /* another thread may have been quicker */
+        lw_same_math_set(which, dtype, scalar->module, scalar->body);
+        scalar = NULL; /* stays, with its module */
+    }
 fail:
     lw_scalar_free(scalar);
     lw_typed_free(typed);
@@ -56,7 +58,7 @@ fail:
 }
 
 static int
-prepare_one(PyObject *function, lw_intrinsic which, lw_dtype dtype)
+make_with(PyObject *function, lw_intrinsic which, lw_dtype dtype)
 {
     lw_tree *tree = NULL;
     lw_error err = {0};
@@ -72,36 +74,38 @@ prepare_one(PyObject *function, lw_intrinsic which, lw_dtype dtype)
 }
 
 static int
-prepare_all(PyObject *functions)
+make_unless_made(lw_intrinsic which, lw_dtype dtype)
 {
-    static const lw_dtype dtypes[] = {LW_DT_f32, LW_DT_f64};
+    PyObject *functions = lw_service_find(LW_SERVICE_SAME_MATH, "FUNCTIONS"), *pair;
+    int result = 0;
 
-    for (int i = 0; i < LW_N_INTRINSICS; i++) {
-        PyObject *pair = PyDict_GetItemString(functions, lw_intrinsics[i].name); /* borrowed */
-        for (Py_ssize_t k = 0; pair != NULL && k < 2; k++)
-            if (prepare_one(PyTuple_GET_ITEM(pair, k), (lw_intrinsic)i, dtypes[k]) < 0)
-                return -1;
-    }
-    return 0;
-}
-
-int
-lw_same_math_prepare(void)
-{
-    static _Atomic bool ready;
-    PyObject *functions;
-    int result;
-
-    if (ready)
-        return 0;
-    functions = lw_service_find(LW_SERVICE_SAME_MATH, "FUNCTIONS");
     if (functions == NULL)
         return -1;
+    /* The section may end for a moment while a function is read; the first module stays then.
+     */
     Py_BEGIN_CRITICAL_SECTION(functions);
-    result = ready ? 0 : prepare_all(functions);
-    if (result == 0)
-        ready = true;
+    pair = PyDict_GetItemString(functions, lw_intrinsics[which].name); /* borrowed */
+    if (pair != NULL && !lw_same_math_has(which, dtype))
+        result = make_with(PyTuple_GET_ITEM(pair, dtype == LW_DT_f64 ? 1 : 0), which, dtype);
     Py_END_CRITICAL_SECTION();
     Py_DECREF(functions);
     return result;
+}
+
+/* The maker of core/ir/same_math.h. */
+static lw_status
+make(lw_intrinsic which, lw_dtype dtype)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    lw_status status = make_unless_made(which, dtype) < 0 ? LW_ERR_PYTHON : LW_OK;
+
+    PyGILState_Release(gil);
+    return status;
+}
+
+int
+lw_same_math_register(PyObject *Py_UNUSED(module))
+{
+    lw_same_math_made_by(make);
+    return 0;
 }

@@ -4,7 +4,7 @@
 
 #include <Python.h>
 
-/* Compiles them for core/ir/same_math.h when it is first called. -1: an exception is set. */
-int lw_same_math_prepare(void);
+/* From now on, core/ir/same_math.h gets each function when code first calls it. */
+int lw_same_math_register(PyObject *module);
 
 #endif

@@ -335,7 +335,7 @@ PyMethodDef lw_ufunc_inspections[LW_N_UFUNC_INSPECTIONS] = {
                ">>> f.compile('float32(float32)', 'cpu')")},
     {"inspect_types", LW_KEYWORDS(inspect_types),
      PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
-               "Return a text that shows each expression with its type.\n\n"
+               "Return a string that shows each expression with its type.\n\n"
                ">>> 'float32' in f.inspect_types('f->f')\n"
                "True")},
     {"inspect_llvm", LW_KEYWORDS(inspect_llvm),

@@ -140,7 +140,7 @@ from_dtype(PyObject *module, PyObject *object)
         PyErr_Format(
             PyExc_TypeError,
             "from_dtype: %.200R has no arithmetic here; expected bool, an integer, float16 to "
-            "float64, complex64 to complex128, datetime64, timedelta64, texts (S, U), or a "
+            "float64, complex64 to complex128, datetime64, timedelta64, strings (S, U), or a "
             "structured dtype of these, in native byte order",
             (PyObject *)descr);
     Py_DECREF(descr);
