@@ -280,8 +280,7 @@ no_such_dtype(const binder *r, PyArray_Descr *descr)
     PyObject *text = PyUnicode_FromFormat(
         "%s: argument `%s` is an array of dtype %.200R, which compiled code does not "
         "know; expected bool, integers, floats, complex numbers, dates, durations, strings, or "
-        "a "
-        "structured dtype of these, in native byte order",
+        "a structured dtype of these, in native byte order",
         lw_function_name(r->self), name_of(r), (PyObject *)descr);
     const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
     lw_error err = {0};

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import _topk
 from lanewise import reductions as R
 
 DTYPES = ["f8", "f4", "f2", "i4", "u1", "?", "c16", "M8[s]", "m8[ms]"]
@@ -123,28 +122,6 @@ def test_device_arrays():
                 found = f(d, k, axis)
                 assert isinstance(found, lw.cuda.DeviceArray)
                 same_bits(found.copy_to_host(), f(a, k, axis))
-
-
-def lines_of(name, shape, dtype):
-    """Lines that have the best of them at the end, at the beginning, at equal distances, everywhere."""
-    n = np.arange(shape[-1])
-    line = {"rising": n, "falling": -n, "equal": n * 0, "periodic": np.where(n % 2048 < 3, n, 0)}.get(name)
-    return numbers(np.random.default_rng(6), shape, dtype) if line is None else (np.ones(shape, "i8") * line).astype(dtype)
-
-
-@pytest.mark.slow_with_sanitizers
-@pytest.mark.parametrize("dtype", ["f8", "f4", "u1"])
-@pytest.mark.parametrize("shape", [(2, 70), (600, 150), (2, 9000), (30000,)])
-def test_kernels(shape, dtype):
-    """The kernels of GPUs, here by the simulator: the warps of many short lines, the blocks of long ones, radix selects."""
-    with lw.config(target="cpu"):
-        for name in ("few", "rising", "falling", "equal", "periodic"):
-            a = lines_of(name, shape, dtype)
-            for k in (1, -16, 256, -700):
-                values, places = _topk.selected(lw.cuda.to_device(a), k, a.ndim - 1)
-                expected = sorted_places(a, k, -1)
-                same_bits(places, expected)
-                same_bits(values, np.take_along_axis(a, expected, -1))
 
 
 @pytest.mark.slow_with_sanitizers

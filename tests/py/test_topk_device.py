@@ -1,4 +1,4 @@
-"""topk and argtopk of device arrays: the kernels of the radix select against a stable sort, on the simulator and on a GPU."""
+"""topk and argtopk of device arrays: the kernels against a stable sort, on the simulator and on a GPU."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,10 @@ from lanewise import _topk, _topk_kernels as kernels, cuda, reductions as R
 from test_topk import numbers, same_bits, sorted_places
 
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "u1", "u8", "?", "M8[s]", "m8[ms]"]
-SHAPES = {  # shape, axis, k: lines that one block sorts, lines of which counts of several blocks are added, several of them at once
+SHAPES = {  # shape, axis, k: lines of a warp, of a block and of several, which are sorted, bounded, or selected by their digits
     "one element": ((1,), 0, 3), "a few": ((7,), 0, 3), "more than there are": ((5, 40), 1, 60), "first axis": ((300, 3), 0, -7), "a block": ((2, 2048), 1, 100),
     "one more": ((1, 2049), 1, -1), "long": ((9001,), 0, 17), "all that a block sorts": ((2, 3000), 1, 2048), "middle axis": ((2, 2500, 2), 1, 5), "smallest": ((3, 2500), 1, -900),
+    "a warp each": ((520, 150), 1, 5), "a warp each, many of few": ((520, 70), 1, -60), "parts": ((30_000,), 0, -200), "more in a block": ((2, 1500), 1, 256),
 }
 
 
@@ -53,10 +54,22 @@ def test_equal_elements_are_taken_by_their_index(dtype, target):
     check(np.sort(np.random.default_rng(2).integers(0, 40, 5000)).astype(dtype)[::-1].copy(), 900)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
+def test_lines_whose_best_lie_together(dtype, target):
+    """At the end, at the beginning, at distances that put them into the same groups: there is not room for all that a first bound lets pass."""
+    n = np.arange(26_000)
+    for line in (n, -n, np.where(n % 2048 < 3, n, 0), np.where(n % 4096 < 1024, 0, n), np.where(n % 4096 < 1024, n, 0)):
+        for k in (1, 40, -256, 300):
+            check((line % 250 if dtype == "u1" else line).astype(dtype), k)
+    many = np.where(n % 64 < 3, n, 0)[:150] * np.ones((520, 1))
+    for k in (1, 16, -40, 64):
+        check(many.astype(dtype), k)
+
+
 def test_more_lines_than_counts_at_once(target, monkeypatch):
     monkeypatch.setattr(_topk, "_LINES", 2)
     a = np.random.default_rng(3).normal(size=(5, 2100)).astype("f4")
-    check(a, 9)
+    check(a, 300)
     check(a[:, :50].copy(), -9)
 
 
@@ -88,11 +101,14 @@ def test_large_arrays_on_a_gpu():
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"])
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_compiled_for_every_gpu(arch, bits):
-    elements, order = f"uint{bits}[::1]", "int64, uint64, uint64, uint64"
+    number, elements = f"uint{bits}", f"uint{bits}[::1]"
+    order = f"{number}, {number}, {number}"
+    few = f"void({elements}, int64[::1], {elements}, {', '.join(['int64'] * 6)}, {order}, {elements}, int64[::1])"
     for kernel, signature in (
-        (kernels.narrow, f"void({elements}, int64, int64, {order}, int64, int64, bool, int64, uint64[::1], int32[::1])"),
-        (kernels.collect, f"void({elements}, int64, int64, {order}, int64, uint64[::1], int32[::1], uint64[::1], int64[::1])"),
-        (kernels.arrange, f"void({elements}, int64, int64, int64, {order}, uint64[::1], int64[::1], {elements}, int64[::1])"),
+        (kernels.narrow, f"void({elements}, int64, int64, int64, {order}, int64, int64, bool, int64, uint64[::1], int32[::1])"),
+        (kernels.collect, f"void({elements}, int64, int64, int64, {order}, int64, uint64[::1], int32[::1], uint64[::1], int64[::1])"),
+        (kernels.arrange, f"void({elements}, int64, int64, int64, int64, {order}, uint64[::1], int64[::1], {elements}, int64[::1])"),
+        (kernels.by_block(kernels.FLOAT, bits // 8), few), (kernels.by_warp(kernels.TIME, bits // 8), few),
     ):
         ptx = kernel.inspect_ptx(signature, arch)
         assert f".target {arch}" in ptx and ".shared" in ptx or kernel is kernels.collect
