@@ -198,11 +198,8 @@ class Direct:
             raise RuntimeError("Cannot create target machine")
         return _Machine(self, reference)
 
-    def create_context(self):
-        return self.call("ContextCreate")
-
-    def dispose_context(self, context):
-        self.call("ContextDispose", context)
+    def context(self):
+        return self.held(self.call("ContextCreate"), "ContextDispose")
 
     def parse_assembly(self, text, context):
         error = c_char_p()
@@ -237,8 +234,8 @@ class Public:
     def create_target_machine(self, triple, **options):
         return self._llvm.Target.from_triple(triple).create_target_machine(**options)
 
-    def dispose_context(self, context):
-        context.close()
+    def context(self):
+        return self._llvm.create_context()
 
     def run_passes(self, module, machine, level):
         with self._llvm.create_pipeline_tuning_options(speed_level=level) as options:

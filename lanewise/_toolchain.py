@@ -9,6 +9,7 @@ import gc
 import os
 import re
 from _thread import RLock  # importing threading takes longer than all else here
+from contextlib import closing
 from typing import Any
 
 # A fork waits for the compile of another thread: its child could never take llvmlite's lock, nor
@@ -118,28 +119,18 @@ def _compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
 def _generate(text: str, opt: int, baseline: bool, output: str, whole: bool) -> bytes:
     llvm = _llvm()
     machine = _machine(opt, baseline, whole)
-    context = llvm.create_context()  # types and names go with it, the global one would grow
-    try:
-        module = llvm.parse_assembly(text, context)
-        try:
-            return _code(llvm, module, machine, len(text), opt, baseline, output, whole)
-        finally:
-            module.close()
-    finally:
-        llvm.dispose_context(context)
-
-
-def _code(llvm: Any, module: Any, machine: Any, n: int, opt: int, baseline: bool, output: str, whole: bool) -> bytes:
-    module.verify()
-    if not module.triple:
-        module.triple = machine.triple
-    if not module.data_layout:
-        module.data_layout = str(machine.target_data)
-    llvm.run_passes(module, machine, opt)
-    if n > _LONG_TEXT or opt == 1:  # 1 is for code that is wanted soon: a tenth of the time to select it
-        machine = _machine(0, baseline, whole)
-    if output == "object":
-        return machine.emit_object(module)
-    if output == "asm":
-        return machine.emit_assembly(module).encode()
-    return str(module).encode()
+    # A context of its own: types and names go with it, the global one would grow.
+    with llvm.context() as context, closing(llvm.parse_assembly(text, context)) as module:
+        module.verify()
+        if not module.triple:
+            module.triple = machine.triple
+        if not module.data_layout:
+            module.data_layout = str(machine.target_data)
+        llvm.run_passes(module, machine, opt)
+        if len(text) > _LONG_TEXT or opt == 1:  # 1 is for code that is wanted soon: a tenth of the time to select it
+            machine = _machine(0, baseline, whole)
+        if output == "object":
+            return machine.emit_object(module)
+        if output == "asm":
+            return machine.emit_assembly(module).encode()
+        return str(module).encode()

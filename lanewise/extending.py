@@ -16,7 +16,9 @@ function that compiled code runs for them, or None. See docs/extending.md.
 """
 
 import dataclasses
+import functools
 import inspect
+import itertools
 import math
 import operator
 import types as _python
@@ -156,6 +158,10 @@ def _call(selector, arguments, keywords):
         inspect.signature(selector).bind(*arguments, **keywords)
     except TypeError as problem:
         return None, f"its signature does not take these arguments: {problem}"
+    return _found_by(selector, arguments, keywords)
+
+
+def _found_by(selector, arguments, keywords):
     try:
         found = selector(*arguments, **keywords)
     except MemoryError:
@@ -310,22 +316,27 @@ def _checked(strict, inline, prefer_literal, jit_options, target):
     return strict, prefer_literal, _TARGETS[target]
 
 
-def _refuse_numbers(selector, operator_, name):
-    """TypeError if the selector answers for numbers or arrays alone, whose operators are built in: an overload would have no effect."""
+@functools.cache
+def _built_in_operands(name, n):
+    """Types of n operands for which an operator is built in."""
     numbers = [getattr(types, one) for one in ("boolean", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128")]
     arrays = [of[(slice(None),) * ndim] for of in (types.int64, types.float32, types.float64) for ndim in (1, 2)]
-    try:
-        n = len(inspect.signature(operator_).parameters)
-    except ValueError:
-        return
     if name == "__setitem__":
-        operands = [(array, types.int64, value) for array in arrays for value in numbers]
-    elif name in ("__getitem__", "__contains__"):
-        operands = [(array, value) for array in arrays for value in numbers]
-    else:
-        operands = [(x,) for x in numbers + arrays] if n == 1 else [(x, y) for x in numbers + arrays for y in numbers + arrays]
+        return [*itertools.product(arrays, [types.int64], numbers)]
+    if name in ("__getitem__", "__contains__"):
+        return [*itertools.product(arrays, numbers)]
+    return [*itertools.product(numbers + arrays, repeat=n)]
+
+
+def _refuse_numbers(selector, operator_, name):
+    """TypeError if the selector answers for numbers or arrays alone, whose operators are built in: an overload would have no effect."""
+    try:
+        operands = _built_in_operands(name, len(inspect.signature(operator_).parameters))
+        inspect.signature(selector).bind(*operands[0])
+    except (TypeError, ValueError):  # there is no signature, or calls find that it does not fit, and pass it over
+        return
     for given in operands:
-        found, _ = _call(selector, given, {})
+        found, _ = _found_by(selector, given, {})
         if found is not None:
             raise TypeError(f"an overload of operator.{operator_.__name__} has no effect for ({', '.join(map(str, given))}), for which the operator is built in: "
                             f"let `{getattr(selector, '__name__', 'it')}` return None for numbers and arrays")

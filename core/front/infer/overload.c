@@ -413,44 +413,27 @@ lw_help_of_overloads(lw_infer_frame *f, uint32_t node, const char *help)
     return lw_format_text(f, "%s; %s", help, run->passed_over);
 }
 
-lw_status
-lw_infer_overloaded_method(lw_infer_frame *f, uint32_t node, const char *name,
-                           const lw_arg *args, uint32_t n, bool *found, lw_infer_value *out)
+/* The question about a method or an attribute; false: no type has an overload of this name. */
+static bool
+ask_of(lw_infer_frame *f, uint32_t node, lw_overload_kind kind, const char *name, uint32_t n,
+       asked *out)
 {
-    const lw_overloaded_name *row = overloaded(f, name, LW_OVERLOAD_METHOD);
-    asked a = {
-        .f = f, .node = node, .question = {.kind = LW_OVERLOAD_METHOD, .name = name, .n = n}};
+    const lw_overloaded_name *row = overloaded(f, name, kind);
 
-    assert(row != NULL); /* the caller has asked */
-    a.prefers = row->prefers_literals;
-    return resolve(a, args, found, out);
+    *out = (asked){.f = f,
+                   .node = node,
+                   .prefers = row != NULL && row->prefers_literals,
+                   .question = {.kind = kind, .name = name, .n = n}};
+    return row != NULL;
 }
 
-lw_status
-lw_refuse_built_in_method(lw_infer_frame *f, uint32_t node, const char *name,
-                          const lw_arg *args, uint32_t n)
+/* The object of an attribute, as the argument of an overload. */
+static lw_arg
+self_of(lw_infer_frame *f, uint32_t node, lw_infer_value object)
 {
-    const lw_overloaded_name *row = overloaded(f, name, LW_OVERLOAD_METHOD);
-    asked a = {
-        .f = f, .node = node, .question = {.kind = LW_OVERLOAD_METHOD, .name = name, .n = n}};
-
-    a.prefers = row != NULL && row->prefers_literals;
-    return row != NULL ? refuse_built_in(a, args) : LW_OK;
-}
-
-lw_status
-lw_refuse_built_in_attribute(lw_infer_frame *f, uint32_t node, const char *name,
-                             lw_infer_value object)
-{
-    const lw_overloaded_name *row = overloaded(f, name, LW_OVERLOAD_ATTRIBUTE);
-    asked a = {.f = f,
-               .node = node,
-               .question = {.kind = LW_OVERLOAD_ATTRIBUTE, .name = name, .n = 1}};
     uint32_t of = lw_node_of(f, node)->a;
-    lw_arg self = {.node = of, .entry = of, .value = object};
 
-    a.prefers = row != NULL && row->prefers_literals;
-    return row != NULL && object.type != LW_T_BOTTOM ? refuse_built_in(a, &self) : LW_OK;
+    return (lw_arg){.node = of, .entry = of, .value = object};
 }
 
 bool
@@ -460,17 +443,43 @@ lw_is_overloaded_method(lw_infer_frame *f, const char *name)
 }
 
 lw_status
+lw_infer_overloaded_method(lw_infer_frame *f, uint32_t node, const char *name,
+                           const lw_arg *args, uint32_t n, bool *found, lw_infer_value *out)
+{
+    asked a;
+
+    *found = ask_of(f, node, LW_OVERLOAD_METHOD, name, n, &a);
+    return *found ? resolve(a, args, found, out) : LW_OK;
+}
+
+lw_status
+lw_refuse_built_in_method(lw_infer_frame *f, uint32_t node, const char *name,
+                          const lw_arg *args, uint32_t n)
+{
+    asked a;
+
+    return ask_of(f, node, LW_OVERLOAD_METHOD, name, n, &a) ? refuse_built_in(a, args) : LW_OK;
+}
+
+lw_status
 lw_infer_overloaded_attribute(lw_infer_frame *f, uint32_t node, const char *name,
                               lw_infer_value object, bool *found, lw_infer_value *out)
 {
-    asked a = {.f = f,
-               .node = node,
-               .question = {.kind = LW_OVERLOAD_ATTRIBUTE, .name = name, .n = 1}};
-    uint32_t of = lw_node_of(f, node)->a;
-    lw_arg self = {.node = of, .entry = of, .value = object};
-    const lw_overloaded_name *row = overloaded(f, name, LW_OVERLOAD_ATTRIBUTE);
+    const lw_arg self = self_of(f, node, object);
+    asked a;
 
-    *found = row != NULL;
-    a.prefers = row != NULL && row->prefers_literals;
+    *found = ask_of(f, node, LW_OVERLOAD_ATTRIBUTE, name, 1, &a);
     return *found ? resolve(a, &self, found, out) : LW_OK;
+}
+
+lw_status
+lw_refuse_built_in_attribute(lw_infer_frame *f, uint32_t node, const char *name,
+                             lw_infer_value object)
+{
+    const lw_arg self = self_of(f, node, object);
+    asked a;
+
+    return ask_of(f, node, LW_OVERLOAD_ATTRIBUTE, name, 1, &a) && object.type != LW_T_BOTTOM
+               ? refuse_built_in(a, &self)
+               : LW_OK;
 }
