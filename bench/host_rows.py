@@ -312,6 +312,14 @@ def jit() -> None:
                 theirs = numba.njit(function)
                 runs["numba"] = lambda: (theirs(m, v, outs[2]), outs[2])[1]
             race(f"matvec {n} f8, jit of {title}", runs, close)
+    for n in (16, 32, 100, 200, 500):
+        m = operands(n * n, "f8").reshape(n, n)
+        mine = lw.njit(dot_library)
+        runs = {"lanewise": lambda: mine(m, m), "numpy": lambda: np.dot(m, m)}
+        if numba:
+            theirs = numba.njit(dot_library)
+            runs["numba"] = lambda: theirs(m, m)
+        race(f"matmul {n} f8, jit of np.dot", runs, close)
     for n in (32, 200):
         m, outs = operands(n * n, "f8").reshape(n, n), [np.zeros((n, n)) for _ in range(2)]
         mine = lw.njit(matmul_loop)
@@ -329,16 +337,23 @@ def sorts() -> None:
     def argsort(x):
         return np.argsort(x)
 
+    def median(x):
+        return np.median(x)
+
+    def partition(x):
+        return np.partition(x, 10)
+
     for dtype in ("f8", "f4", "i8", "i4"):
         for n in (100, 10**4, 10**6):
             x = (np.random.default_rng(1).random(n) * 2**30).astype(dtype)
-            for title, function in (("sort", sort), ("argsort", argsort)):
+            for title, function in (("sort", sort), ("argsort", argsort), ("median", median), ("partition", partition)):
                 mine = lw.njit(function)
                 runs: Runs = {"lanewise": lambda: mine(x), "numpy": lambda: function(x)}
                 if numba:
                     theirs = numba.njit(function)
                     runs["numba"] = lambda: theirs(x)
-                race(f"np.{title} {n} {dtype}, jit", runs, lambda a, b: equal(x[a], x[b]) if function is argsort else equal(a, b))
+                race(f"np.{title} {n} {dtype}, jit", runs,
+                     lambda a, b: equal(x[a], x[b]) if function is argsort else equal(a[10], b[10]) if function is partition else equal(a, b))
 
 
 def small() -> None:

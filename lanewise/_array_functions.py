@@ -649,6 +649,96 @@ def _products_in_eight(a, b, zero):
     return s
 
 
+def _four_rows_in_eight(out, parts, a, i, b, zero):
+    """The products of four rows at once, each as _products_in_eight makes it. `parts` makes the eight sums of a row one vector: compilers look for
+    numbers that are stored side by side."""
+    t = type(zero)
+    n = b.shape[0]
+    whole = n - n % 8
+    p0 = p1 = p2 = p3 = p4 = p5 = p6 = p7 = zero
+    q0 = q1 = q2 = q3 = q4 = q5 = q6 = q7 = zero
+    u0 = u1 = u2 = u3 = u4 = u5 = u6 = u7 = zero
+    v0 = v1 = v2 = v3 = v4 = v5 = v6 = v7 = zero
+    for k in range(0, whole, 8):
+        p0 += t(a[i, k]) * t(b[k])
+        p1 += t(a[i, k + 1]) * t(b[k + 1])
+        p2 += t(a[i, k + 2]) * t(b[k + 2])
+        p3 += t(a[i, k + 3]) * t(b[k + 3])
+        p4 += t(a[i, k + 4]) * t(b[k + 4])
+        p5 += t(a[i, k + 5]) * t(b[k + 5])
+        p6 += t(a[i, k + 6]) * t(b[k + 6])
+        p7 += t(a[i, k + 7]) * t(b[k + 7])
+        q0 += t(a[i + 1, k]) * t(b[k])
+        q1 += t(a[i + 1, k + 1]) * t(b[k + 1])
+        q2 += t(a[i + 1, k + 2]) * t(b[k + 2])
+        q3 += t(a[i + 1, k + 3]) * t(b[k + 3])
+        q4 += t(a[i + 1, k + 4]) * t(b[k + 4])
+        q5 += t(a[i + 1, k + 5]) * t(b[k + 5])
+        q6 += t(a[i + 1, k + 6]) * t(b[k + 6])
+        q7 += t(a[i + 1, k + 7]) * t(b[k + 7])
+        u0 += t(a[i + 2, k]) * t(b[k])
+        u1 += t(a[i + 2, k + 1]) * t(b[k + 1])
+        u2 += t(a[i + 2, k + 2]) * t(b[k + 2])
+        u3 += t(a[i + 2, k + 3]) * t(b[k + 3])
+        u4 += t(a[i + 2, k + 4]) * t(b[k + 4])
+        u5 += t(a[i + 2, k + 5]) * t(b[k + 5])
+        u6 += t(a[i + 2, k + 6]) * t(b[k + 6])
+        u7 += t(a[i + 2, k + 7]) * t(b[k + 7])
+        v0 += t(a[i + 3, k]) * t(b[k])
+        v1 += t(a[i + 3, k + 1]) * t(b[k + 1])
+        v2 += t(a[i + 3, k + 2]) * t(b[k + 2])
+        v3 += t(a[i + 3, k + 3]) * t(b[k + 3])
+        v4 += t(a[i + 3, k + 4]) * t(b[k + 4])
+        v5 += t(a[i + 3, k + 5]) * t(b[k + 5])
+        v6 += t(a[i + 3, k + 6]) * t(b[k + 6])
+        v7 += t(a[i + 3, k + 7]) * t(b[k + 7])
+    parts[0, 0] = p0
+    parts[0, 1] = p1
+    parts[0, 2] = p2
+    parts[0, 3] = p3
+    parts[0, 4] = p4
+    parts[0, 5] = p5
+    parts[0, 6] = p6
+    parts[0, 7] = p7
+    parts[1, 0] = q0
+    parts[1, 1] = q1
+    parts[1, 2] = q2
+    parts[1, 3] = q3
+    parts[1, 4] = q4
+    parts[1, 5] = q5
+    parts[1, 6] = q6
+    parts[1, 7] = q7
+    parts[2, 0] = u0
+    parts[2, 1] = u1
+    parts[2, 2] = u2
+    parts[2, 3] = u3
+    parts[2, 4] = u4
+    parts[2, 5] = u5
+    parts[2, 6] = u6
+    parts[2, 7] = u7
+    parts[3, 0] = v0
+    parts[3, 1] = v1
+    parts[3, 2] = v2
+    parts[3, 3] = v3
+    parts[3, 4] = v4
+    parts[3, 5] = v5
+    parts[3, 6] = v6
+    parts[3, 7] = v7
+    parts[4, 0] = ((p0 + p4) + (p2 + p6)) + ((p1 + p5) + (p3 + p7))
+    parts[4, 1] = ((q0 + q4) + (q2 + q6)) + ((q1 + q5) + (q3 + q7))
+    parts[4, 2] = ((u0 + u4) + (u2 + u6)) + ((u1 + u5) + (u3 + u7))
+    parts[4, 3] = ((v0 + v4) + (v2 + v6)) + ((v1 + v5) + (v3 + v7))
+    for k in range(whole, n):
+        parts[4, 0] += t(a[i, k]) * t(b[k])
+        parts[4, 1] += t(a[i + 1, k]) * t(b[k])
+        parts[4, 2] += t(a[i + 2, k]) * t(b[k])
+        parts[4, 3] += t(a[i + 3, k]) * t(b[k])
+    out[i] = parts[4, 0]
+    out[i + 1] = parts[4, 1]
+    out[i + 2] = parts[4, 2]
+    out[i + 3] = parts[4, 3]
+
+
 def _row_dot(a, b):
     if a.shape[0] != b.shape[0]:
         raise ValueError(f"shapes ({a.shape[0]},) and ({b.shape[0]},) not aligned: the lengths differ")
@@ -671,6 +761,51 @@ def _or_products(out, x, b):
         out[j] = out[j] or (x and b[j])
 
 
+_BLOCK = 64  # rows of b that stay in a cache while all rows of a meet them
+
+
+def _add_tiles(out, a, b):
+    """_add_products of all elements, in the same order for each element of the result. Four rows of the result take four rows of b at once, so that
+    most operands stay in registers."""
+    t = out.dtype.type
+    rows = a.shape[0] - a.shape[0] % 4
+    depth = a.shape[1] - a.shape[1] % 4
+    for begin in range(0, depth, _BLOCK):
+        end = begin + _BLOCK if begin + _BLOCK < depth else depth
+        for i in range(0, rows, 4):
+            for k in range(begin, end, 4):
+                _add_tile(out, a, b, i, k)
+        for i in range(rows, a.shape[0]):
+            for k in range(begin, end):
+                _add_products(out[i], t(a[i, k]), b[k])
+    for i in range(a.shape[0]):
+        for k in range(depth, a.shape[1]):
+            _add_products(out[i], t(a[i, k]), b[k])
+
+
+def _add_tile(out, a, b, i, k):
+    t = out.dtype.type
+    a00, a01, a02, a03 = t(a[i, k]), t(a[i, k + 1]), t(a[i, k + 2]), t(a[i, k + 3])
+    a10, a11, a12, a13 = t(a[i + 1, k]), t(a[i + 1, k + 1]), t(a[i + 1, k + 2]), t(a[i + 1, k + 3])
+    a20, a21, a22, a23 = t(a[i + 2, k]), t(a[i + 2, k + 1]), t(a[i + 2, k + 2]), t(a[i + 2, k + 3])
+    a30, a31, a32, a33 = t(a[i + 3, k]), t(a[i + 3, k + 1]), t(a[i + 3, k + 2]), t(a[i + 3, k + 3])
+    for j in range(out.shape[1]):
+        x, y, z, w = t(b[k, j]), t(b[k + 1, j]), t(b[k + 2, j]), t(b[k + 3, j])
+        out[i, j] = (((out[i, j] + a00 * x) + a01 * y) + a02 * z) + a03 * w
+        out[i + 1, j] = (((out[i + 1, j] + a10 * x) + a11 * y) + a12 * z) + a13 * w
+        out[i + 2, j] = (((out[i + 2, j] + a20 * x) + a21 * y) + a22 * z) + a23 * w
+        out[i + 3, j] = (((out[i + 3, j] + a30 * x) + a31 * y) + a32 * z) + a33 * w
+
+
+def _side_by_side(a):
+    """The elements in the order C."""
+    if _arrays.is_dense(a):
+        return a
+    out = np.empty(a.shape, a.dtype.type)
+    out[...] = a
+    return out
+
+
 def _matrix_dot(a, b):
     """A matrix by a matrix: each row of the result is the sum of rows of b."""
     if a.shape[1] != b.shape[0]:
@@ -680,6 +815,9 @@ def _matrix_dot(a, b):
     w = np.bool_ if is_bool else _work_type(t)
     out = np.empty((a.shape[0], b.shape[1]), w)
     out[...] = w(0)
+    if _arrays.on_host() and not isinstance(w(0), (np.bool_, np.complexfloating)):
+        _add_tiles(out, a, _side_by_side(b))
+        return _as(out, t)
     for i in range(a.shape[0]):
         for k in range(a.shape[1]):
             if is_bool:
@@ -689,13 +827,24 @@ def _matrix_dot(a, b):
     return _as(out, t)
 
 
+def _rows_by_four(out, a, b, zero):
+    n = a.shape[0] - a.shape[0] % 4
+    parts = np.empty((5, 8), type(zero))
+    for i in range(0, n, 4):
+        _four_rows_in_eight(out, parts, a, i, b, zero)
+    return n
+
+
 def _rows_dot(a, b):
     """A matrix by a row."""
     t = np.bool_ if a.dtype.type == np.bool_ and b.dtype.type == np.bool_ else type(a.dtype.type(0) * b.dtype.type(0))
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"shapes not aligned: {a.shape[1]} (extent of the matrix) != {b.shape[0]} (length of the row)")
     out = np.empty(a.shape[0], t)
-    for i in range(a.shape[0]):
+    first = 0
+    if _arrays.on_host() and (_work_type(t) == np.float32 or _work_type(t) == np.float64) and a.shape[1] >= 16:
+        first = _rows_by_four(out, a, b, _work_type(t)(0))
+    for i in range(first, a.shape[0]):
         out[i] = _row_dot(a[i], b)
     return out
 

@@ -133,19 +133,25 @@ enum {
     NOT_FEW = 4,         /* elements of a fold that are worth a look at its kind */
 };
 
-static int
-fold_kind_of(lw_loop *loop)
+/* Not inlined: an lw_error takes longer to clear than a short slice of reduceat to add up. */
+__attribute__((noinline)) static int
+find_fold_kind(lw_loop *loop)
 {
-    int kind = atomic_load_explicit(&loop->fold_kind, memory_order_acquire);
     lw_fold_kind found;
     lw_error err = {0};
 
-    if (kind != LW_FOLD_UNKNOWN)
-        return kind;
     if (lw_host_fold_kind(loop, &found, &err) != LW_OK)
         return LW_FOLD_NEVER; /* no memory: this time as ever */
     atomic_store_explicit(&loop->fold_kind, (int)found, memory_order_release);
     return (int)found;
+}
+
+static int
+fold_kind_of(lw_loop *loop)
+{
+    int kind = atomic_load_explicit(&loop->fold_kind, memory_order_acquire);
+
+    return kind != LW_FOLD_UNKNOWN ? kind : find_fold_kind(loop);
 }
 
 /* The kernel for this fold, or NULL without an exception: the usual one runs it. -1. A sum of

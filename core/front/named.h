@@ -60,6 +60,7 @@ typedef enum lw_rule {
     LW_RULE_NEW_ARRAY,
     LW_RULE_AXIS,
     LW_RULE_RANDOM_STATE,
+    LW_RULE_ON_HOST,
     LW_RULE_LIBRARY_SORT,
     LW_RULE_HOST_THREADS, /* of the pool that runs loops over prange */
     LW_RULE_SHARED,
@@ -289,6 +290,7 @@ typedef enum lw_impl {
     LW_IMPL_AXIS,
     LW_IMPL_IS_DENSE,
     LW_IMPL_RANDOM_STATE,
+    LW_IMPL_ON_HOST,
     LW_IMPL_SORTS,
     LW_IMPL_SORT,
     LW_IMPL_ARGSORT,

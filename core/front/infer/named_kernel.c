@@ -399,6 +399,7 @@ has_meaning(const lw_infer_frame *f, lw_rule rule)
     case LW_RULE_NEW_ARRAY:
     case LW_RULE_AXIS:
     case LW_RULE_RANDOM_STATE:
+    case LW_RULE_ON_HOST:
     case LW_RULE_LIBRARY_SORT:
     case LW_RULE_HOST_THREADS:
     case LW_RULE_CONST_ARRAY:
@@ -595,6 +596,10 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
         return lw_names[name].impl == LW_IMPL_AXIS ? lw_infer_axis(f, node, args, out)
                                                    : lw_infer_is_dense(f, node, args, out);
     case LW_RULE_RANDOM_STATE: return type_random_state(f, node, out);
+    case LW_RULE_ON_HOST:
+        *out = lw_constant_value(f, lw_constant_bool(f, f->nodes[node].constant,
+                                                     f->run->typed->options.returns_arrays));
+        return LW_OK;
     case LW_RULE_LIBRARY_SORT:
         return type_library_sort(f, node, lw_names[name].impl, args, out);
     case LW_RULE_HOST_THREADS: return type_host_threads(f, node, name, out);

@@ -576,7 +576,8 @@ read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
     r->self_name = NULL;
     r->globals = PyFunction_GET_GLOBALS(work->function);
     r->builtins = ((PyFunctionObject *)work->function)->func_builtins;
-    if (lw_captures_add_function(r->captures, work->function) < 0) {
+    r->is_settled = is_of(work->function, "lanewise._");
+    if (!r->is_settled && lw_captures_add_function(r->captures, work->function) < 0) {
         lw_read_failed(r);
         return false;
     }

@@ -66,7 +66,9 @@ typedef struct lw_reader {
     /* the function being read */
     PyObject *function, *self;    /* borrowed from the work list */
     PyObject *globals, *builtins; /* borrowed from the function */
-    const char *self_name;        /* parameter bound to self, or NULL */
+    bool is_settled; /* it is in a private module of ours: its names are looked up once, and no
+                        call compares them again */
+    const char *self_name; /* parameter bound to self, or NULL */
     lw_scope *scope;
     uint32_t n_copies;      /* bodies that unroll.c has read */
     bool continue_is_break; /* in a loop that unroll.c has written out */

@@ -291,7 +291,7 @@ bound_value(lw_reader *r, PyObject *name)
 }
 
 /* New reference; NULL: no such name, or stop. Both the module and what could shadow the name
- * are guarded. */
+ * are guarded, unless nobody changes the module. */
 static PyObject *
 global_value(lw_reader *r, PyObject *name)
 {
@@ -299,7 +299,7 @@ global_value(lw_reader *r, PyObject *name)
 
     if (value == NULL && r->status != LW_OK)
         return NULL;
-    if (lw_captures_add_name(r->captures, r->globals, name, value) < 0)
+    if (!r->is_settled && lw_captures_add_name(r->captures, r->globals, name, value) < 0)
         lw_read_failed(r);
     if (value == NULL && r->builtins != NULL)
         value = lw_dict_item(r->builtins, name);
