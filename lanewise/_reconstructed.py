@@ -13,6 +13,11 @@ import sys
 from types import CodeType
 from typing import Any
 
+#: Until Python 3.10 each operator has instructions of its own, BINARY_ADD and INPLACE_ADD.
+_OPERATORS = {
+    "ADD": "+", "SUBTRACT": "-", "MULTIPLY": "*", "TRUE_DIVIDE": "/", "FLOOR_DIVIDE": "//", "MODULO": "%", "POWER": "**", "MATRIX_MULTIPLY": "@",
+    "LSHIFT": "<<", "RSHIFT": ">>", "AND": "&", "OR": "|", "XOR": "^",
+}
 _UNARY = {"UNARY_NEGATIVE": "-", "UNARY_POSITIVE": "+", "UNARY_INVERT": "~", "UNARY_NOT": "not "}
 _QUIET = {"RESUME", "CACHE", "PRECALL", "NOP", "COPY_FREE_VARS", "MAKE_CELL", "EXTENDED_ARG", "TO_BOOL", "NOT_TAKEN",
           "END_FOR", "POP_ITER"}
@@ -161,7 +166,7 @@ class _Reader:
         last = self.all[after - 1]
         otherwise = after
         self.emit(depth, f"if {test}:")
-        again = last.opname.startswith("JUMP_BACKWARD") and last.argval == self.head
+        again = last.opname.startswith(("JUMP_BACKWARD", "JUMP_ABSOLUTE")) and last.argval == self.head
         if again or last.opname == "JUMP_FORWARD":
             otherwise = end if again else self.index_of(last.argval)
             if not after <= otherwise <= end:
@@ -181,7 +186,7 @@ class _Reader:
         after = self.index_of(head.argval)
         back = self.all[after - 1]
         store = self.all[n + 2]
-        if not back.opname.startswith("JUMP_BACKWARD"):
+        if not back.opname.startswith(("JUMP_BACKWARD", "JUMP_ABSOLUTE")):
             raise _Unknown
         body = n + 3
         if store.opname == "UNPACK_SEQUENCE":
@@ -229,6 +234,9 @@ class _Reader:
         elif name == "BINARY_OP":
             y, x = stack.pop(), stack.pop()
             stack.append((i.argrepr, y) if i.argrepr.endswith("=") else f"({x} {i.argrepr} {y})")
+        elif name.startswith(("BINARY_", "INPLACE_")) and name.partition("_")[2] in _OPERATORS:
+            y, x, operator = stack.pop(), stack.pop(), _OPERATORS[name.partition("_")[2]]
+            stack.append((f"{operator}=", y) if name.startswith("INPLACE_") else f"({x} {operator} {y})")
         elif name == "COMPARE_OP":
             y, x = stack.pop(), stack.pop()
             stack.append(f"({x} {i.argrepr.removeprefix('bool(').removesuffix(')') if i.argrepr else value} {y})")
@@ -251,6 +259,10 @@ class _Reader:
             stack.append(stack[-i.arg])
         elif name == "SWAP":
             stack[-1], stack[-i.arg] = stack[-i.arg], stack[-1]
+        elif name in ("DUP_TOP", "DUP_TOP_TWO"):  # these and ROT_ until 3.10
+            stack.extend(stack[-1:] if name == "DUP_TOP" else stack[-2:])
+        elif name in ("ROT_TWO", "ROT_THREE", "ROT_FOUR"):
+            stack.insert(len(stack) - ("ROT_TWO", "ROT_THREE", "ROT_FOUR").index(name) - 2, stack.pop())
         else:
             raise _Unknown
 

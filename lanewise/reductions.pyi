@@ -1,7 +1,8 @@
 """The usual reductions and scans, on host and device arrays: all but topk and argtopk made with `lanewise.reduce` alone."""
 
-from typing import Any, SupportsIndex, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
+import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from lanewise._core import _Foreign
@@ -13,8 +14,13 @@ __all__ = [
     "nanstd", "nansum", "nanvar", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "topk", "var",
 ]
 
-# With an int as the axis, the results are arrays where `a` has more dimensions than one; the result of all axes is a number on the host.
+# With an int as the axis, the results are arrays where `a` has more dimensions than one; the result of all axes is a number on the host,
+# whose type is that of the elements, or follows from it, where this is known.
 _Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
+_S = TypeVar("_S", bound=np.generic)
+_P = TypeVar("_P", bound=np.generic)
+_Inexact = TypeVar("_Inexact", bound=np.inexact[Any] | np.timedelta64)
+_Float = TypeVar("_Float", bound=np.floating[Any])
 
 @overload
 def sum(
@@ -31,6 +37,21 @@ def sum(
     a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
+@overload
+def sum(
+    a: NDArray[_Inexact], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> _Inexact: ...
+@overload
+def sum(
+    a: NDArray[np.unsignedinteger[Any]], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> np.uint64: ...
+@overload
+def sum(
+    a: NDArray[np.signedinteger[Any] | np.bool_], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> np.int64: ...
 @overload
 def sum(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
@@ -51,6 +72,21 @@ def prod(
     a: Any, axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
+@overload
+def prod(
+    a: NDArray[_Inexact], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> _Inexact: ...
+@overload
+def prod(
+    a: NDArray[np.unsignedinteger[Any]], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> np.uint64: ...
+@overload
+def prod(
+    a: NDArray[np.signedinteger[Any] | np.bool_], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> np.int64: ...
 @overload
 def prod(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
@@ -71,6 +107,11 @@ def min(
     a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
+@overload
+def min(
+    a: NDArray[_S], axis: None = None, out: None = None, keepdims: Literal[False] = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> _S: ...
 @overload
 def min(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
@@ -91,6 +132,11 @@ def max(
     a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
+@overload
+def max(
+    a: NDArray[_S], axis: None = None, out: None = None, keepdims: Literal[False] = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> _S: ...
 @overload
 def max(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
@@ -111,6 +157,11 @@ def any(
     a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, where: Any = True,
     stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
+@overload
+def any(
+    a: NDArray[Any], axis: None = None, out: None = None, keepdims: Literal[False] = False, *, where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> np.bool_: ...
 @overload
 def any(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
@@ -131,6 +182,11 @@ def all(
     a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, where: Any = True,
     stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
+@overload
+def all(
+    a: NDArray[Any], axis: None = None, out: None = None, keepdims: Literal[False] = False, *, where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> np.bool_: ...
 @overload
 def all(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
@@ -153,6 +209,16 @@ def mean(
 ) -> NDArray[Any]: ...
 @overload
 def mean(
+    a: NDArray[_Inexact], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False, *,
+    where: Any = True, stream: Any = None, progress: Any = None,
+) -> _Inexact: ...
+@overload
+def mean(
+    a: NDArray[np.integer[Any] | np.bool_], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False, *,
+    where: Any = True, stream: Any = None, progress: Any = None,
+) -> np.float64: ...
+@overload
+def mean(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
     where: Any = True, stream: Any = None, progress: Any = None,
 ) -> Any: ...
@@ -173,6 +239,16 @@ def var(
 ) -> NDArray[Any]: ...
 @overload
 def var(
+    a: NDArray[_Float], axis: None = None, dtype: None = None, out: None = None, ddof: float = 0, keepdims: Literal[False] = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> _Float: ...
+@overload
+def var(
+    a: NDArray[np.integer[Any] | np.bool_], axis: None = None, dtype: None = None, out: None = None, ddof: float = 0, keepdims: Literal[False] = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> np.float64: ...
+@overload
+def var(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> Any: ...
@@ -193,6 +269,16 @@ def std(
 ) -> NDArray[Any]: ...
 @overload
 def std(
+    a: NDArray[_Float], axis: None = None, dtype: None = None, out: None = None, ddof: float = 0, keepdims: Literal[False] = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> _Float: ...
+@overload
+def std(
+    a: NDArray[np.integer[Any] | np.bool_], axis: None = None, dtype: None = None, out: None = None, ddof: float = 0, keepdims: Literal[False] = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> np.float64: ...
+@overload
+def std(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> Any: ...
@@ -210,6 +296,10 @@ def argmin(
 ) -> NDArray[Any]: ...
 @overload
 def argmin(
+    a: NDArray[Any], axis: None = None, out: None = None, *, keepdims: Literal[False] = False, stream: Any = None, progress: Any = None,
+) -> np.intp: ...
+@overload
+def argmin(
     a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> Any: ...
 @overload
@@ -224,6 +314,10 @@ def argmax(
 def argmax(
     a: Any, axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
+@overload
+def argmax(
+    a: NDArray[Any], axis: None = None, out: None = None, *, keepdims: Literal[False] = False, stream: Any = None, progress: Any = None,
+) -> np.intp: ...
 @overload
 def argmax(
     a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
@@ -265,6 +359,8 @@ def count_nonzero(a: _Foreign, axis: _Axes = None, *, keepdims: bool = False, st
 @overload
 def count_nonzero(a: Any, axis: SupportsIndex, *, keepdims: bool = False, stream: Any = None, progress: Any = None) -> NDArray[Any]: ...
 @overload
+def count_nonzero(a: NDArray[Any], axis: None = None, *, keepdims: Literal[False] = False, stream: Any = None, progress: Any = None) -> np.intp: ...
+@overload
 def count_nonzero(a: Any, axis: _Axes = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None) -> Any: ...
 @overload
 def minmax(
@@ -281,6 +377,11 @@ def minmax(
     a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, initial: Any = ..., where: Any = True,
     stream: Any = None, progress: Any = None,
 ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def minmax(
+    a: NDArray[_S], axis: None = None, out: None = None, keepdims: Literal[False] = False, *, initial: Any = ..., where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> tuple[_S, _S]: ...
 @overload
 def minmax(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, initial: Any = ..., where: Any = True,
@@ -300,6 +401,14 @@ def logsumexp(
 ) -> NDArray[Any]: ...
 @overload
 def logsumexp(
+    a: NDArray[_Float], axis: None = None, out: None = None, keepdims: Literal[False] = False, *, where: Any = True, stream: Any = None, progress: Any = None,
+) -> _Float: ...
+@overload
+def logsumexp(
+    a: NDArray[np.integer[Any] | np.bool_], axis: None = None, out: None = None, keepdims: Literal[False] = False, *, where: Any = True, stream: Any = None, progress: Any = None,
+) -> np.float64: ...
+@overload
+def logsumexp(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, stream: Any = None, progress: Any = None,
 ) -> Any: ...
 @overload
@@ -314,6 +423,10 @@ def top1(
 def top1(
     a: Any, payload: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, stream: Any = None, progress: Any = None,
 ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def top1(
+    a: NDArray[_S], payload: NDArray[_P], axis: None = None, out: None = None, keepdims: Literal[False] = False, *, stream: Any = None, progress: Any = None,
+) -> tuple[_S, _P]: ...
 @overload
 def top1(
     a: Any, payload: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, stream: Any = None, progress: Any = None,
@@ -371,6 +484,21 @@ def nansum(
 ) -> NDArray[Any]: ...
 @overload
 def nansum(
+    a: NDArray[_Inexact], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> _Inexact: ...
+@overload
+def nansum(
+    a: NDArray[np.unsignedinteger[Any]], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> np.uint64: ...
+@overload
+def nansum(
+    a: NDArray[np.signedinteger[Any] | np.bool_], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> np.int64: ...
+@overload
+def nansum(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> Any: ...
@@ -391,6 +519,21 @@ def nanprod(
 ) -> NDArray[Any]: ...
 @overload
 def nanprod(
+    a: NDArray[_Inexact], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> _Inexact: ...
+@overload
+def nanprod(
+    a: NDArray[np.unsignedinteger[Any]], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> np.uint64: ...
+@overload
+def nanprod(
+    a: NDArray[np.signedinteger[Any] | np.bool_], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> np.int64: ...
+@overload
+def nanprod(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> Any: ...
@@ -411,6 +554,11 @@ def nanmin(
 ) -> NDArray[Any]: ...
 @overload
 def nanmin(
+    a: NDArray[_S], axis: None = None, out: None = None, keepdims: Literal[False] = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> _S: ...
+@overload
+def nanmin(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> Any: ...
@@ -429,6 +577,11 @@ def nanmax(
     a: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
+@overload
+def nanmax(
+    a: NDArray[_S], axis: None = None, out: None = None, keepdims: Literal[False] = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> _S: ...
 @overload
 def nanmax(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
@@ -451,6 +604,16 @@ def nanmean(
 ) -> NDArray[Any]: ...
 @overload
 def nanmean(
+    a: NDArray[_Inexact], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False, *,
+    where: Any = True, stream: Any = None, progress: Any = None,
+) -> _Inexact: ...
+@overload
+def nanmean(
+    a: NDArray[np.integer[Any] | np.bool_], axis: None = None, dtype: None = None, out: None = None, keepdims: Literal[False] = False, *,
+    where: Any = True, stream: Any = None, progress: Any = None,
+) -> np.float64: ...
+@overload
+def nanmean(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
     where: Any = True, stream: Any = None, progress: Any = None,
 ) -> Any: ...
@@ -471,6 +634,16 @@ def nanvar(
 ) -> NDArray[Any]: ...
 @overload
 def nanvar(
+    a: NDArray[_Float], axis: None = None, dtype: None = None, out: None = None, ddof: float = 0, keepdims: Literal[False] = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> _Float: ...
+@overload
+def nanvar(
+    a: NDArray[np.integer[Any] | np.bool_], axis: None = None, dtype: None = None, out: None = None, ddof: float = 0, keepdims: Literal[False] = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> np.float64: ...
+@overload
+def nanvar(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> Any: ...
@@ -491,6 +664,16 @@ def nanstd(
 ) -> NDArray[Any]: ...
 @overload
 def nanstd(
+    a: NDArray[_Float], axis: None = None, dtype: None = None, out: None = None, ddof: float = 0, keepdims: Literal[False] = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> _Float: ...
+@overload
+def nanstd(
+    a: NDArray[np.integer[Any] | np.bool_], axis: None = None, dtype: None = None, out: None = None, ddof: float = 0, keepdims: Literal[False] = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> np.float64: ...
+@overload
+def nanstd(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> Any: ...
@@ -508,6 +691,10 @@ def nanargmin(
 ) -> NDArray[Any]: ...
 @overload
 def nanargmin(
+    a: NDArray[Any], axis: None = None, out: None = None, *, keepdims: Literal[False] = False, stream: Any = None, progress: Any = None,
+) -> np.intp: ...
+@overload
+def nanargmin(
     a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> Any: ...
 @overload
@@ -522,6 +709,10 @@ def nanargmax(
 def nanargmax(
     a: Any, axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> NDArray[Any]: ...
+@overload
+def nanargmax(
+    a: NDArray[Any], axis: None = None, out: None = None, *, keepdims: Literal[False] = False, stream: Any = None, progress: Any = None,
+) -> np.intp: ...
 @overload
 def nanargmax(
     a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,

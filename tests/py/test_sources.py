@@ -333,6 +333,14 @@ def test_subscripts_and_lists_of_functions_without_text(text):
     np.testing.assert_array_equal(lw.njit(space["g"])(x, 2), space["g"](x, 2))
 
 
+@pytest.mark.parametrize("body", ["return x * 2 + y ** 2 - (x // 2) % y", "return x << 2 | y ^ x & 5", "s = 0\n    for i in range(x):\n        s += i * i\n    return s - y"])
+def test_operators_and_loops_of_functions_without_text(body):
+    """Until Python 3.10 each operator has an instruction of its own."""
+    space = {}
+    exec("def g(x, y):\n    " + body + "\n", space)
+    assert lw.njit(space["g"])(7, 3) == space["g"](7, 3)
+
+
 def test_stores_of_functions_without_text():
     x, y, space = np.arange(9.0).reshape(3, 3), np.arange(9.0).reshape(3, 3), {}
     exec("def g(x):\n    x[1:] = 5.0\n    x[:, 0] = x[0, 1:2]\n    x[0:1] += 1.0\n", space)

@@ -103,6 +103,18 @@ reveal_type(d[1:])
 reveal_type(d.sum())
 reveal_type(lw.reductions.argmax(d))
 reveal_type(lw.reductions.minmax(d))
+single, whole = np.ones(3, np.float32), np.ones(3, np.uint8)
+reveal_type(lw.reductions.sum(matrix))
+reveal_type(lw.reductions.sum(single))
+reveal_type(lw.reductions.sum(whole))
+reveal_type(lw.reductions.mean(whole))
+reveal_type(lw.reductions.max(whole))
+reveal_type(lw.reductions.any(single))
+reveal_type(lw.reductions.argmax(single))
+reveal_type(lw.reductions.top1(single, whole))
+reveal_type(lw.reductions.sum(single, dtype=np.float64))
+reveal_type(lw.reductions.sum([1.0, 2.0]))
+total: float = lw.reductions.sum(matrix)
 with lw.config(target="cpu"):
     f(np.ones(3), 2.0, out=np.ones(3))
 try:
@@ -111,7 +123,8 @@ except lw.errors.CompileError as problem:
     reveal_type(problem.lineno)
 '''
 REVEALED = ["Forall", "Kernel", "tuple[", "Ufunc", "list[", "Signature", "Type", "bytes", "str", "Ufunc", "dict[", "tuple[",
-            *["numpy.ndarray["] * 6, *["lanewise.cuda.DeviceArray"] * 6, "tuple[lanewise.cuda.DeviceArray", "int"]
+            *["numpy.ndarray["] * 6, *["lanewise.cuda.DeviceArray"] * 6, "tuple[lanewise.cuda.DeviceArray",
+            "float64", "floating[", "unsignedinteger[", "float64", "unsignedinteger[", "bool", "signedinteger[", "tuple[numpy.floating[", "Any", "Any", "int"]
 
 BAD = '''
 import lanewise as lw
