@@ -731,6 +731,7 @@ hint_of_type(PyObject *object)
         {"set", filled},
         {"frozenset", filled},
         {"generator", filled},
+        {"ellipsis", "; write it in the function, as in `x[..., i]`, and pass i"},
         {"bytes", "; make it an array by np.frombuffer"},
         {"bytearray", "; make it an array by np.frombuffer"},
         {"range", "; pass its bounds, and let the function make the range"},

@@ -229,7 +229,14 @@ def reduce(made):
     state = made._state()
     options = {key: _pack_option(value) for key, value in state["options"].items() if key != "source"}
     function = _pack_function(made.py_func, state["options"].get("source"), frozenset({id(made.py_func)}))
-    return rebuild, (_VERSION, state["door"], function, state["signatures"], state["layout"], options, _loops(made))
+    return rebuild, (_VERSION, state["door"], function, state["signatures"], state["layout"], options, _loops(made)), _given_names(made)
+
+
+def _given_names(made):
+    """Names that were assigned to the object, which pickle assigns again; None: there are none."""
+    names = {name: value for name, value in vars(made).items()
+             if name in ("__name__", "__qualname__", "__doc__") and value != getattr(made.py_func, name, None)}
+    return names or None
 
 
 _sources: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by object, which keeps the text it was read from

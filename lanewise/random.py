@@ -809,12 +809,26 @@ def _quiet(function):
     @functools.wraps(function)
     def call(*args, **kwargs):
         with np.errstate(over="ignore"):
-            return function(*args, **kwargs)
+            return _plain()[function.__name__](*args, **kwargs)
 
     call.__lanewise_quiet__ = function
     return call
 
 
+@functools.cache
+def _plain():
+    """The functions of this module for plain Python, where names of lanewise.cuda are no functions: made again, with Python's functions in
+    place of these names."""
+    from lanewise._python_intrinsics import intrinsic
+
+    scope = {}
+    scope.update({name: types.FunctionType(each.__code__, scope, name, each.__defaults__, each.__closure__) if isinstance(each, types.FunctionType)
+                  and each.__module__ == __name__ else each for name, each in _compiled.items()})
+    scope.update({name: intrinsic(_compiled[name]) for name in ("_sqrt_normal", "_div_normal", "_fma")})
+    return scope
+
+
+_compiled = dict(globals())
 globals().update({name: _quiet(each) for name, each in list(globals().items())
                   if isinstance(each, types.FunctionType) and (name.startswith(("philox", "xoroshiro128p_", "uint64_to_")) or name == "init_xoroshiro128p_state")})
 

@@ -221,8 +221,7 @@ lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node, 
         add_tuple(&r, node, row);
     else
         add_node(&r, node);
-    if (r.n_ellipses > 1)
-        out->n_named = LW_MAX_INDEX;
+    out->is_ambiguous = r.n_ellipses > 1;
     add_rest(&r, ndim);
     out->is_element = r.n_ellipses == 0;
     for (uint32_t i = 0; i < out->n; i++) {

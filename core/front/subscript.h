@@ -30,9 +30,10 @@ typedef struct lw_index_item {
 enum { LW_MAX_INDEX = 2 * LW_MAX_ARRAY_DIMS };
 
 typedef struct lw_index {
-    uint32_t n;       /* one item for each axis of the array, and the new axes */
-    uint32_t n_named; /* axes that are indexed explicitly; more than the array has are E121 */
-    uint32_t n_kept;  /* axes of the view */
+    uint32_t n;        /* one item for each axis of the array, and the new axes */
+    bool is_ambiguous; /* it has more than one ellipsis */
+    uint32_t n_named;  /* axes that are indexed explicitly; more than the array has are E121 */
+    uint32_t n_kept;   /* axes of the view */
     uint32_t n_arrays;
     bool is_element; /* every axis is indexed: the result is an element, not a view */
     bool is_known;   /* whether the types of all items are known */

@@ -270,3 +270,15 @@ def test_memory_is_read_again_behind_a_barrier():
     code = k.inspect_ptx("(float32[:], float32[:])", "sm_90")
     behind = code[code.rindex("bar.sync"):]
     assert "ld.global" in behind[:behind.index("st.global")], code
+
+
+def combined(a, b):
+    return a + b
+
+
+@pytest.mark.parametrize("decorator", [lw.reduce, lw.vectorize, lw.njit, lw.guvectorize("(),()->()")], ids=["reduce", "vectorize", "njit", "guvectorize"])
+def test_a_name_that_was_given_travels(decorator):
+    made = decorator(combined)
+    assert made.__reduce__()[2] is None
+    made.__name__ = "total"
+    assert pickle.loads(pickle.dumps(made)).__name__ == "total"

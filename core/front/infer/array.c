@@ -225,6 +225,10 @@ check_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index,
         if (item->kind == LW_INDEX_AT)
             LW_TRY(lw_check_wide(f, item->node, (lw_infer_value){item->type, item->constant}));
     }
+    if (items->is_ambiguous)
+        return lw_complain(f, lw_node_of(f, index)->loc, "E121",
+                           lw_describe_array(f, array, type), NULL,
+                           "an index can only have a single ellipsis (`...`)");
     if (items->n_named > lw_array_row(f, type)->ndim || items->n_kept > LW_MAX_ARRAY_DIMS)
         return complain_count(f, index, array, type, items->n_named);
     return check_extents(f, array, type, items);

@@ -292,7 +292,8 @@ complain_kind(binary *b, lw_type type, const char *wanted)
     return lw_complain(f, lw_node_of(f, node)->loc, "E120",
                        lw_format_text(f, "this is %s", lw_describe_value(f, value)),
                        b->op == LW_PY_MUL && lw_tuple_row(f, type)
-                           ? "write it out, or fill a small array of this call, "
+                           ? "a tuple is repeated by an int that is known when the function is "
+                             "compiled; or fill a small array of this call, "
                              "`lw.local(shape, dtype)`"
                            : lw_help_for_text(f, b->x),
                        "`%s` needs %s", lw_pyop_text[b->op], wanted);
@@ -456,12 +457,30 @@ fail:
     return status;
 }
 
+/* The types of a tuple's items, so often; what exists only as a constant keeps it. */
+static void
+copy_items(lw_infer_frame *f, lw_infer_value tuple, uint32_t n, lw_type *out)
+{
+    const lw_constant *constant = tuple.constant ? lw_constant_of(f, tuple.constant) : NULL;
+    const uint32_t *items = constant && constant->kind == LW_K_TUPLE ? constant->items : NULL;
+
+    for (uint32_t i = 0; i < n; i++) { /* a new type may move the rows */
+        const lw_type_row *row = lw_tuple_row(f, tuple.type);
+        uint32_t at = i % row->n;
+
+        out[i] = row->elements[at];
+        if (out[i] == LW_T_STATIC && items != NULL)
+            out[i] = lw_field_type(f, lw_constant_value(f, items[at]));
+    }
+}
+
 static lw_status
 type_concatenation(binary *b)
 {
     lw_types *types = lw_types_of(b->f);
     const lw_type_row *x = lw_type_get(types, b->x.type), *y = lw_type_get(types, b->y.type);
     lw_type *elements = lw_arena_take(types->arena, (x->n + y->n + 1) * sizeof *elements);
+    uint32_t n, n_x;
     bool is_list;
 
     if (elements == NULL)
@@ -469,8 +488,6 @@ type_concatenation(binary *b)
     if (x->n + y->n > LW_MAX_ITEMS)
         return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E101", NULL, NULL,
                            "tuple of more than %d items", LW_MAX_ITEMS);
-    memcpy(elements, x->elements, x->n * sizeof *elements);
-    memcpy(elements + x->n, y->elements, y->n * sizeof *elements);
     is_list = x->is_list;
     if (is_list != y->is_list)
         return complain_operands(b->f, b->node, lw_pyop_text[b->op], b->x.type, b->y.type);
@@ -479,7 +496,66 @@ type_concatenation(binary *b)
                            "the list would change, and so would its other names",
                            "use a tuple, `x = (a, b)`: `x += (c,)` makes a new one",
                            "a list that changes cannot be compiled");
-    b->type = lw_type_tuple(types, elements, x->n + y->n, NULL);
+    n_x = x->n;
+    n = n_x + y->n;
+    copy_items(b->f, b->x, n_x, elements);
+    copy_items(b->f, b->y, n - n_x, elements + n_x);
+    b->type = lw_type_tuple(types, elements, n, NULL);
+    b->type = b->operand = lw_type_tuple_listed(types, b->type, is_list);
+    return LW_OK;
+}
+
+/* A tuple of objects would hold each of them several times, which slices do not mind. */
+static bool
+may_repeat(lw_infer_frame *f, const lw_type_row *tuple)
+{
+    for (uint32_t i = 0; i < tuple->n; i++)
+        if (lw_holds_objects(f, tuple->elements[i]) &&
+            !lw_type_is_slice(lw_types_of(f), tuple->elements[i]))
+            return false;
+    return tuple->user_class == NULL;
+}
+
+/* `(0,) * n`, or the other way round, of an int that is known when the function is compiled.
+ * *times: 0 where it is less. */
+static bool
+is_repetition(binary *b, lw_infer_value *tuple, int64_t *times)
+{
+    lw_infer_frame *f = b->f;
+    bool in_front = lw_tuple_row(f, b->x.type) != NULL;
+    lw_infer_value count = in_front ? b->y : b->x;
+    const lw_type_row *row;
+    __int128 n;
+
+    *tuple = in_front ? b->x : b->y;
+    row = lw_tuple_row(f, tuple->type);
+    if (b->op != LW_PY_MUL || row == NULL || !may_repeat(f, row) || !count.constant ||
+        count.type == LW_DT_b1 || !lw_constant_int_value(lw_constant_of(f, count.constant), &n))
+        return false;
+    *times = n < 0 ? 0 : n > LW_MAX_ITEMS + 1 ? LW_MAX_ITEMS + 1 : (int64_t)n;
+    return true;
+}
+
+static lw_status
+type_repetition(binary *b, lw_infer_value tuple, int64_t times)
+{
+    lw_infer_frame *f = b->f;
+    lw_types *types = lw_types_of(f);
+    const lw_type_row *row = lw_tuple_row(f, tuple.type);
+    uint32_t n = row->n, total = n * (uint32_t)times;
+    bool is_list = row->is_list;
+    lw_type *elements;
+
+    if (total > LW_MAX_ITEMS)
+        return lw_complain(f, lw_node_of(f, b->node)->loc, "E101", NULL, NULL,
+                           "tuple of more than %d items", LW_MAX_ITEMS);
+    if (is_list && lw_node_of(f, b->node)->kind == LW_NODE_AUGASSIGN)
+        return complain_operands(f, b->node, lw_pyop_text[b->op], b->x.type, b->y.type);
+    elements = lw_arena_take(types->arena, (total + 1) * sizeof *elements);
+    if (elements == NULL)
+        return lw_out_of_memory(f);
+    copy_items(f, tuple, total, elements);
+    b->type = lw_type_tuple(types, elements, total, NULL);
     b->type = b->operand = lw_type_tuple_listed(types, b->type, is_list);
     return LW_OK;
 }
@@ -495,8 +571,13 @@ type_times(binary *b)
 static lw_status
 type_binary(binary *b)
 {
+    lw_infer_value tuple;
+    int64_t times;
+
     if (b->op == LW_PY_ADD && lw_tuple_row(b->f, b->x.type) && lw_tuple_row(b->f, b->y.type))
         return type_concatenation(b);
+    if (is_repetition(b, &tuple, &times))
+        return type_repetition(b, tuple, times);
     if (lw_type_is_time(b->x.type) || lw_type_is_time(b->y.type))
         return type_times(b);
     if (!lw_type_is_number(b->f, b->x.type))

@@ -149,6 +149,20 @@ concatenated(lw_lower_frame *f, lw_lower_value x, lw_lower_value y, lw_type resu
     return (lw_lower_value){.type = result, .n = x.n + y.n, .parts = parts};
 }
 
+/* The items as often as the result's type says. */
+static lw_lower_value
+repeated(lw_lower_frame *f, lw_lower_value x, lw_type result)
+{
+    uint32_t n = lw_parts_of(f->l->types, result);
+    lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+
+    if (parts == NULL)
+        return lw_value_zero(f, result);
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = x.parts[i % x.n];
+    return (lw_lower_value){.type = result, .n = n, .parts = parts};
+}
+
 /* bool + bool is `or` and bool * bool is `and`, as in NumPy's loops. */
 static lw_ref
 bool_arithmetic(lw_builder *b, lw_pyop op, lw_ref x, lw_ref y)
@@ -246,6 +260,8 @@ lw_lower_binary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value 
 {
     if (lw_value_is_tuple(&x, f) && lw_value_is_tuple(&y, f) && op == LW_PY_ADD)
         return concatenated(f, x, y, result);
+    if (op == LW_PY_MUL && (lw_value_is_tuple(&x, f) || lw_value_is_tuple(&y, f)))
+        return repeated(f, lw_value_is_tuple(&x, f) ? x : y, result);
     if (x.n == 0 || y.n == 0)
         return lw_lower_fail(f, f->node,
                              "an operator on values that only exist at compile time");
