@@ -187,6 +187,46 @@ argument_at(const lw_bound *bound, uint64_t address)
     return NULL;
 }
 
+/* Whether the array is what the result shows: the same elements in the same order. */
+static bool
+is_the_same(PyObject *object, const lw_array_result *kind, PyArray_Descr *descr,
+            const uint64_t *parts)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+
+    if (!PyArray_CheckExact(object) || kind->shape ||
+        !PyArray_EquivTypes(PyArray_DESCR(array), descr) || PyArray_NDIM(array) != kind->ndim ||
+        (uint64_t)(uintptr_t)PyArray_DATA(array) != parts[0] ||
+        PyArray_ISWRITEABLE(array) == kind->readonly)
+        return false;
+    for (int i = 0; i < kind->ndim; i++)
+        if ((uint64_t)PyArray_DIM(array, i) != parts[1 + i] ||
+            (uint64_t)PyArray_STRIDE(array, i) != parts[1 + kind->ndim + i])
+            return false;
+    return true;
+}
+
+/* The one argument that the result is, as in `return x` (borrowed); NULL: it is none, or nobody
+ * knows which one. */
+static PyObject *
+argument_that_is(const lw_bound *bound, const lw_array_result *kind, PyArray_Descr *descr,
+                 const uint64_t *parts)
+{
+    PyObject *found = NULL;
+
+    if (kind->owned && parts[1 + 2 * kind->ndim] != 0)
+        return NULL;
+    for (uint32_t i = 0; i < bound->n_arrays && bound->n_copies == 0; i++) {
+        PyObject *object = bound->arrays[i].object;
+        if (object == found || !is_the_same(object, kind, descr, parts))
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = object;
+    }
+    return found;
+}
+
 /* NumPy's dtype of records (borrowed): that of an argument with such records, of which several
  * dtypes may be one type in compiled code, with titles and without; else what has made them. */
 static PyArray_Descr *
@@ -212,15 +252,18 @@ next_result(result_reader *r)
     const lw_array_result *arrays = r->scalar->arrays;
     const uint64_t *parts = r->parts;
     uint32_t i = r->i++;
+    PyArray_Descr *descr;
     PyObject *array;
 
     r->parts += n_parts_of(r->scalar, i);
     if (arrays == NULL || !arrays[i].is_array)
         return number(r->scalar->out[i], parts, r->keeps_dtypes);
-    array = lw_counted_array(&arrays[i],
-                             arrays[i].record ? descr_of_records(r->bound, arrays[i].record)
-                                              : lw_descr_of(r->scalar->out[i]),
-                             parts, argument_at(r->bound, parts[0]));
+    descr = arrays[i].record ? descr_of_records(r->bound, arrays[i].record)
+                             : lw_descr_of(r->scalar->out[i]);
+    array = arrays[i].is_item ? NULL : argument_that_is(r->bound, &arrays[i], descr, parts);
+    if (array != NULL)
+        return Py_NewRef(array);
+    array = lw_counted_array(&arrays[i], descr, parts, argument_at(r->bound, parts[0]));
     if (array == NULL || !arrays[i].is_item)
         return array;
     /* as `y[i]` does in NumPy, it shows what its array holds, and keeps it alive */
@@ -274,8 +317,8 @@ object_of(const lw_result *form, PyObject *items)
         return PySlice_New(PyTuple_GET_ITEM(items, 0), PyTuple_GET_ITEM(items, 1),
                            PyTuple_GET_ITEM(items, 2));
     if (form->user_class->is_list)
-        return lw_service_call(LW_SERVICE_GROWING_LISTS, "in_python", PyTuple_GET_ITEM(items, 0),
-                               NULL, 0, NULL);
+        return lw_service_call(LW_SERVICE_GROWING_LISTS, "in_python",
+                               PyTuple_GET_ITEM(items, 0), NULL, 0, NULL);
     if (form->user_class->is_namedtuple)
         return lw_object_make_tuple(type, items);
     names = lw_text_names(form->names, form->n);

@@ -66,7 +66,7 @@ from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 __all__ = [
     "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "get_thread_id", "guvectorize", "info",
-    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
+    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "stencil", "typeof", "types",
     "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
@@ -82,7 +82,7 @@ _set_services({
 })
 
 _C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")
-_FUNCTIONS = ("explain", "profile", "verify")  # each in a module of its own, loaded when it is asked for
+_FUNCTIONS = ("explain", "profile", "stencil", "verify")  # each in a module of its own, loaded when it is asked for
 _MODULES = ("cache", "cuda", "experimental", "extending", "random", "reductions", "runtime", "special", "types", "ufuncs")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU

@@ -56,6 +56,7 @@ from lanewise.config import config as config
 from lanewise.errors import LanewiseError as LanewiseError, PerformanceWarning as PerformanceWarning, PrecisionWarning as PrecisionWarning
 from lanewise._explain import explain as explain
 from lanewise._profile import profile as profile
+from lanewise._stencil import stencil as stencil
 from lanewise._verify import verify as verify
 from lanewise.types import (
     Signature as Signature, Type as Type,
@@ -96,7 +97,7 @@ from lanewise.ufuncs import (
 __all__ = [
     "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "get_thread_id", "guvectorize", "info",
-    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
+    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "stencil", "typeof", "types",
     "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 

@@ -13,7 +13,6 @@ _OBJECTS = "there is no object mode: keep code that cannot be compiled in a Pyth
 
 HINTS = {
     "typed": CONTAINERS,
-    "stencil": "write the loop as `@lw.forall(ndim=2)`; your function says what happens at the border",
     "objmode": _OBJECTS,
     "jitclass": "`from lanewise.experimental import jitclass`; or " + _CLASSES,
     "generated_jit": "use `lanewise.extending.overload`, or `isinstance` in the function, which is decided when it is compiled",

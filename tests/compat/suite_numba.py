@@ -132,7 +132,10 @@ if os.environ.get("LANEWISE_TYPING") != "numba":
         *tests(CUT, "test_gufunc.py::TestGUVectorizeScalarParallel", "test_scalar_output"),
     ])
 
-WITHOUT = {"numba's cache and object mode": (OWN_CACHE, NO_OBJECTS)}
+WITHOUT = {
+    "numba's cache and object mode": (OWN_CACHE, NO_OBJECTS),
+    "what numba refuses, warns of or expects to fail, and works here": (EMPTY_LIST, EXPERIMENTAL, MADE, SIZES, WORKS, WRITABLE),
+}
 
 
 def from_dtype(dtype):

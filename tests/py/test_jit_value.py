@@ -347,3 +347,30 @@ def test_tuples_of_functions():
         apply((double, 2.0), 4.0)
     with pytest.raises(TypeError, match="argument `fs` has an item that is a lanewise.Kernel"):
         lw.forall(lambda i, fs: None)(3, (double,))
+
+
+def test_an_argument_that_is_returned_is_the_callers_array():
+    """As in numba: not another array over the same memory. Where two arguments could be it, or something differs, it is a view."""
+    f = lw.njit(lambda x: x)
+    h = lw.njit(lambda x, y: (y, x[1:]))
+    x, m = np.arange(4.0), np.ones((2, 3))
+    records = np.zeros(3, [("a", "f8")])
+    for array in (x, m, m[:, ::2], m.T, np.zeros((2, 0)), records, x.astype("f4"), np.array(3.0), np.array(["2020"], "M8[D]")):
+        assert f(array) is array
+    y, rest = h(x, m)
+    assert y is m and rest.base is x and h(x, x)[0] is x
+    view = h(x, x[:])[0]
+    assert view is not x and (view == x).all() and np.shares_memory(view, x)
+    locked = x.view()
+    locked.flags.writeable = False
+    assert not f(locked).flags.writeable and type(f(x.view(np.recarray))) is np.ndarray
+    assert f(x.astype(">f8")).tolist() == x.tolist()
+
+
+def test_fields_that_are_returned_are_the_objects_arrays():
+    class Box:
+        def __init__(self):
+            self.items = np.zeros(3)
+
+    box = Box()
+    assert lw.njit(lambda b: b.items)(box) is box.items

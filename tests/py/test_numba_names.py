@@ -13,7 +13,7 @@ from lanewise import _numba_names
 
 
 @pytest.mark.parametrize("statement, error, says", [
-    ("from lanewise import stencil", ImportError, r"lanewise has no 'stencil', which numba has: .*@lw.forall\(ndim=2\)"),
+    ("from lanewise import pndindex", ImportError, r"lanewise has no 'pndindex', which numba has: .*prange\(x\.shape\[0\]\)"),
     ("from lanewise import njit, typed", ImportError, r"lanewise has no 'typed', .*`x = \[\]`"),
     ("from lanewise.typed import List, Dict", ModuleNotFoundError, r"No module named 'lanewise.typed', .*`x = \[\]`"),
     ("from lanewise import jitclass", ImportError, "from lanewise.experimental import jitclass.*a class needs no decorator"),
@@ -68,7 +68,7 @@ def test_what_asks_gets_an_answer():
         assert importlib.util.find_spec(f"lanewise.{name}") is None
     names = {}
     exec("from lanewise import *", names)
-    assert "njit" in names and "stencil" not in names
+    assert "njit" in names and "objmode" not in names
 
 
 def test_names_of_a_dispatcher():
