@@ -1289,27 +1289,33 @@ def _is_stable(a, kind, stable):
 
 def sort(a, axis=-1, kind=None, *, stable=None):
     """In place and, in kernels, without memory of its own."""
-    is_stable = _is_stable(a, kind, stable)
     rows = _axis_last(a, _arrays.axis(axis, a.ndim))
-    if a.ndim == 1:
-        _sort_row(a, is_stable)
+    if _arrays.sorts(a):
+        _sort_by_library(a if a.ndim == 1 else rows, _is_stable(a, kind, stable))
+    elif a.ndim == 1:
+        _sort_row(a)
     else:
-        _sort_rows(rows, is_stable)
+        _sort_rows(rows)
 
 
-def _sort_rows(a, is_stable):
+def _sort_by_library(a, is_stable):
+    if a.ndim == 1:
+        _arrays.sort(a, is_stable)
+    else:
+        for i in range(a.shape[0]):
+            _sort_by_library(a[i], is_stable)
+
+
+def _sort_rows(a):
     for i in range(a.shape[0]):
         if a.ndim == 2:
-            _sort_row(a[i], is_stable)
+            _sort_row(a[i])
         else:
-            _sort_rows(a[i], is_stable)
+            _sort_rows(a[i])
 
 
-def _sort_row(a, is_stable):
-    """By NumPy's function where there is one, otherwise insertion sort for short rows, heap sort for others."""
-    if _arrays.sorts(a):
-        _arrays.sort(a, is_stable)
-        return
+def _sort_row(a):
+    """Insertion sort for short rows, heap sort for others."""
     n = a.shape[0]
     if n <= 16:
         for i in range(1, n):

@@ -462,6 +462,9 @@ def _lower_to_front(part, pivot, with_equal):
 
 def _select_by_samples(row, k):
     """As _select, in functions called on the host."""
+    if isinstance(row.dtype.type(0), np.complexfloating):
+        _select(row, k)
+        return
     sample = np.empty(_SAMPLE, row.dtype.type)
     low, high, left = 0, row.shape[0], 64
     while high - low > _SHORT:
@@ -482,14 +485,6 @@ def _select_by_samples(row, k):
     _sort(row[low:high])
 
 
-def _put_in_place(row, k):
-    """row[k] becomes what it is when the row is sorted, with nothing greater before it and nothing less behind it. The row has no NaN."""
-    if _arrays.sorts(row) and not isinstance(row.dtype.type(0), np.complexfloating):
-        _select_by_samples(row, k)
-    else:
-        _select(row, k)
-
-
 def _middle(a, t):
     """The median of a row that may be written to."""
     n = a.shape[0]
@@ -500,7 +495,10 @@ def _middle(a, t):
             if x != x:
                 return t(math.nan)
         k = n // 2
-        _put_in_place(a, k)
+        if _arrays.sorts(a):
+            _select_by_samples(a, k)
+        else:
+            _select(a, k)
         if n % 2:
             return t(a[k])
         before = a[0]
@@ -582,7 +580,10 @@ def _quantile_in(row, q, t):
             return t(math.nan)
     at = (n - 1) * q
     i = int(math.floor(at))
-    _put_in_place(row, i)
+    if _arrays.sorts(row):
+        _select_by_samples(row, i)
+    else:
+        _select(row, i)
     if at <= 0 or i >= n - 1:
         return t(row[i])
     above = row[i + 1]

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from lanewise._array_functions import _array_of
-from lanewise._array_library import _put_in_place, isin, unique
+from lanewise._array_library import _select, _select_by_samples, isin, unique
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _common_type, argsort, concatenate, copy, flatnonzero, flip, ravel, sorted_copy, swapaxes, zeros
 from lanewise._special import i0
@@ -118,7 +118,10 @@ def _put_rows_in_place(a, kth):
         n = a.shape[0]
         if kth < -n or kth >= n:
             raise ValueError(f"kth(={kth}) out of bounds ({n})")
-        _put_in_place(a, kth if kth >= 0 else kth + n)
+        if _arrays.sorts(a):
+            _select_by_samples(a, kth if kth >= 0 else kth + n)
+        else:
+            _select(a, kth if kth >= 0 else kth + n)
 
 
 def partition(a, kth, axis=-1):
