@@ -432,9 +432,9 @@ resources(PyObject *object, PyObject *args, PyObject *kwargs)
 
 const PyMethodDef lw_reducer_inspections[LW_REDUCE_INSPECTIONS] = {
     {"inspect_types", LW_KEYWORDS(inspect_types),
-     PyDoc_STR(
-         "inspect_types($self, /, sig=None)\n--\n\n"
-         "Return a string that shows each expression of map, combine and finish with its type.")},
+     PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
+               "Return a string that shows each expression of map, combine and finish with its "
+               "type.")},
     {"inspect_ir", LW_KEYWORDS(inspect_ir),
      PyDoc_STR("inspect_ir($self, /, sig=None, target='cpu')\n--\n\n"
                "Return lanewise's intermediate representation of the loops for the CPU, or of "

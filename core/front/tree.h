@@ -260,8 +260,8 @@ typedef struct lw_constant {
     bool is_gufunc;             /* how it loops is asked as an overload is … */
     bool takes_values;          /* … with all constants among its arguments */
     bool is_ufunc;              /* FUNCTION: of a Ufunc, whose operands broadcast … */
-    uint64_t excluded, fixed;   /* … but for these of its parameters, bit i: parameter i, which
-                                   are whole arrays, and constants */
+    uint64_t excluded, fixed; /* … but for these of its parameters, bit i: parameter i, which
+                                 are whole arrays, and constants */
 } lw_constant;
 
 typedef enum lw_param_kind {

@@ -1,8 +1,8 @@
 /* np.sort, np.argsort and what is built on them in functions called on the host: NumPy's own
  * sorts of one row of numbers, which compiled code calls without the GIL. They are the
  * functions of NumPy's dtypes (PyArray_ArrFuncs), which for these dtypes use nothing but the
- * elements; core/py/types/row_sorts.c finds them. Compiled code names the two functions below, so
- * an address is neither in code nor in the disk cache. */
+ * elements; core/py/types/row_sorts.c finds them. Compiled code names the two functions below,
+ * so an address is neither in code nor in the disk cache. */
 #ifndef LW_HOST_LIBRARY_SORT_H
 #define LW_HOST_LIBRARY_SORT_H
 

@@ -203,8 +203,8 @@ get_stats(PyObject *object, void *Py_UNUSED(closure))
                           counts.specialisations, "compiled", counts.compiled, "from_memory",
                           counts.from_memory, "from_disk", counts.from_disk, "cuda",
                           counts.cuda, "seconds", counts.seconds);
-    result = stats ? lw_service_call(LW_SERVICE_NUMBA_NAMES, "Stats", stats, NULL, 0, NULL)
-                   : NULL;
+    result =
+        stats ? lw_service_call(LW_SERVICE_NUMBA_NAMES, "Stats", stats, NULL, 0, NULL) : NULL;
     Py_XDECREF(stats);
     return result;
 }
