@@ -494,12 +494,15 @@ run_code(void *context, int64_t begin, int64_t end)
 /* Runs the code, which Ctrl-C can end within its loops; then false, and the exception of a
  * signal handler is set. */
 static bool
-run_until(value_call *c)
+run_until(value_call *c, bool has_loops)
 {
     lw_stop stop = {.ask = lw_signal_raised_anyhow};
     PyThreadState *state = PyEval_SaveThread();
 
-    lw_in_pieces(&stop, 0, 1, 1, 1, run_code, c);
+    if (has_loops)
+        lw_in_pieces(&stop, 0, 1, 1, 1, run_code, c);
+    else
+        c->status = c->code(c->values, c->parts);
     PyEval_RestoreThread(state);
     return !stop.stopped;
 }
@@ -521,7 +524,7 @@ run(const lw_specialisation *specialisation, const lw_host_entry *entry, const l
     if (parts == NULL)
         return PyErr_NoMemory();
     call.parts = parts;
-    if (!run_until(&call))
+    if (!run_until(&call, !entry->steady))
         (void)(entry->prints && lw_print_show_anyway());
     else if (!entry->prints || lw_print_show() == 0)
         result = call.status ? raise_status(specialisation, call.status)
