@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/host/counted_memory.h"
 #include "core/front/read/services.h"
+#include "core/host/pieces.h"
 #include "core/host/raise_note.h"
 #include "core/py/compiled/renew.h"
 #include "core/py/object_shape.h"
@@ -17,6 +18,7 @@
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
 #include "core/py/record_intern.h"
+#include "core/py/signals.h"
 #include "core/py/text_py.h"
 
 #include <stdatomic.h>
@@ -518,15 +520,47 @@ raise_status(const lw_specialisation *specialisation, int32_t status)
     return NULL;
 }
 
+typedef struct value_call {
+    lw_value_code code;
+    const uint64_t *values;
+    uint64_t *parts;
+    int32_t status;
+} value_call;
+
+static bool
+run_code(void *context, int64_t begin, int64_t end)
+{
+    value_call *c = context;
+
+    (void)begin, (void)end;
+    c->status = c->code(c->values, c->parts);
+    return true;
+}
+
+/* Runs the code, which Ctrl-C can end within its loops; then false, and the exception of a
+ * signal handler is set. */
+static bool
+run_until(value_call *c, bool has_loops)
+{
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
+    PyThreadState *state = PyEval_SaveThread();
+
+    if (has_loops)
+        lw_in_pieces(&stop, 0, 1, 1, 1, run_code, c);
+    else
+        c->status = c->code(c->values, c->parts);
+    PyEval_RestoreThread(state);
+    return !stop.stopped;
+}
+
 static PyObject *
 run(const lw_specialisation *specialisation, const lw_host_entry *entry, const lw_bound *bound,
     PyObject *const *row, Py_ssize_t n_args)
 {
-    const uint64_t *values = bound->values;
     uint64_t few[FEW_RESULTS], *parts = few;
-    lw_value_code code = (lw_value_code)(uintptr_t)entry->address;
+    value_call call = {.code = (lw_value_code)(uintptr_t)entry->address,
+                       .values = bound->values};
     PyObject *result = NULL;
-    int32_t status;
 
     if (specialisation->scalar->n_changed > 0 &&
         check_changes(specialisation, bound, row, n_args) < 0)
@@ -535,12 +569,12 @@ run(const lw_specialisation *specialisation, const lw_host_entry *entry, const l
         parts = lw_alloc(specialisation->scalar->n_out_parts * sizeof *parts);
     if (parts == NULL)
         return PyErr_NoMemory();
-    Py_BEGIN_ALLOW_THREADS
-    status = code(values, parts);
-    Py_END_ALLOW_THREADS
-    if (!entry->prints || lw_print_show() == 0)
-        result = status ? raise_status(specialisation, status)
-                        : results_of(specialisation->scalar, parts, bound, row);
+    call.parts = parts;
+    if (!run_until(&call, !entry->steady))
+        (void)(entry->prints && lw_print_show_anyway());
+    else if (!entry->prints || lw_print_show() == 0)
+        result = call.status ? raise_status(specialisation, call.status)
+                             : results_of(specialisation->scalar, parts, bound, row);
     if (parts != few)
         lw_free(parts);
     return result;

@@ -206,6 +206,13 @@ def _is_dense(a):
     return True
 
 
+def _times(n, m):
+    """n * m, or, if no int64 can hold that, the largest one, of which no array has so many elements."""
+    if (n >= 2**31 or m >= 2**31) and n > 0 and m > 0 and n > (2**63 - 1) // m:
+        return 2**63 - 1
+    return n * m
+
+
 def _known(shape):
     """The product of all axes but those of -1, and how many of these there are."""
     n = 1
@@ -214,7 +221,7 @@ def _known(shape):
         if m == -1:
             unknown += 1
         else:
-            n *= m
+            n = _times(n, m)
     return n, unknown
 
 
@@ -784,7 +791,7 @@ def repeat(a, repeats, axis=None):
         return _repeated(a, _array_of(repeats), k)
     if repeats < 0:
         raise ValueError("repeats may not contain negative values.")
-    out = np.empty(_inserted(_without(a.shape, k), k, a.shape[k] * repeats), a.dtype)
+    out = np.empty(_inserted(_without(a.shape, k), k, _times(a.shape[k], repeats)), a.dtype)
     rows = _axis_first(out, k)
     of = _axis_first(a, k)
     for i in range(of.shape[0]):
@@ -803,6 +810,8 @@ def _repeated(a, counts, k):
         if counts[i * step] < 0:
             raise ValueError("repeats may not contain negative values.")
         n += int(counts[i * step])
+        if n < 0:  # it has wrapped around
+            raise ValueError("Maximum allowed dimension exceeded")
     out = np.empty(_inserted(_without(a.shape, k), k, n), a.dtype)
     rows = _axis_first(out, k)
     of = _axis_first(a, k)
@@ -828,7 +837,7 @@ def tile(A, reps):
 def _tiled(a, reps, axis):
     if len(reps) == 0:
         return copy(a)
-    out = np.empty(_inserted(_without(a.shape, axis), axis, a.shape[axis] * reps[0]), a.dtype)
+    out = np.empty(_inserted(_without(a.shape, axis), axis, _times(a.shape[axis], reps[0])), a.dtype)
     rows = _axis_first(out, axis)
     for i in range(reps[0]):
         rows[i * a.shape[axis]:(i + 1) * a.shape[axis]] = _axis_first(a, axis)

@@ -135,6 +135,10 @@ lw_reduce_check_count(const lw_reduce_call *call, Py_ssize_t n)
     if (wanted == 0)
         PyErr_Format(PyExc_TypeError, "`%s` reduces 1 to %d arrays, not %zd",
                      lw_reducer_name(call->self), LW_REDUCE_MOST, n);
+    else if (wanted > LW_REDUCE_MOST)
+        PyErr_Format(PyExc_TypeError,
+                     "`%s` cannot be called: its map takes %u arrays; expected at most %d",
+                     lw_reducer_name(call->self), (unsigned)wanted, LW_REDUCE_MOST);
     else
         PyErr_Format(PyExc_TypeError,
                      "`%s` reduces %u array%s (its map takes %s), but %zd were given",

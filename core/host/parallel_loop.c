@@ -1,6 +1,7 @@
 #include "core/host/parallel_loop.h"
 
 #include "core/base/clock.h"
+#include "core/host/pieces.h"
 #include "core/host/random_state.h"
 #include "core/host/schedule.h"
 #include "core/host/thread_pool.h"
@@ -22,6 +23,7 @@ typedef struct loop {
     int64_t parts, stride;
     char *records;
     uint64_t fork;         /* of the random numbers of its parts */
+    lw_stop *stop;         /* what ends the call that the loop is a part of; or NULL */
     int64_t own_ns, own_n; /* the calling thread's share: time, iterations */
     _Atomic int64_t next;
     /* the lowest part that left the function; parts behind it need not run any more */
@@ -89,15 +91,26 @@ note_left(loop *l, int64_t part)
         ;
 }
 
+static bool
+run_code(void *context, int64_t part, int64_t next)
+{
+    loop *l = context;
+    uint64_t begin = (uint64_t)part * l->size, end = (uint64_t)next * l->size;
+
+    if (l->code(l->frame, begin, end < l->n ? end : l->n, l->records + part * l->stride))
+        note_left(l, part);
+    return true;
+}
+
+/* A part that ends early comes back here, in whichever thread it runs: what is around it, the
+ * pool among others, must be left in order. */
 static void
 run_part(loop *l, int64_t part)
 {
-    uint64_t begin = (uint64_t)part * l->size, end = begin + l->size;
     lw_random_state saved;
 
     lw_random_enter(l->fork, part, &saved);
-    if (l->code(l->frame, begin, end < l->n ? end : l->n, l->records + part * l->stride))
-        note_left(l, part);
+    lw_in_pieces(l->stop, part, part + 1, 1, 1, run_code, l);
     lw_random_leave(&saved);
 }
 
@@ -117,7 +130,8 @@ take_parts(void *context, int64_t begin, int64_t end, uint32_t worker)
     int64_t part, n = 0, since = worker == 0 ? lw_now_ns() : 0;
 
     (void)begin, (void)end;
-    while ((part = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed)) < l->parts)
+    while (!lw_stop_asked(l->stop) &&
+           (part = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed)) < l->parts)
         if (is_needed(l, part)) {
             run_part(l, part);
             n += (int64_t)l->size;
@@ -155,6 +169,7 @@ run(lw_part_code code, const void *frame, uint64_t n, int64_t parts, void *recor
               .n = n,
               .parts = parts,
               .fork = lw_random_fork(),
+              .stop = lw_stop_here(),
               .stride = stride,
               .records = records};
 
@@ -164,9 +179,11 @@ run(lw_part_code code, const void *frame, uint64_t n, int64_t parts, void *recor
     atomic_init(&l.left, -1);
     atomic_init(&l.next, 0);
     if (is_worth_threads(&l, flags))
-        lw_parallel_for(lw_host_threads(), 1, take_parts, &l);
+        lw_parallel_until(lw_host_threads(), 1, take_parts, &l, l.stop);
     else
         take_parts(&l, 0, 0, 0);
+    if (l.stop != NULL && atomic_load_explicit(&l.stop->stopped, memory_order_relaxed))
+        lw_stop_look(); /* parts are missing: the function that has the loop ends, too */
     learn(&l);
     return atomic_load(&l.left);
 }

@@ -55,9 +55,14 @@ lw_stop_asked(lw_stop *stop)
     return stop != NULL && asked_at(stop, lw_about_now_ns());
 }
 
-/* Called by compiled code. */
-static void
-look(void)
+lw_stop *
+lw_stop_here(void)
+{
+    return here.out != NULL ? here.stop : NULL;
+}
+
+void
+lw_stop_look(void)
 {
     if (here.out != NULL && lw_stop_asked(here.stop))
         longjmp(*here.out, 1);
@@ -68,7 +73,7 @@ lw_pieces_register(void)
 {
     static lw_extern_row rows[] = {{"lw_stop_look", NULL}};
 
-    rows[0].address = (void *)(uintptr_t)look;
+    rows[0].address = (void *)(uintptr_t)lw_stop_look;
     lw_extern_provide(rows, 1);
 }
 

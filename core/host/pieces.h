@@ -35,6 +35,12 @@ typedef bool (*lw_piece_body)(void *context, int64_t begin, int64_t end);
 void lw_in_pieces(lw_stop *stop, int64_t begin, int64_t end, int64_t first, int64_t unit,
                   lw_piece_body body, void *context);
 
+/* What ends the piece that this thread works on; NULL: nothing does, or it works on none. For
+ * compiled code that gives a part of its work to other threads, which then end with it. */
+lw_stop *lw_stop_here(void);
+/* Leaves the piece that this thread works on if the work is to end. Compiled code calls it. */
+void lw_stop_look(void);
+
 /* Makes lw_stop_look known to the loader of compiled code. */
 void lw_pieces_register(void);
 

@@ -223,8 +223,10 @@ typedef struct lw_func {
     uint32_t max_cluster;     /* KERNEL: blocks of a cluster, of sm_90 and later; 0 = none */
     uint32_t max_registers;   /* KERNEL: 0 = none */
     uint32_t shared;          /* INTERNAL: lw_shared */
-    bool has_inlined; /* loops of a function of the user's were inlined (core/opt/jam) */
-    uint32_t line;    /* of the def, with file, for debug information */
+    /* It has loops of a function of the user's: they were inlined (core/opt/jam), or it is a
+     * part of a loop over prange (core/opt/loops/parallel). */
+    bool has_inlined;
+    uint32_t line; /* of the def, with file, for debug information */
     uint32_t file;
 } lw_func;
 

@@ -14,6 +14,17 @@ lw_signal_raised(void *context)
     return raised;
 }
 
+/* A loop that holds the GIL was expected to be short, or NumPy expected it. It has taken long
+ * enough to be asked, so the other threads get a turn, as between two instructions of Python.
+ */
+static void
+let_others_run(void)
+{
+    PyThreadState *state = PyEval_SaveThread();
+
+    PyEval_RestoreThread(state);
+}
+
 /* The handler computes with flags of its own: what it divides by zero is not the loop's. */
 bool
 lw_signal_raised_anyhow(void *unused)
@@ -24,6 +35,8 @@ lw_signal_raised_anyhow(void *unused)
 
     (void)unused;
     feholdexcept(&flags);
+    if (gil == PyGILState_LOCKED)
+        let_others_run();
     raised = PyErr_CheckSignals() < 0;
     fesetenv(&flags);
     PyGILState_Release(gil);

@@ -1,5 +1,5 @@
-"""Ctrl-C in long calls on the CPU (ufuncs, gufuncs, reductions, forall; kernels: test_kernel_threads.py), and while code is
-compiled."""
+"""Ctrl-C in long calls on the CPU (ufuncs, gufuncs, reductions, forall, jit; kernels: test_kernel_threads.py), and while code is
+compiled; and that other threads run during such calls."""
 
 from __future__ import annotations
 
@@ -126,6 +126,50 @@ def late_elements(i, x, n, out):
 def forall(f, size, n):
     f(size, x, n, np.zeros(size))
 
+@lw.njit
+def chain(n):
+    total = 0.0
+    for k in range(n):
+        total += 1.0 / (total + k + 1)
+    return total
+
+@lw.njit
+def pairs(x):
+    total = 0.0
+    row = np.zeros(100)
+    for i in range(x.size):
+        for k in range(x.size):
+            total = max(total, abs(x[i] - x[k]))
+        row[i % 100] = total
+    return row
+
+@lw.njit(parallel=True)
+def parallel_chains(x, n):
+    for i in lw.prange(x.size):
+        total = 0.0
+        for k in range(n):
+            total += x[i] / (total + k + 1)
+        x[i] = total + np.random.random()
+
+@lw.njit(parallel=True)
+def parallel_sum(n, m):
+    total = 0.0
+    for i in lw.prange(n):
+        for k in range(m):
+            total += i * 0.5 - k
+    return total
+
+@lw.njit(parallel=True)
+def parallel_many(n):
+    total = 0
+    for i in lw.prange(n):
+        total += i % 7
+    return total
+
+@lw.vectorize
+def parallel_inside(x, n):
+    return x + parallel_sum(1000, n)
+
 total = lw.reduce(lambda x, y: x + y)
 costliest = lw.reduce(lambda x, y: x + y, map=lambda x: slow(x, 10_000_000))
 costlier = lw.reduce(lambda x, y: x + y, map=lambda x: slow(x, 300_000))
@@ -192,6 +236,13 @@ CALLS = {
     "reduceat, wide": "total.reduceat(tall, np.arange(0, 10**6, 10**4), axis=0)",
     "reductions.sum": "lw.reductions.sum(endless)",
     "reductions.logsumexp": "lw.reductions.logsumexp(endless)",
+    "jit": "chain(10**11)",
+    "jit, nested": "pairs(np.ones(10**7))",
+    "jit, prange": "parallel_chains(np.ones(1000), 10**9)",
+    "jit, prange with a sum": "parallel_sum(1000, 10**9)",
+    "jit, prange of one": "parallel_chains(np.ones(1), 10**11)",
+    "jit, prange without loops": "parallel_many(10**10)",
+    "jit in a ufunc": "parallel_inside(x, 10**8)",
     "reductions.cumsum": "[lw.reductions.cumsum(x) for _ in range(10**6)]",
 }
 
@@ -212,10 +263,49 @@ while not late or min(late) > 0.1 and len(late) < 20:  # where other processes h
     else:
         raise AssertionError("not interrupted")
     late.append(time.perf_counter() - start - 0.3)
+    assert chain(1) == 1 and parallel_sum(1000, 2) == 498500.0 and parallel_many(10**6) == 2999997
     assert (slow(x[:100], 1) == 1).all() and add.reduce(x) == 1e6 and (one(x, 1) == 1).all() and total(x) == 1e6
 assert min(late) < 0.1, late
 """)
     run_python(str(script), timeout=110)
+
+
+# some seconds each; NumPy, and we, expect few elements to be done soon, so that the lock of the interpreter is held
+BESIDE = ["slow(np.ones(2), n)", "slow(1.0, n)", "slow(np.ones(3), n, where=[True, False, True], out=np.zeros(3))", "one(np.ones(2), n)", "one(1.0, n)",
+          "sized.reduce(np.full(3, n))", "sized.accumulate(np.full(3, n))", "sized.outer([1], [n])", "sized.at(np.ones(2), [0, 1], n)",
+          "elements(1, x, n, np.zeros(1))", "chain(n)", "parallel_chains(np.ones(3), n)", "sizes(np.full(3, n))", "sizes.accumulate(np.full(3, n))"]
+
+
+@pytest.mark.parametrize("call", BESIDE)
+def test_other_threads_run_during_a_long_call(call, run_python, tmp_path):
+    script = tmp_path / "beside.py"
+    script.write_text(START + f"""
+import threading
+
+@lw.vectorize(["f8(f8, f8)"], identity=0)
+def sized(x, n):
+    return x * 0 + slow(1.0, int(n))
+
+sizes = lw.reduce(lambda x, y: x + y, map=lambda n: slow(1.0, int(n)))
+
+def call(n):
+    {call}
+
+for n in (2, 2):  # compiled, and its cost is known
+    call(n)
+shares = []
+while not shares or min(shares) > 0.3 and len(shares) < 5:
+    thread, start = threading.Thread(target=call, args=(60_000_000,)), time.perf_counter()
+    thread.start()
+    longest, last = 0.0, start
+    while thread.is_alive():
+        time.sleep(0.001)
+        longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
+    longest = max(longest, time.perf_counter() - last)
+    shares.append(longest / (time.perf_counter() - start))
+assert min(shares) <= 0.3, shares  # nearly all of it, where no other thread could run
+""")
+    run_python("-W", "ignore", str(script), timeout=110)
 
 
 @pytest.mark.parametrize("call", ["g.permutation(2 * 10**7)", "g.shuffle(order)", "g.choice(10**9, 10**7, replace=False)"])

@@ -510,3 +510,20 @@ def test_put_checks_places():
     with pytest.raises(IndexError, match="index 4 is out of bounds for axis with size 4"):
         lw.jit(lambda a: np.put(a, [1, 4, 2], 9.0))(a)
     assert a.tolist() == [0, 9, 2, 3]  # as in NumPy, what comes before is stored
+
+
+@pytest.mark.parametrize("work", [
+    lambda x, n: np.repeat(x, n), lambda x, n: np.tile(x, n), lambda x, n: np.repeat(x, n, axis=0),
+    lambda x, n: np.repeat(x, np.array([n, n, n])),
+])
+def test_copies_that_no_array_can_hold(work):
+    """Their number wraps around to a small one, which is no size."""
+    with pytest.raises((MemoryError, ValueError)):
+        lw.njit(work)(np.ones(3), 2**64 // 3 + 1)
+
+
+@pytest.mark.parametrize("size, shape", [(4, (2**62 + 1, 4)), (0, (2**32, 2**32)), (4, (2**32, 2**32, 4, 1)), (4, (2**33, 2**31, -1)), (2, (2**63 - 1, 2, 1))])
+def test_shapes_whose_product_wraps_around(size, shape):
+    for reshape in (lambda x, s: x.reshape(s), lambda x, s: np.reshape(x, s, order="F")):
+        with pytest.raises(ValueError, match="cannot reshape"):
+            lw.njit(reshape)(np.zeros(size), shape)

@@ -937,6 +937,8 @@ def test_the_kernel_compiles_for_gpus(cc):
         (lambda: total(np.array(["a"])), TypeError, "argument 1 has dtype"),
         (lambda: total(np.ones(3), dtype="U3"), TypeError, "dtype= must be"),
         (lambda: total(), TypeError, "reduces 1 to 16 arrays, not 0"),
+        (lambda: lw.reduce(lambda a, b: a + b, map=lambda a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q: a)(*[np.ones(3)] * 17), TypeError,
+         "its map takes 17 arrays; expected at most 16"),
         (lambda: matrices(np.ones(3)), TypeError, "reduces 4 arrays"),
         (lambda: total.accumulate(np.float64(1)), TypeError, "cannot accumulate on a scalar"),
         (lambda: biggest.accumulate(np.ones(3), exclusive=True), ValueError, "not known"),

@@ -207,8 +207,10 @@ lw_parallel_part(lw_parallel_loop *p, uint32_t *part, lw_error *err)
         return lw_fail_memory(err);
     snprintf(name, sizeof name, "lw_part_%u", p->module->funcs.n);
     lw_builder_start(&w.b, p->module, name);
-    if (w.b.func != NULL)
+    if (w.b.func != NULL) {
         w.b.func->linkage = LW_EXPORTED;
+        w.b.func->has_inlined = true; /* its loops are the user's, which Ctrl-C can end */
+    }
     lw_ir_result_add(&w.b, LW_DT_i32);
     frame = lw_ir_param_add(&w.b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "frame");
     begin = lw_ir_param_add(&w.b, LW_DT_u64, 0, "begin");
