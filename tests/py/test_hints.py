@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import random
 
 import numpy as np
 import pytest
@@ -18,20 +17,6 @@ def test_tuples_in_numbas_spelling():
     assert lw.njit("f8(Tuple((f8, UniTuple(i8, 2))), i8)")(lambda p, n: p[0] + p[1][1] + n)((1.0, (2, 3)), 4) == 8.0
     with pytest.raises(lw.errors.SignatureError, match="expected `\\)`"):
         lw.njit("Tuple((i8, f8), i8)(i8)")(lambda n: n)
-
-
-def _random():
-    return random.random()
-
-
-def _randint(n):
-    return random.randint(0, n)
-
-
-@pytest.mark.parametrize("f, args", [(_random, ()), (_randint, (3,))])
-def test_random_of_python(f, args):
-    with pytest.raises(lw.errors.TypingError, match=r"E152(.|\n)*np\.random\.random\(\)"):
-        lw.njit(f)(*args)
 
 
 def test_cfunc_without_a_signature():

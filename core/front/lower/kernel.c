@@ -392,6 +392,7 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
     case LW_RULE_LIBDEVICE: return lw_lower_libdevice(f, node);
     case LW_RULE_BITS: return lower_bits(&c);
     case LW_RULE_SELP: return lower_selp(&c);
+    case LW_RULE_ON_HOST: /* inference has made it a constant */
     default:
         assert(!"a rule of kernels without a case here");
         return lw_lower_fail(f, node, row->path);
