@@ -157,7 +157,7 @@ def kernel_of(KIND, IS_WIDE, THREADS, GROUPS, TIMES, PIECES, ROOM, LINES):
     @lw.jit
     def least(bits, indices, origin, origin_n, n, per, k, lines, every, sign, infinity, flip, out, out_indices):
         """The k least elements of each part of `per` elements of each line. indices: those in `origin`, of whose elements `bits` are keys, or empty if
-        `bits` are themselves those elements. every: the groups have the elements of each so many-th piece of the part. out: the elements, or their
+        `bits` are themselves those elements. every: the groups have each so many-th run of as many elements as there are threads. out: the elements, or their
         keys if lines have several parts."""
         keys, places = cuda.shared.array(LINES * ROOM, np.uint64), cuda.shared.array(LINES * ROOM if IS_WIDE else 1, np.uint32)
         counts = cuda.shared.array(LINES, np.int32)
@@ -176,7 +176,7 @@ def kernel_of(KIND, IS_WIDE, THREADS, GROUPS, TIMES, PIECES, ROOM, LINES):
                 best[group], best_at[group] = behind_all, nowhere
             for base in range(begin, end, TIMES * THREADS * every):
                 for u in range(TIMES):
-                    i = np.uint32(base + u * THREADS + t)
+                    i = np.uint32(base + u * every * THREADS + t)
                     key = key_of(bits[first + min(i, end - 1)], KIND, sign, infinity, flip)
                     key = key if i < end else behind_all
                     if key < best[u % GROUPS]:
