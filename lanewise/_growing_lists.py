@@ -22,20 +22,43 @@ import numpy as np
 class GrownList:
     """What a function returns for such a list: Python gets a list (forall/jit_value_py.c)."""
 
-    items: object  # an array, or a tuple of arrays, one for each item of the tuples in the list
+    items: object  # an array
 
     def __len__(self):
-        return self.items[0].shape[0] if isinstance(self.items, tuple) else self.items.shape[0]
+        return self.items.shape[0]
 
     def __getitem__(self, i):
-        at = place(i, len(self))
-        return tuple([array[at] for array in self.items]) if isinstance(self.items, tuple) else self.items[at]
+        return self.items[place(i, self.items.shape[0])]
 
     def __iter__(self):
         return iter(self.items)
 
 
-GrownList.__name__ = "list"  # as messages show it
+@dataclass(frozen=True)
+class GrownTuples:
+    """The same, for a list of tuples."""
+
+    items: object  # a tuple of arrays, one for each item of the tuples in the list
+
+    def __len__(self):
+        return self.items[0].shape[0]
+
+    def __getitem__(self, i):
+        return row(self.items, place(i, self.items[0].shape[0]))
+
+
+GrownList.__name__ = GrownTuples.__name__ = "list"  # as messages show them
+
+
+def row(arrays, at):
+    if len(arrays) == 1:
+        return (arrays[0][at],)
+    return (arrays[0][at],) + row(arrays[1:], at)
+
+
+def item(items, at):
+    """The item at a place that the call has checked, also where there is no array."""
+    return items[at]
 
 
 def in_python(items: Any) -> Any:
@@ -232,7 +255,8 @@ class _Rewriter(ast.NodeTransformer):
         return [name, *(f".{i} of {name}" for i in range(1, self.lists[name]))]
 
     def _item(self, name: str, at: ast.expr, context: ast.expr_context | None = None) -> ast.expr:
-        items: list[ast.expr] = [ast.Subscript(_load(part), copy.deepcopy(at), context or ast.Load()) for part in self._parts(name)]
+        items: list[ast.expr] = [ast.Subscript(_load(part), copy.deepcopy(at), context) if context and not isinstance(context, ast.Load) else
+                                 _call(item, _load(part), copy.deepcopy(at)) for part in self._parts(name)]
         return ast.Tuple(items, context or ast.Load()) if self.lists[name] else items[0]
 
     def _items(self, name: str, function: Any = view) -> list[ast.expr]:
@@ -295,8 +319,16 @@ class _Rewriter(ast.NodeTransformer):
                 return self._at(node, [ast.Assign([self.visit(target)], self._take(name, arguments[0])), self._add(name, -1)])
         if len(node.targets) == 1 and isinstance(target, ast.Subscript) and self.lists.get(self._named(target.value)) and _is_simple(target.slice):
             if _width(node.value) == self.lists[self._named(target.value)]:
-                return self._at(node, [ast.Assign([self._item(self._named(target.value), self._place(target), ast.Store())], self.visit(node.value))])
-        return self.generic_visit(node)
+                stored = ast.Assign([self._item(self._named(target.value), self._place(target), ast.Store())], self.visit(node.value))
+                return self._at(node, [ast.Expr(self._place(target)), stored])
+        return self._checked(node, target) if len(node.targets) == 1 else self.generic_visit(node)
+
+    def _checked(self, node: ast.stmt, target: ast.expr) -> Any:
+        """The statement, and before it the check of its index: that an empty list has no array is not what the error should say."""
+        name = self._named(target.value) if isinstance(target, ast.Subscript) else ""
+        if not name or self.lists[name] or isinstance(target.slice, (ast.Slice, ast.Tuple)) or not _is_simple(target.slice):  # type: ignore[attr-defined]
+            return self.generic_visit(node)
+        return self._at(node, [ast.Expr(self._place(target)), self.generic_visit(node)])  # type: ignore[arg-type,list-item]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         name = self._named(node.target)
@@ -305,7 +337,7 @@ class _Rewriter(ast.NodeTransformer):
         name, method, arguments = _method(node.value, self.lists)
         if method == "pop" and not arguments and isinstance(node.target, ast.Name) and not self._named(node.target):
             return self._pop_last(node, name, node, "value")
-        return self.generic_visit(node)
+        return self._checked(node, node.target)
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         name, method, arguments = _method(node.value, self.lists)
@@ -352,7 +384,7 @@ class _Rewriter(ast.NodeTransformer):
             if not name:
                 return self.visit(value)
             items = self._items(name)
-            return ast.copy_location(_call(GrownList, ast.Tuple(items, ast.Load()) if self.lists[name] else items[0]), value)
+            return ast.copy_location(_call(GrownTuples, ast.Tuple(items, ast.Load())) if self.lists[name] else _call(GrownList, items[0]), value)
 
         if isinstance(node.value, ast.Tuple):
             node.value.elts = [result(item) for item in node.value.elts]

@@ -18,6 +18,7 @@ import numpy as np
 
 import lanewise
 from lanewise import _core
+from lanewise._core import intrinsics
 from lanewise.errors import UnsupportedError
 
 __all__ = ["stencil"]
@@ -128,7 +129,11 @@ def _driver_text(name: str, parameters: list[str], indexed: list[str], reach: An
     lines += ["    if out is None:",
               f"        stencil_values = np.array([point(stencil_k, {zeros}) for stencil_k in range(min({first}.shape[0], 0))])",
               f"        stencil_out = np.full({first}.shape, border, stencil_values.dtype)",
-              "    else:", "        stencil_out = out"]
+              "    else:", "        stencil_out = out",
+              f"        if {' or '.join([f'out.ndim != {n}', *(f'out.shape[{k}] != {first}.shape[{k}]' for k in range(n))])}:",
+              f"            raise ValueError('stencil: the shape of `out` is not that of `{first}`')"]
+    lines += [line for other in indexed for line in (
+        f"        if meet(out, {other}):", f"            raise ValueError('stencil: `out` and `{other}` overlap in memory: pass another array')")]
     if not is_whole:
         lines += ["    if isinstance(stencil_out.dtype.type(0), (np.integer, np.bool_)):",
                   "        raise ValueError('stencil: cval does not fit the integers that the function returns')"]
@@ -180,7 +185,7 @@ def _made(function: Any, neighborhood: Any, standard_indexing: Any, cval: Any, o
     indexed = [each for each in parameters if each in places.indexed]
     is_whole = cval is None or (not isinstance(cval, (complex, np.complexfloating)) and math.isfinite(cval) and cval == int(cval))
     text = _driver_text(name, parameters, indexed, neighborhood or places.reach, cval is not None, is_whole)
-    namespace = {"np": np, "prange": lanewise.prange, "point": point, "border": 0 if cval is None else cval}
+    namespace = {"np": np, "prange": lanewise.prange, "meet": intrinsics.arrays.meet, "point": point, "border": 0 if cval is None else cval}
     exec(_compiled_text(text, name), namespace)
     driver: Any = namespace[name]
     driver.__module__, driver.__doc__, driver.__qualname__ = function.__module__, function.__doc__, function.__qualname__
@@ -192,8 +197,8 @@ def stencil(func_or_mode: Any = "constant", /, *, neighborhood: Any = None, stan
 
     In the function, `a[0, 0]` is the element at the place for which it is computed, and `a[-1, 0]` the one before it along the first axis.
     Where the neighbours would be outside of the array, the result is `cval`. The decorated function runs on all cores, and compiled
-    functions can call it. With `out=`, it stores into that array; elements whose neighbours are outside keep their values then, unless
-    cval is given.
+    functions can call it. With `out=`, it stores into that array, which has the shape of the first array and must not overlap any that
+    the function reads (else a ValueError); elements whose neighbours are outside keep their values then, unless cval is given.
 
     Args:
         func_or_mode: the function, or "constant". Without a function, the call returns a decorator.

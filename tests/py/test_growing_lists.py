@@ -338,3 +338,51 @@ def test_functions_without_such_lists_are_left_alone():
 
     for text in ("def f(x):\n out = x\n out.append(1)", "def f(x):\n out = []\n return out", "def f(x):\n global out\n out = []\n out.append(1)"):
         assert _growing_lists.rewritten(ast.parse(text).body[0]) is None
+
+
+def test_lists_of_tuples_that_functions_return():
+    @lw.njit
+    def made(n):
+        x = []
+        for i in range(n):
+            x.append((i, 0.5 * i))
+        return x
+
+    def ends(n):
+        x = made(n)
+        return x[0], x[-1], len(x), sum([x[i][0] * x[i][1] for i in range(len(x))])
+
+    assert lw.njit(ends)(4) == ends(4) and made(0) == []
+    with pytest.raises(IndexError, match="list index out of range"):
+        lw.njit(ends)(0)
+    for loop in (lambda n: sum(t[0] for t in made(n)), lambda n: [a for a, b in made(n)][0], lambda n: sum(i for i, t in enumerate(made(n))), lambda n: (1, 0.5) in made(n)):
+        with pytest.raises((lw.errors.TypingError, lw.errors.UnsupportedError), match=r"E165: a list of tuples(.|\n)*for i in range\(len\(x\)\)|E103"):
+            lw.njit(loop)(3)
+
+
+def test_places_of_empty_lists():
+    def read(n):
+        x = []
+        for i in range(n):
+            x.append(i)
+        return x[-1]
+
+    def stored(n):
+        x = []
+        for i in range(n):
+            x.append(i)
+        x[0] = 7
+        x[n - 1] += 5
+        return x
+
+    def stored_tuple(n):
+        x = []
+        for i in range(n):
+            x.append((i, 1.5))
+        x[0] = (9, 2.5)
+        return x
+
+    for f in (read, stored, stored_tuple):
+        assert lw.njit(f)(3) == f(3)
+        with pytest.raises(IndexError, match="list index out of range"):
+            lw.njit(f)(0)

@@ -62,7 +62,7 @@ def test_refused():
     with pytest.raises(errors.TypingError, match="a tuple is repeated by an int that is known when the function is compiled"):
         lw.njit(lambda a, x: (a,) * x.shape[0])(1, np.ones(2))
     with pytest.raises(errors.TypingError, match="E120"):
-        lw.njit(lambda a: (a,) * 2.0)(1)
+        lw.njit(lambda a: (a,) * 2j)(1)
     with pytest.raises(errors.UnsupportedError, match="tuple of more than"):
         lw.njit(lambda a: (a,) * 10**6)(1)
     with pytest.raises(errors.TypingError, match=r"E121: an index can only have a single ellipsis"):

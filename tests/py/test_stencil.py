@@ -135,3 +135,21 @@ def test_bad_stencils(function, keywords, error, says):
         stencil(**keywords)(function)
     with pytest.raises(ValueError, match="the mode must be 'constant', not 'wrap'"):
         stencil("wrap")
+
+
+def test_the_result_is_an_array_of_its_own_and_of_the_same_shape():
+    a = np.arange(20.0)
+    two = stencil(lambda a: a[-1] + a[1])
+    square = np.ones((5, 6))
+    for f, x, out in ((two, a, np.zeros(3)), (two, a, np.zeros(30)), (two, a, np.zeros((20, 2))), (mean_of_four, square, np.zeros((3, 8))), (mean_of_four, square, np.zeros((5, 7)))):
+        before = out.copy()
+        for call in (f, lw.njit(lambda x, out: f(x, out=out))):
+            with pytest.raises(ValueError, match=r"the shape of `out` is not that of `a`"):
+                call(x, out=out) if call is f else call(x, out)
+            assert (out == before).all()
+    big = np.arange(30.0)
+    for x, out in ((big, big), (big[:8], big[2:10]), (big[2:10], big[:8])):
+        with pytest.raises(ValueError, match="`out` and `a` overlap in memory"):
+            two(x, out=out)
+    assert (big == np.arange(30.0)).all()
+    assert (two(big[:10], out=big[10:20])[1:-1] == 2 * np.arange(1, 9)).all()
