@@ -5,6 +5,7 @@ Called by core/py/llvm_bridge.c only. Nothing here is imported before it is need
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import re
@@ -99,6 +100,13 @@ def compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
         finally:
             if collects:
                 gc.enable()
+
+
+@atexit.register
+def _end_compilation() -> None:
+    """Waits for the compilation of a daemon thread: LLVM's tables are destroyed when the process ends, and it would read them."""
+    if _compiling.acquire(timeout=60):
+        _compiling.release()
 
 
 def _may_have_wrong_masks(code: bytes, output: str) -> bool:

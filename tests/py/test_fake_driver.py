@@ -29,6 +29,7 @@ ON_TWO = {"test_device_array", "test_clusters", "test_device_indexing", "test_la
 
 
 ONLY_ON_TWO = {"test_two_devices"}  # with all cases
+ON_FEW_CASES = LONG | {"test_vectorize_device"}
 
 
 @pytest.mark.distinct_cases
@@ -38,7 +39,7 @@ def test_on_fake_driver(name, devices, fake_driver, run_python):
     if name in LONG and "LW_ASAN" in os.environ:
         pytest.skip("runs without the sanitizer")
     done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / f"tests/py/{name}.py"),
-                      "--cases", "2" if name in LONG else "0" if name in ONLY_ON_TWO else "6", check=False, LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=str(devices))
+                      "--cases", "2" if name in ON_FEW_CASES else "0" if name in ONLY_ON_TWO else "6", check=False, LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=str(devices))
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 5
 

@@ -34,13 +34,11 @@ def test_what_is_marked_for_gpus_is_chosen(run_python):
     script = (ROOT / "tests/gpu.sh").read_text()
     chosen = " ".join(re.search(r'chosen="(.*?)"', script, re.S)[1].split())
 
-    def files_of(*choice):
-        done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "--collect-only", "-q", str(ROOT / "tests/py"),
-                          *choice)
-        return set(re.findall(r"(test_\w+\.py)", done.stdout))
-
-    files = files_of("-k", chosen)
-    wanted = files_of("-m", "gpu") | {path.name for path in (ROOT / "tests/py").glob("test_*.py")
-                                      if re.search(r"mark\.gpu|needs_device", path.read_text()) and path.name != "test_gpu_scripts.py"}
-    wanted &= files_of()  # a file that needs a package which is not installed has no tests
+    # in one process, so that the files are imported once; a file that needs a package which is not installed has no tests
+    collects = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "--collect-only", "-q", str(ROOT / "tests/py")]
+    code = f"import pytest\nfor choice in (['-k', {chosen!r}], ['-m', 'gpu'], []):\n    print('== the next choice')\n    pytest.main({collects!r} + choice)\n"
+    files, marked, all_files = (set(re.findall(r"(test_\w+\.py)", part)) for part in run_python("-c", code).stdout.split("== the next choice\n")[1:])
+    wanted = marked | {path.name for path in (ROOT / "tests/py").glob("test_*.py")
+                       if re.search(r"mark\.gpu|needs_device", path.read_text()) and path.name != "test_gpu_scripts.py"}
+    wanted &= all_files
     assert len(wanted) > 12 and not wanted - files
