@@ -67,6 +67,10 @@ def test_text_files_are_clean():
     assert not bad, "\n".join(bad)
 
 
+def test_no_file_was_left_by_a_tool():
+    assert not [name for name in files() if name.endswith((".orig", ".rej", ".bak", ".swp", "~"))]
+
+
 def test_every_folder_explains_itself():
     folders = {PurePosixPath(name).parent for name in files()} - {PurePosixPath("."), PurePosixPath(".ci")}
 
