@@ -40,6 +40,7 @@ def infer(case: dict[str, str]) -> str:
         del linecache.cache[name]
 
 
+@pytest.mark.distinct_cases
 @pytest.mark.parametrize("path", TYPED + ERRORS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_golden(path, bless):
     text = path.read_text(encoding="utf-8")

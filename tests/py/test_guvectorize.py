@@ -561,6 +561,7 @@ def test_errors_show_the_place(function, code, line, mark):
 GOLDEN = sorted((Path(__file__).resolve().parents[1] / "golden" / "gufunc").glob("*.case"))
 
 
+@pytest.mark.distinct_cases
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_golden_errors(path, bless):
     """A case is a program that fails, and its message. `pytest --bless` rewrites the message."""

@@ -32,6 +32,7 @@ def lower(source: str, signature: str, **options) -> str:
         del linecache.cache[name]
 
 
+@pytest.mark.distinct_cases
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_golden(path, bless):
     text = path.read_text(encoding="utf-8")

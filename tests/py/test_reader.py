@@ -49,6 +49,7 @@ def what_is_read(text: str) -> str:
         del linecache.cache["case.py"]
 
 
+@pytest.mark.distinct_cases
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_golden(path, bless):
     text = path.read_text(encoding="utf-8")
