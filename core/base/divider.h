@@ -1,6 +1,6 @@
 /* Division by a number that is known before many numbers are divided by it, as a product and a
  * shift: T. Granlund, P. Montgomery, "Division by Invariant Integers using Multiplication",
- * PLDI 1994, figure 4.1. The host makes the divider, kernels use it. */
+ * PLDI 1994, figure 4.1. The host makes the divider, kernels use it. And Euclid's algorithm. */
 #ifndef LW_BASE_DIVIDER_H
 #define LW_BASE_DIVIDER_H
 
@@ -12,5 +12,7 @@ typedef struct lw_divider {
 } lw_divider;
 
 lw_divider lw_divider_of(uint32_t d); /* for d == 0 a divider that must not be used */
+
+uint64_t lw_greatest_divisor(uint64_t x, uint64_t y); /* of both; that of 0 and y is y */
 
 #endif

@@ -1,5 +1,7 @@
 #include "core/front/times.h"
 
+#include "core/base/divider.h"
+
 /* ---- units ---- */
 
 static const uint64_t parts_of_unit[] = {
@@ -24,17 +26,6 @@ lw_unit_factor(lw_time_unit coarse, lw_time_unit fine)
             return 0;
     }
     return factor;
-}
-
-static uint64_t
-greatest_divisor(uint64_t x, uint64_t y)
-{
-    while (y != 0) {
-        uint64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return x;
 }
 
 static lw_dtype
@@ -73,7 +64,7 @@ common_of(lw_kind kind, lw_dtype x, lw_dtype y)
         return LW_DT_void;
     if (b->unit < a->unit && !scale_to_finer(b, a, b_strict, &m))
         return LW_DT_void;
-    both = greatest_divisor(n, m);
+    both = lw_greatest_divisor(n, m);
     return both > INT32_MAX ? LW_DT_void : lw_time_dtype(kind, unit, (int32_t)both);
 }
 
@@ -165,7 +156,7 @@ lw_time_ratio(const lw_dtype_row *from, const lw_dtype_row *to, uint64_t *num, u
     if (__builtin_mul_overflow(*num, (uint64_t)from->multiple, num) ||
         __builtin_mul_overflow(*denom, (uint64_t)to->multiple, denom))
         return false;
-    divisor = greatest_divisor(*num, *denom);
+    divisor = lw_greatest_divisor(*num, *denom);
     *num /= divisor;
     *denom /= divisor;
     return *num <= INT64_MAX && *denom <= INT64_MAX;

@@ -2,6 +2,7 @@
  * or the indices of several axes, among them quotients and remainders, tell its number. */
 #include "core/opt/loops/dependence_internal.h"
 
+#include "core/base/divider.h"
 #include "core/ir/thread_names.h"
 #include "core/opt/counted.h"
 
@@ -139,17 +140,6 @@ inner_count(const lw_parallel_loop *p, lw_ref value)
     return 0;
 }
 
-static int64_t
-greatest_common_divisor(int64_t x, int64_t y)
-{
-    while (y != 0) {
-        int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return x;
-}
-
 /* Whether blocks of elements through which an inner loop counts overlap, as those of x[i + k]
  * do, and those of x[2 * i + k] if k is counted up to 2 or more. Blocks of other strides than
  * the iterations' whose length is no constant are assumed to be apart. `t`: the inner loop's
@@ -163,7 +153,8 @@ overlap(const lw_parallel_loop *p, const split_term *own, const lw_index_term *t
         count = inner_count(p, inner);
     if (count == 0 || step == 0)
         return stride == step;
-    return (count - 1) >= stride / greatest_common_divisor(stride, step);
+    return (count - 1) >=
+           stride / (int64_t)lw_greatest_divisor((uint64_t)stride, (uint64_t)step);
 }
 
 /* What the term that an axis' index seems to be shares with another term of the sum. */
