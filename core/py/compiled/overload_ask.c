@@ -16,14 +16,15 @@
 
 static PyObject *object_of_type(const lw_typed *typed, lw_type type);
 
-/* New tuple of the types of the items. */
+/* New tuple of what `object_of` makes of each number, that of a type or of a constant. */
 static PyObject *
-types_of_items(const lw_typed *typed, const lw_type_row *row)
+tuple_of(const lw_typed *typed, uint32_t n, const uint32_t *numbers,
+         PyObject *(*object_of)(const lw_typed *, uint32_t))
 {
-    PyObject *items = PyTuple_New(row->n);
+    PyObject *items = PyTuple_New(n);
 
-    for (uint32_t i = 0; items != NULL && i < row->n; i++) {
-        PyObject *item = object_of_type(typed, row->elements[i]);
+    for (uint32_t i = 0; items != NULL && i < n; i++) {
+        PyObject *item = object_of(typed, numbers[i]);
 
         if (item == NULL)
             Py_CLEAR(items);
@@ -31,6 +32,12 @@ types_of_items(const lw_typed *typed, const lw_type_row *row)
             PyTuple_SET_ITEM(items, i, item);
     }
     return items;
+}
+
+static PyObject *
+types_of_items(const lw_typed *typed, const lw_type_row *row)
+{
+    return tuple_of(typed, row->n, row->elements, object_of_type);
 }
 
 /* Calls a function of lanewise/extending.py; steals arguments. */
@@ -144,23 +151,6 @@ number_of(const lw_constant *row)
     }
 }
 
-static PyObject *literal_value(const lw_typed *typed, uint32_t constant);
-
-static PyObject *
-tuple_value(const lw_typed *typed, const lw_constant *row)
-{
-    PyObject *items = PyTuple_New(row->n);
-
-    for (uint32_t i = 0; items != NULL && i < row->n; i++) {
-        PyObject *item = literal_value(typed, row->items[i]);
-        if (item == NULL)
-            Py_CLEAR(items);
-        else
-            PyTuple_SET_ITEM(items, i, item);
-    }
-    return items;
-}
-
 /* A constant of any kind: a new reference. NULL without an exception: it has no value that
  * Python would have passed. */
 static PyObject *
@@ -182,7 +172,8 @@ literal_value(const lw_typed *typed, uint32_t constant)
     case LW_K_COMPLEX: return PyComplex_FromDoubles(row->d, row->im);
     case LW_K_STR: return PyUnicode_FromString(row->text);
     case LW_K_DTYPE: return lw_type_object_of(row->dtype);
-    case LW_K_TUPLE: return row->user_class ? NULL : tuple_value(typed, row);
+    case LW_K_TUPLE:
+        return row->user_class ? NULL : tuple_of(typed, row->n, row->items, literal_value);
     case LW_K_SCALAR:
         if (lw_dtypes[row->dtype].kind > LW_KIND_COMPLEX)
             return NULL;
@@ -199,7 +190,6 @@ type_for_gufunc(const lw_typed *typed, lw_type type)
 {
     const lw_type_row *row = lw_type_get(&typed->types, type);
     lw_type_kind kind = lw_type_kind_of(&typed->types, type);
-    PyObject *items;
 
     if (kind == LW_TK_ARRAY && row->ndim == 0 && row->elements[0] < LW_N_SCALARS)
         return call("_array_without_axes",
@@ -210,15 +200,7 @@ type_for_gufunc(const lw_typed *typed, lw_type type)
             Py_BuildValue("(N)", lw_type_object_of(lw_type_stored(&typed->types, type))));
     if (kind != LW_TK_TUPLE || row->user_class != NULL)
         return type == LW_T_STATIC ? Py_NewRef(Py_None) : object_of_type(typed, type);
-    items = PyTuple_New(row->n);
-    for (uint32_t i = 0; items != NULL && i < row->n; i++) {
-        PyObject *item = type_for_gufunc(typed, row->elements[i]);
-        if (item == NULL)
-            Py_CLEAR(items);
-        else
-            PyTuple_SET_ITEM(items, i, item);
-    }
-    return items;
+    return tuple_of(typed, row->n, row->elements, type_for_gufunc);
 }
 
 /* values: constants are told as what they are. */
