@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
+import itertools
 import math
 import textwrap
 import types
@@ -17,14 +17,14 @@ from typing import Any, Callable
 import numpy as np
 
 import lanewise
-from lanewise import _core
+from lanewise import _core, _texts
 from lanewise._core import intrinsics
 from lanewise.errors import UnsupportedError
 
 __all__ = ["stencil"]
 
 _PLACES = "stencil_place_"  # the beginning of names that no user has
-_texts = 0
+_numbers = itertools.count(1)  # of the texts of this process
 
 
 def _definition(function: Any) -> ast.FunctionDef:
@@ -88,13 +88,8 @@ class _Places(ast.NodeTransformer):
             ends[:] = [min(ends[0], number or 0), max(ends[1], number or 0)]
 
 
-def _compiled_text(text: str, name: str) -> types.CodeType:
-    """The code of a text that errors can show."""
-    global _texts
-    _texts += 1
-    filename = f"<stencil {name} {_texts}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    return compile(text, filename, "exec")
+def _filename(name: str) -> str:
+    return f"<stencil {name} {next(_numbers)}>"
 
 
 def _codes_in(code: types.CodeType) -> Any:
@@ -110,7 +105,9 @@ def _with_places(function: Any, definition: ast.FunctionDef) -> Any:
     free = function.__code__.co_freevars
     if free:
         lines = f"def around({', '.join(free)}):\n{textwrap.indent(lines, '    ')}\n    return {definition.name}"
-    code = next(each for each in _codes_in(_compiled_text(lines + "\n", function.__name__)) if each.co_name == definition.name)
+    filename = _filename(function.__name__)
+    _texts.keep(lines, filename)
+    code = next(each for each in _codes_in(compile(lines, filename, "exec")) if each.co_name == definition.name)
     cells = dict(zip(free, function.__closure__ or ()))
     return types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, tuple(cells[name] for name in code.co_freevars))
 
@@ -186,8 +183,7 @@ def _made(function: Any, neighborhood: Any, standard_indexing: Any, cval: Any, o
     is_whole = cval is None or (not isinstance(cval, (complex, np.complexfloating)) and math.isfinite(cval) and cval == int(cval))
     text = _driver_text(name, parameters, indexed, neighborhood or places.reach, cval is not None, is_whole)
     namespace = {"np": np, "prange": lanewise.prange, "meet": intrinsics.arrays.meet, "point": point, "border": 0 if cval is None else cval}
-    exec(_compiled_text(text, name), namespace)
-    driver: Any = namespace[name]
+    driver: Any = _texts.run(text, _filename(name), namespace)[name]
     driver.__module__, driver.__doc__, driver.__qualname__ = function.__module__, function.__doc__, function.__qualname__
     return _core.jit(driver, **options)
 
