@@ -254,10 +254,10 @@ class _Rewriter(ast.NodeTransformer):
     def _parts(self, name: str) -> list[str]:
         return [name, *(f".{i} of {name}" for i in range(1, self.lists[name]))]
 
-    def _item(self, name: str, at: ast.expr, context: ast.expr_context | None = None) -> ast.expr:
-        items: list[ast.expr] = [ast.Subscript(_load(part), copy.deepcopy(at), context) if context and not isinstance(context, ast.Load) else
+    def _item(self, name: str, at: ast.expr, context: ast.expr_context) -> ast.expr:
+        items: list[ast.expr] = [ast.Subscript(_load(part), copy.deepcopy(at), context) if not isinstance(context, ast.Load) else
                                  _call(item, _load(part), copy.deepcopy(at)) for part in self._parts(name)]
-        return ast.Tuple(items, context or ast.Load()) if self.lists[name] else items[0]
+        return ast.Tuple(items, context) if self.lists[name] else items[0]
 
     def _items(self, name: str, function: Any = view) -> list[ast.expr]:
         return [_call(function, _load(part), _load(_count(name))) for part in self._parts(name)]
@@ -369,7 +369,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def _pop_last(self, old: ast.stmt, name: str, statement: ast.stmt, field: str) -> Any:
         """The statement with the last item as its value, which has been taken before."""
-        setattr(statement, field, self._item(name, _load(_count(name))))
+        setattr(statement, field, self._item(name, _load(_count(name)), ast.Load()))
         return self._at(old, [_set(_count(name), _call(popped, _load(_count(name)))), statement])
 
     def visit_Return(self, node: ast.Return) -> Any:
