@@ -56,12 +56,7 @@ def dot(x, y):
     return total
 
 
-@lw.guvectorize("(n),(n)->()")
-def strict_dot(x, y):
-    total = 0.0
-    for i in range(x.shape[0]):
-        total += x[i] * y[i]
-    return total
+strict_dot = lw.guvectorize("(n),(n)->()")(dot.py_func)
 
 
 @lw.guvectorize("(3),(n)->()")
