@@ -21,7 +21,7 @@ import typing
 from typing import Any
 
 from lanewise import _core, _numba_names, extending, types
-from lanewise._elements import _reached
+from lanewise._elements import _hints, _reached
 
 __all__ = ["jitclass"]
 
@@ -73,10 +73,8 @@ def _compile_methods(cls: type) -> None:
 
 
 def _hints_of(cls: type) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(cls)
-    except Exception:  # names that are not there yet, as that of the class itself
-        return {name: hint for name, hint in getattr(cls, "__annotations__", {}).items() if not isinstance(hint, str)}
+    """Those whose names are bound: not that of the class itself."""
+    return {name: hint for name, hint in _hints(cls).items() if not isinstance(hint, (str, typing.ForwardRef))}
 
 
 def jitclass(cls_or_spec: Any = None, spec: Any = None) -> Any:
