@@ -366,6 +366,47 @@ def small() -> None:
         race(f"sum {n} f4", {"lanewise": lambda: reductions.sum(x), "numpy": lambda: x.sum()}, close)
 
 
+def calls() -> None:
+    """Short calls: ten elements, or 4 x 4."""
+
+    def scaled(x):
+        return x * 2.5 + 1
+
+    def total(a, b, factor):
+        s = 0.0
+        for i in range(a.size):
+            s += a[i] * factor + b[i]
+        return s
+
+    def matvec(m, v, out):
+        for i in range(m.shape[0]):
+            s = 0.0
+            for k in range(m.shape[1]):
+                s += m[i, k] * v[k]
+            out[i] = s
+
+    x, y, out = operands(10, "f8"), operands(10, "f8", 2), np.empty(10)
+    m, v, w = operands(16, "f8").reshape(4, 4), operands(4, "f8"), np.empty(4)
+    mine, loop, matrix = lw.vectorize(scaled), lw.njit(total), lw.guvectorize("(m,n),(n)->(m)")(matvec)
+    theirs: dict[str, Callable[..., Any]] = {}
+    if numba:
+        theirs = {"ufunc": numba.vectorize(["f8(f8)"])(scaled), "loop": numba.njit(total),
+                  "matrix": numba.guvectorize(["void(f8[:,:],f8[:],f8[:])"], "(m,n),(n)->(m)")(matvec)}
+
+    def beside(which: str, run: Callable[[], Any], call: Callable[[Callable[..., Any]], Any], **others: Callable[[], Any]) -> Runs:
+        return {"lanewise": run} | ({"numba": lambda: call(theirs[which])} if numba else {}) | others
+
+    race("f(x), 10 f8", beside("ufunc", lambda: mine(x), lambda f: f(x)), close)
+    race("f(x, out=), 10 f8", beside("ufunc", lambda: mine(x, out=out), lambda f: f(x, out=out)))
+    race("lw.ufuncs.add(x, y, out), 10 f8", {"lanewise": lambda: lw.ufuncs.add(x, y, out), "numpy": lambda: np.add(x, y, out)})
+    race("njit of two arrays and a float, 10 f8", beside("loop", lambda: loop(x, y, 2.5), lambda f: f(x, y, 2.5)), close)
+    race("guvectorize, 4 x 4", beside("matrix", lambda: matrix(m, v), lambda f: f(m, v), numpy=lambda: np.matvec(m, v)), close)
+    race("guvectorize with out, 4 x 4", beside("matrix", lambda: matrix(m, v, w), lambda f: f(m, v, w)))
+    for name in ("sum", "mean", "std", "max", "argmax", "cumsum"):
+        own, method = getattr(reductions, name), getattr(x, name)
+        race(f"{name} 10 f8", {"lanewise": lambda: own(x), "numpy": method}, close)
+
+
 def special() -> None:
     if scipy_special is None:
         return
@@ -377,7 +418,7 @@ def special() -> None:
             race(f"special.{name}{tuple(a for a in arguments if not isinstance(a, np.ndarray))} 10^5", {"lanewise": lambda: mine(*arguments), "scipy": lambda: theirs(*arguments)}, close)
 
 
-PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "jit": jit, "sorts": sorts, "small": small, "special": special}
+PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "jit": jit, "sorts": sorts, "small": small, "calls": calls, "special": special}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Calls on the CPU beside their peers.")

@@ -127,8 +127,7 @@ beyond_bounds(const lw_jit *self, const char *whole, const char *parts, uint32_t
         &err, LW_ERR_LAUNCH,
         "%s: a %s of %u %s, but launch_bounds= allows at most %u (CUDA_ERROR_INVALID_VALUE)",
         name_of(self), whole, n, parts, most);
-    snprintf(err.vendor_name, sizeof err.vendor_name, "CUDA_ERROR_INVALID_VALUE");
-    err.vendor_code = LW_CUDA_INVALID_VALUE;
+    lw_error_set_vendor(&err, "CUDA_ERROR_INVALID_VALUE", LW_CUDA_INVALID_VALUE);
     lw_py_raise(&err);
     return -1;
 }

@@ -324,6 +324,10 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     PyObject *result;
     lw_seen s;
 
+    if (self->base.family == NULL && !self->has_frozen &&
+        self->base.options.target != LW_CHOOSE_CUDA &&
+        lw_ufunc_call_direct(self, args, n_args, kwnames, &result))
+        return result;
     if (lw_recall_any((lw_ufunc_head *)self) && !self->has_frozen &&
         lw_recall_call((lw_ufunc_head *)self, args, n_args, kwnames, &result))
         return result;

@@ -125,6 +125,17 @@ end_run(lw_stop *stop, const lw_loop *loop, int64_t n, const lw_host_failure *fa
     return 0;
 }
 
+int
+lw_ufunc_run_kernel(lw_host_kernel *kernel, const lw_loop *loop, char *const *args, int64_t n,
+                    const int64_t *strides)
+{
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
+    lw_host_failure failure;
+
+    lw_host_run(kernel, args, n, strides, &stop, &failure);
+    return end_run(&stop, loop, n, &failure);
+}
+
 /* ---- the loop of reduce, accumulate and reduceat ---- */
 
 enum {
@@ -175,14 +186,23 @@ fold_kernel(lw_loop_table *table, lw_loop *loop, int64_t n, bool reduces, lw_hos
 }
 
 static int
+run_fold(lw_host_kernel *kernel, const lw_loop *loop, char *const *args, int64_t n,
+         const int64_t *strides)
+{
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
+    lw_host_failure failure;
+
+    lw_host_run_fold(kernel, args, n, strides, &stop, &failure);
+    return end_run(&stop, loop, n, &failure);
+}
+
+static int
 run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dimensions,
          const npy_intp *strides, NpyAuxData *Py_UNUSED(unused))
 {
     lw_loop_table *table = (void *)((PyUFuncObject *)context->caller)->data;
     lw_loop *loop = (lw_loop *)lw_table_find(table, context->descriptors);
     lw_host_kernel *kernel;
-    lw_stop stop = {.ask = lw_signal_raised_anyhow};
-    lw_host_failure failure;
 
     if (dimensions[0] == 0)
         return 0;
@@ -192,16 +212,15 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
         lw_host_is_fold(data, strides)) {
         if (fold_kernel(table, loop, dimensions[0], strides[0] == 0, &kernel) < 0)
             return -1;
-        if (kernel != NULL) {
-            lw_host_run_fold(kernel, data, dimensions[0], strides, &stop, &failure);
-            return end_run(&stop, loop, dimensions[0], &failure);
-        }
+        if (kernel != NULL)
+            return run_fold(kernel, loop, data, dimensions[0], strides);
     }
     kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
     if (kernel == NULL && (kernel = lw_ufunc_kernel(table, loop)) == NULL)
         return -1;
-    lw_host_run(kernel, data, dimensions[0], strides, &stop, &failure);
-    return end_run(&stop, loop, dimensions[0], &failure);
+    if (!atomic_load_explicit(&loop->numpy_ran, memory_order_relaxed))
+        atomic_store_explicit(&loop->numpy_ran, true, memory_order_relaxed);
+    return lw_ufunc_run_kernel(kernel, loop, data, dimensions[0], strides);
 }
 
 /* ---- the loop of at() ---- */

@@ -42,6 +42,10 @@ extern PyType_Slot lw_ufunc_loop_slots[]; /* as lw_ufunc_kind's */
  * it may be called with or without it. */
 lw_host_kernel *lw_ufunc_kernel(lw_loop_table *table, lw_loop *loop);
 
+/* Runs n > 0 elements, and raises what one of them raised. -1 with an exception. */
+int lw_ufunc_run_kernel(lw_host_kernel *kernel, const lw_loop *loop, char *const *args,
+                        int64_t n, const int64_t *strides);
+
 /* ---- texts: ufunc_host_py.c ---- */
 PyObject *lw_types_text(const lw_loop *loop); /* "ff->f" */
 /* "float32(float32, float32)" */
@@ -65,6 +69,12 @@ int lw_signature_dtypes(const lw_signature *signature, lw_dtype *in, lw_dtype *o
 int lw_signature_inputs(lw_ufunc_object *self, PyObject *object, lw_dtype *in);
 /* From the annotations of the tree's function; false: it has none. */
 bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signature *out);
+
+/* ---- calls on contiguous arrays: ufunc_direct_py.c ---- */
+
+/* false: it is none of those that are run here; NumPy's ufunc is called. */
+bool lw_ufunc_call_direct(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                          PyObject *kwnames, PyObject **result);
 
 /* ---- calls with where= and out= on the host: ufunc_masked_py.c ---- */
 

@@ -38,9 +38,18 @@ lw_fail_memory(lw_error *err)
 }
 
 void
+lw_error_set_vendor(lw_error *err, const char *name, int code)
+{
+    lw_free(err->vendor_name);
+    err->vendor_name = lw_strdup(name); /* without memory the code alone tells them apart */
+    err->vendor_code = code;
+}
+
+void
 lw_error_reset(lw_error *err)
 {
     lw_free(err->text);
+    lw_free(err->vendor_name);
     lw_free(err->file);
     lw_free(err->help);
     lw_free(err->label);
@@ -53,4 +62,10 @@ lw_error_text(const lw_error *err)
     if (err->text != NULL)
         return err->text;
     return err->status == LW_OK ? "no error" : "out of memory";
+}
+
+const char *
+lw_error_vendor_name(const lw_error *err)
+{
+    return err->vendor_name ? err->vendor_name : "";
 }

@@ -268,8 +268,7 @@ describe(lw_error *err, CUresult code, lw_driver_call call, const char *where)
         text = NULL;
     lw_fail(err, LW_ERR_DRIVER, "%s failed%s: %s (%d)%s%s", lw_driver_call_name(call), where,
             name, code, text ? ": " : "", text ? text : "");
-    snprintf(err->vendor_name, sizeof err->vendor_name, "%s", name);
-    err->vendor_code = code;
+    lw_error_set_vendor(err, name, code);
 }
 
 lw_status
@@ -298,8 +297,7 @@ lw_driver_missing(lw_driver_call call, int ordinal, lw_error *err)
                 "the CUDA driver %s (CUDA %d.%d) has no %s, which device %d needs", path,
                 version / 1000, version % 1000 / 10, lw_driver_call_name(call),
                 ordinal < 0 ? 0 : ordinal);
-        snprintf(err->vendor_name, sizeof err->vendor_name, "CUDA_ERROR_NOT_SUPPORTED");
-        err->vendor_code = LW_CUDA_NOT_SUPPORTED;
+        lw_error_set_vendor(err, "CUDA_ERROR_NOT_SUPPORTED", LW_CUDA_NOT_SUPPORTED);
     }
     return LW_ERR_DRIVER;
 }

@@ -69,7 +69,8 @@ emit_inst(lw_emitter *e)
     case LW_OP_PACK: lw_emit_pack(e); break;
     case LW_OP_LANE: lw_emit_lane(e); break;
     case LW_OP_SPLAT:
-    case LW_OP_ANY: lw_emit_vector(e); break;
+    case LW_OP_ANY:
+    case LW_OP_FIRST: lw_emit_vector(e); break;
     case LW_OP_CALL:
         lw_emit_watch(e);
         lw_emit_call(e);

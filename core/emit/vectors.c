@@ -62,6 +62,18 @@ emit_any(lw_emitter *e)
               e->inst->a);
 }
 
+static void
+emit_first(lw_emitter *e)
+{
+    unsigned lanes = e->func->insts.data[e->inst->a].lanes;
+    lw_name bits = lw_def(e, "bitcast <$u x i1> $v to i$u", lanes, e->inst->a, lanes), zeros;
+
+    lw_declare(e, "i$u @llvm.cttz.i$u(i$u, i1)", lanes, lanes, lanes);
+    zeros =
+        lw_def(e, "call i$u @llvm.cttz.i$u(i$u $s, i1 false)", lanes, lanes, lanes, bits.text);
+    lw_result(e, "zext i$u $s to i64", lanes, zeros.text);
+}
+
 /* ---- arithmetic ---- */
 
 static const struct {
@@ -232,6 +244,7 @@ lw_emit_vector(lw_emitter *e)
         splat(e, (lw_dtype)e->inst->type, lw_operand(e, e->inst->a).text, true);
         break;
     case LW_OP_ANY: emit_any(e); break;
+    case LW_OP_FIRST: emit_first(e); break;
     case LW_OP_NEG: emit_neg(e); break;
     case LW_OP_NOT: emit_not(e); break;
     case LW_OP_FMA:

@@ -546,6 +546,13 @@ lw_ir_any(lw_builder *b, lw_ref mask)
 }
 
 lw_ref
+lw_ir_first(lw_builder *b, lw_ref mask)
+{
+    assert(has_type(b, mask, LW_DT_b1));
+    return lw_ir_emit(b, LW_OP_FIRST, LW_DT_i64, mask, 0, 0);
+}
+
+lw_ref
 lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane)
 {
     assert(b->module->failed || lane < inst_of(b, vector)->lanes);

@@ -99,6 +99,7 @@ lw_ref lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane);
 unsigned lw_ir_lanes(const lw_builder *b, lw_ref value); /* 1: a scalar */
 lw_ref lw_ir_splat(lw_builder *b, lw_ref scalar, unsigned lanes);
 lw_ref lw_ir_any(lw_builder *b, lw_ref mask);
+lw_ref lw_ir_first(lw_builder *b, lw_ref mask);
 
 /* memory that belongs to the function or module; align_bytes is a power of two */
 lw_ref lw_ir_local(lw_builder *b, uint32_t bytes, uint32_t align_bytes);

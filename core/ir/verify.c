@@ -145,7 +145,7 @@ static bool
 takes_vector(lw_op op, int i)
 {
     return lw_op_is_elementwise(op) || op == LW_OP_LANE || op == LW_OP_ANY ||
-           ((op == LW_OP_STORE || op == LW_OP_SET) && i == 1);
+           op == LW_OP_FIRST || ((op == LW_OP_STORE || op == LW_OP_SET) && i == 1);
 }
 
 static lw_status
@@ -509,8 +509,10 @@ check_types(checker *c)
         RULE(type_of(c, inst->a) == inst->type && inst->lanes > 1, "no vector of its operand");
         return LW_OK;
     case LW_OP_ANY:
+    case LW_OP_FIRST:
         RULE(type_of(c, inst->a) == LW_DT_b1 && lanes_of(c, inst->a) > 1,
              "its operand is not a vector of bools");
+        RULE(inst->op == LW_OP_ANY || inst->type == LW_DT_i64, "it is no i64");
         return LW_OK;
     case LW_OP_LANE:
         RULE(inst->b < lanes_of(c, inst->a) && inst->type == type_of(c, inst->a),

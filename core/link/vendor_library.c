@@ -117,8 +117,6 @@ lw_vendor_failed(const lw_vendor_failure *failure, lw_bytes *log, lw_error *err)
         if (failure->log(failure->program, (char *)log->data + 1) != 0 || log->data[1] == 0)
             lw_bytes_reset(log);
     }
-    if (err != NULL && err->status == LW_OK) {
-        err->vendor_code = failure->result;
-        snprintf(err->vendor_name, sizeof err->vendor_name, "%s", failure->name);
-    }
+    if (err != NULL && err->status == LW_OK)
+        lw_error_set_vendor(err, failure->name, failure->result);
 }

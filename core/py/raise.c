@@ -72,7 +72,7 @@ describe(PyObject *exception, const lw_error *err)
         set(exception, "end_col", PyLong_FromUnsignedLong(err->end_col));
         set(exception, "help", text_or_none(err->help));
     }
-    if (err->vendor_name[0] != 0) {
+    if (err->vendor_name != NULL) {
         set(exception, "name", PyUnicode_FromString(err->vendor_name));
         set(exception, "code", PyLong_FromLong(err->vendor_code));
     }

@@ -88,11 +88,13 @@ ended(const run *s)
 
 /* ---- accumulators ---- */
 
+/* Nothing beyond its n numbers is set, as short reductions take less time than clearing it. */
 static inline bank
 bank_at(const lw_reduction *r, char *memory, int64_t capacity)
 {
-    bank b = {.n = r->n_acc};
+    bank b;
 
+    b.n = r->n_acc;
     for (uint32_t i = 0; i < r->n_acc; i++) {
         b.at[i] = memory;
         b.size[i] = lw_dtypes[r->acc[i]].size_bytes;
@@ -114,10 +116,13 @@ bank_bytes(const lw_reduction *r, int64_t capacity)
 static inline bank
 bank_from(const bank *b, int64_t first)
 {
-    bank moved = *b;
+    bank moved;
 
-    for (uint32_t i = 0; i < b->n; i++)
-        moved.at[i] += first * b->size[i];
+    moved.n = b->n;
+    for (uint32_t i = 0; i < b->n; i++) {
+        moved.at[i] = b->at[i] + first * b->size[i];
+        moved.size[i] = b->size[i];
+    }
     return moved;
 }
 

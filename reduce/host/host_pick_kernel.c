@@ -151,6 +151,24 @@ hits(picker *p, lw_ref at, unsigned lanes, lw_ref best, lw_ref any_nan)
     return lw_ir_select(b, any_nan, nan, equal);
 }
 
+/* Which elements of `vectors` vectors, or a single one, from `at` on are hits; of vectors:
+ * whether the lanes of any of them are. */
+static lw_ref
+hits_from(picker *p, unsigned vectors, lw_ref at, lw_ref best, lw_ref any_nan)
+{
+    lw_builder *b = &p->m->b;
+    lw_ref found = 0;
+
+    if (vectors == 0)
+        return hits(p, at, 1, best, any_nan);
+    for (unsigned k = 0; k < vectors; k++) {
+        lw_ref from = lw_ir_add(b, at, i64(p->m, (int64_t)k * p->lanes));
+        lw_ref one = hits(p, from, p->lanes, best, any_nan);
+        found = found ? lw_ir_or(b, found, one) : one;
+    }
+    return found;
+}
+
 /* Moves the slot `at` on by `vectors` vectors at a time, as long as these have no hit and are
  * there; 0: by single elements. */
 static void
@@ -159,25 +177,36 @@ skip(picker *p, unsigned vectors, lw_ref at, lw_ref best, lw_ref any_nan)
     maker *m = p->m;
     lw_builder *b = &m->b;
     int64_t step = vectors ? (int64_t)vectors * p->lanes : 1;
-    lw_ref found = 0, i;
+    lw_ref found, i;
 
     lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
     i = lw_ir_get(b, at);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, lw_ir_add(b, i, i64(m, step)), m->n));
     lw_ir_break(b, 0);
     lw_ir_end(b);
-    for (unsigned k = 0; k < vectors; k++) {
-        lw_ref one =
-            hits(p, lw_ir_add(b, i, i64(m, (int64_t)k * p->lanes)), p->lanes, best, any_nan);
-        found = found ? lw_ir_or(b, found, one) : one;
-    }
-    found = vectors ? lw_ir_any(b, found) : hits(p, i, 1, best, any_nan);
-    lw_ir_if(b, found);
+    found = hits_from(p, vectors, i, best, any_nan);
+    lw_ir_if(b, vectors ? lw_ir_any(b, found) : found);
     lw_ir_break(b, 0);
     lw_ir_end(b);
     lw_ir_latch(b);
     lw_ir_set(b, at, lw_ir_add(b, lw_ir_get(b, at), i64(m, step)));
     lw_ir_end(b);
+}
+
+/* Sets the slot `at`, before which there is no hit, to the first one. There are as many
+ * elements as a vector has lanes: those of the last vector are looked at from its first lane
+ * on, as the lanes in front of `at` are no hits. */
+static void
+first_in_vectors(picker *p, lw_ref at, lw_ref best, lw_ref any_nan)
+{
+    lw_builder *b = &p->m->b;
+    lw_ref last = lw_ir_sub(b, p->m->n, i64(p->m, p->lanes)), from;
+
+    skip(p, VECTORS, at, best, any_nan);
+    skip(p, 1, at, best, any_nan);
+    from = lw_ir_get(b, at);
+    from = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, from, last), from, last);
+    lw_ir_set(b, at, lw_ir_add(b, from, lw_ir_first(b, hits_from(p, 1, from, best, any_nan))));
 }
 
 lw_status
@@ -226,9 +255,11 @@ lw_reduce_pick_loop(maker *m, lw_error *err)
         nan = 0;
     }
     value = lw_ir_get(b, best);
-    skip(&p, VECTORS, at, value, nan);
-    skip(&p, 1, at, value, nan);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, m->n, i64(m, p.lanes)));
     skip(&p, 0, at, value, nan);
+    lw_ir_else(b);
+    first_in_vectors(&p, at, value, nan);
+    lw_ir_end(b);
     lw_ir_store(b, out, lw_ir_get(b, at), 8, 0);
     return end(m, err);
 }

@@ -68,7 +68,7 @@ test_absent(void)
     CHECK(lw_cuda.StreamCreateWithPriority == NULL);
     CHECK(lw_stream_new(device, false, 0, &stream, &first) == LW_ERR_DRIVER);
     CHECK(strstr(lw_error_text(&first), "has no cuStreamCreateWithPriority") != NULL);
-    CHECK(strcmp(first.vendor_name, "CUDA_ERROR_NOT_SUPPORTED") == 0 &&
+    CHECK(strcmp(lw_error_vendor_name(&first), "CUDA_ERROR_NOT_SUPPORTED") == 0 &&
           first.vendor_code == 801);
     lw_error_reset(&first);
     fake.absent("");
@@ -91,7 +91,7 @@ test_error_text(void)
                  "cuCtxSynchronize failed on device 0: CUDA_ERROR_ILLEGAL_ADDRESS (700): an "
                  "illegal memory access was encountered") == 0);
     CHECK(first.vendor_code == 700 &&
-          strcmp(first.vendor_name, "CUDA_ERROR_ILLEGAL_ADDRESS") == 0);
+          strcmp(lw_error_vendor_name(&first), "CUDA_ERROR_ILLEGAL_ADDRESS") == 0);
     lw_error_reset(&first);
     fake.fail("cuCtxSynchronize", 1, 12345); /* a code from the future */
     BAD(lw_device_synchronize(device, err), LW_ERR_DRIVER, "unknown CUDA error (12345)");

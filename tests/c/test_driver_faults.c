@@ -156,7 +156,7 @@ judge(const char *name, int code, const lw_error *first)
     if (code == 500 && first->status == LW_ERR_LINK)
         return NULL; /* no such kernel */
     if (first->status != LW_ERR_DRIVER || first->vendor_code != code ||
-        first->vendor_name[0] == 0 || strstr(lw_error_text(first), " failed") == NULL)
+        lw_error_vendor_name(first)[0] == 0 || strstr(lw_error_text(first), " failed") == NULL)
         return "not the driver's error";
     return NULL;
 }

@@ -216,7 +216,8 @@ test_link_inputs(void)
     lw_link_input extra = {LW_LINK_LTOIR, NULL, 0, "given.ltoir"};
 
     CHECK(compile(with_given, 90, &options, NULL, &out, &err) == LW_ERR_LINK);
-    CHECK(strstr(lw_error_text(&err), "lw_given") != NULL && err.vendor_name[0] != 0);
+    CHECK(strstr(lw_error_text(&err), "lw_given") != NULL &&
+          lw_error_vendor_name(&err)[0] != 0);
     lw_error_reset(&err);
     CHECK(good(lw_compile_cuda_ltoir(&(lw_cuda_source){given, "lw_given", NULL, 0}, &options,
                                      &other, &err),

@@ -205,7 +205,8 @@ test_out_of_memory(void)
     blocks[0] = take(40 * mb, NULL); /* the cache makes room */
     CHECK(fake.live("memory") == 1 && statistics().n_trims == 1);
     CHECK(lw_pool_take(device, 30 * mb, NULL, &more, &why) == LW_ERR_DRIVER && more == NULL);
-    CHECK(why.vendor_code == 2 && strcmp(why.vendor_name, "CUDA_ERROR_OUT_OF_MEMORY") == 0);
+    CHECK(why.vendor_code == 2 &&
+          strcmp(lw_error_vendor_name(&why), "CUDA_ERROR_OUT_OF_MEMORY") == 0);
     CHECK(strstr(lw_error_text(&why), "31457280 bytes were asked for, 25165824 of 67108864 are "
                                       "free, 41943040 are held") != NULL);
     lw_error_reset(&why);

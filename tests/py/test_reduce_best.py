@@ -107,3 +107,23 @@ def test_rows_of_every_length(dtype):
                 np.testing.assert_array_equal(reductions.argmax(view, axis=axis), np.argmax(view, axis=axis))
                 np.testing.assert_array_equal(reductions.argmin(view, axis=axis), np.argmin(view, axis=axis))
             assert reductions.argmax(x[0]) == np.argmax(x[0])
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "f4", "f8"])
+def test_rows_whose_best_is_anywhere(dtype):
+    """Each element of rows of every length is the best of its row once, and NaN once, with the code that comes after the first millions of elements."""
+    reductions.argmax(np.zeros((5000, 1000), dtype), axis=1)
+    reductions.argmin(np.zeros((5000, 1000), dtype), axis=1)
+    for n in [*range(1, 70), 95, 96, 97, 127, 128, 129, 130, 191, 255, 256, 257, 300]:
+        x = np.full((n, n), 5, dtype)
+        x[np.arange(n), np.arange(n)] = 9
+        assert np.array_equal(reductions.argmax(x, axis=1), np.arange(n)), n
+        x[np.triu_indices(n)] = 9  # the first of equal ones
+        assert np.array_equal(reductions.argmax(x, axis=1), np.arange(n)), n
+        x[np.triu_indices(n)] = 1
+        assert np.array_equal(reductions.argmin(x, axis=1), np.arange(n)), n
+        if dtype[0] == "f":
+            x[np.arange(n), np.arange(n)] = np.nan
+            x[np.arange(n), n - 1] = np.nan
+            assert np.array_equal(reductions.argmin(x, axis=1), np.arange(n)), n
+            assert np.array_equal(reductions.argmax(x, axis=1), np.arange(n)), n

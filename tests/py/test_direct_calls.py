@@ -1,0 +1,221 @@
+"""Calls of ufuncs on contiguous host arrays of a loop's dtypes, which do not go through NumPy once NumPy has run the loop (ufunc/ufunc_direct_py.c)."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+
+@pytest.fixture
+def scaled():
+    """A ufunc whose loops of float32, float64 and int64 NumPy has run."""
+    f = lw.vectorize(lambda x, y: x * 3 + y)
+    for dtype in ("f4", "f8", "i8"):
+        f(np.ones(3, dtype), np.ones(3, dtype))
+    return f
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+@pytest.mark.parametrize("shape", [(1,), (7,), (1, 5), (3, 4), (2, 3, 4), (1000,)])
+def test_new_results(scaled, dtype, shape):
+    x = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+    result = scaled(x, x)
+    assert type(result) is np.ndarray and result.dtype == dtype and result.shape == shape
+    assert result.flags.c_contiguous and result.flags.owndata and result.base is None
+    np.testing.assert_array_equal(result, x * 4)
+
+
+def test_numbers_beside_arrays(scaled):
+    x = np.arange(4.0)
+    np.testing.assert_array_equal(scaled(x, 2.5), x * 3 + 2.5)
+    np.testing.assert_array_equal(scaled(2, x), 6 + x)
+    narrow = x.astype("f4")
+    assert scaled(narrow, 0.1).dtype == np.float32
+    np.testing.assert_array_equal(scaled(narrow, 0.1), narrow * 3 + np.float32(0.1))
+    whole = np.arange(4)
+    assert scaled(whole, 7).dtype == np.int64 and scaled(whole, 7)[3] == 16
+    assert scaled(whole, 0.5).dtype == np.float64 and scaled(whole, True).dtype == np.int64
+    assert scaled(x, 2**53 + 1)[0] == float(2**53 + 1)
+    with pytest.raises(OverflowError):
+        scaled(whole, 2**70)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert scaled(narrow, 1e300)[0] == np.inf
+
+
+@pytest.mark.parametrize("by", ["keyword", "tuple", "position"])
+def test_outputs(scaled, by):
+    def call(x, y, out):
+        return scaled(x, y, out) if by == "position" else scaled(x, y, out=out if by == "keyword" else (out,))
+
+    x = np.arange(6.0)
+    out = np.full(6, -1.0)
+    assert call(x, x, out) is out and out[5] == 20
+    assert call(x, x, x) is x and x[5] == 20  # in place
+    memory = np.arange(8.0)
+    call(memory[:6], memory[:6], memory[2:])  # overlaps: as if the inputs had been copied
+    np.testing.assert_array_equal(memory, [0, 1, 0, 4, 8, 12, 16, 20])
+    other = np.zeros(6, "f4")
+    assert call(np.arange(6.0), 1.0, other) is other and other[5] == 16  # a cast of the same kind
+    wide = np.zeros((2, 6))
+    assert call(np.arange(6.0), 1.0, wide) is wide and wide[1, 5] == 16  # broadcast
+    swapped = np.zeros(6, ">f8")
+    assert call(np.arange(6.0), 1.0, swapped) is swapped and swapped[5] == 16
+    assert scaled(x, x, out=None).shape == (6,)
+    fixed = np.zeros(6)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        call(x, x, fixed)
+    with pytest.raises(TypeError, match="cast"):
+        call(x, x, np.zeros(6, "i8"))
+    with pytest.raises(ValueError):
+        call(x, x, np.zeros(5))
+    with pytest.raises(TypeError):
+        call(x, x, [0.0] * 6)
+
+
+def test_layouts_that_are_numpys(scaled):
+    x = np.arange(12.0).reshape(3, 4)
+    assert scaled(np.asfortranarray(x), np.asfortranarray(x)).flags.f_contiguous
+    np.testing.assert_array_equal(scaled(x[:, ::2], x[:, ::2]), x[:, ::2] * 4)
+    np.testing.assert_array_equal(scaled(x, x[0]), x * 3 + x[0])
+    unaligned = np.frombuffer(b"\0" + x.tobytes(), "u1")[1:].view("f8").reshape(3, 4)
+    np.testing.assert_array_equal(scaled(unaligned, unaligned), x * 4)
+    np.testing.assert_array_equal(scaled(x.astype(">f8"), x), x * 4)
+    assert scaled(np.zeros(0), np.zeros(0)).shape == (0,)
+    number = scaled(np.array(2.0), np.array(3.0))
+    assert isinstance(number, np.float64) and number == 9
+
+
+def test_subclasses_are_numpys(scaled):
+    class Own(np.ndarray):
+        pass
+
+    assert type(scaled(np.arange(3.0).view(Own), np.arange(3.0))) is Own
+    out = np.zeros(3).view(Own)
+    assert scaled(np.arange(3.0), np.arange(3.0), out=out) is out
+    assert isinstance(scaled(np.ma.array([1.0, 2.0], mask=[0, 1]), np.ones(2)), np.ma.MaskedArray)
+
+
+def test_mixed_dtypes_and_other_keywords(scaled):
+    x = np.arange(3.0)
+    assert scaled(x, np.arange(3)).dtype == np.float64
+    assert scaled(x, x, dtype="f4", casting="same_kind").dtype == np.float32
+    assert scaled(x, x, where=np.array([True, False, True]), out=np.full(3, 9.0))[1] == 9
+    with pytest.raises(TypeError):
+        scaled(x)
+    with pytest.raises(TypeError):
+        scaled(x, x, x, x)
+
+
+def test_flags_are_numpys():
+    quotient = lw.vectorize(lambda x, y: x / y)
+    one, zero = np.ones(5), np.zeros(5)
+    quotient(one, one)
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert quotient(one, zero)[0] == np.inf
+    with pytest.warns(RuntimeWarning, match="invalid"):
+        assert np.isnan(quotient(zero, zero)[0])
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        quotient(one, zero)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quotient(one, zero)
+        quotient(one, one)
+
+
+def test_exceptions_of_elements():
+    def half(x):
+        if x < 0:
+            raise ValueError("negative")
+        return x / 2
+
+    f = lw.vectorize(half)
+    x = np.arange(6.0).reshape(2, 3)
+    f(x)
+    f(x)
+    x[1, 1] = -1
+    with pytest.raises(ValueError, match="negative"):
+        f(x)
+    out = np.zeros((2, 3))
+    with pytest.raises(ValueError, match="negative"):
+        f(x, out=out)
+    x[1, 1] = 4
+    assert f(x)[1, 1] == 2
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "less", "sqrt", "logical_not", "bitwise_and", "true_divide", "isnan"])
+def test_functions_of_numpy(name):
+    ours, theirs = getattr(lw.ufuncs, name), getattr(np, name)
+    for dtype in "?bBhHiIlLqQefdFD":
+        x, y = np.arange(1, 6).astype(dtype), np.arange(2, 7).astype(dtype)
+        args = (x, y)[: theirs.nin]
+        for _ in range(2):  # through NumPy, and then directly
+            try:
+                wanted = theirs(*args)
+            except TypeError:
+                with pytest.raises(TypeError):
+                    ours(*args)
+            else:
+                result = ours(*args)
+                assert result.dtype == wanted.dtype, dtype
+                np.testing.assert_allclose(result, wanted, rtol=1e-3 if dtype == "e" else 1e-6)
+
+
+def test_a_parameter_with_a_default_is_no_output():
+    f = lw.vectorize(lambda x, y=2.0: x + y)
+    x = np.arange(3.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), x + 2)
+        np.testing.assert_array_equal(f(x, np.full(3, 5.0)), x + 5)
+        np.testing.assert_array_equal(x, np.arange(3.0))
+
+
+offset = 1.0
+
+
+def test_a_captured_value_that_changes():
+    global offset
+    f = lw.vectorize(lambda x: x + offset)
+    x = np.arange(3.0)
+    for value in (1.0, 1.0, 2.0, 3.0, 4.0, 5.0):
+        offset = value
+        np.testing.assert_array_equal(f(x), x + value)
+        np.testing.assert_array_equal(f(x), x + value)
+
+
+def test_ints_that_the_body_needs():
+    shifted = lw.vectorize(lambda x, n: x * (1 << n))
+    x = np.arange(4.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(shifted(x, 3), x * 8)
+
+
+def test_threads(scaled):
+    x = np.arange(5000.0)
+    wrong = []
+
+    def work(k):
+        for _ in range(200):
+            if scaled(x, float(k))[4999] != 4999 * 3 + k:
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_calls_do_not_keep_their_arrays(scaled):
+    import sys
+
+    x, out = np.arange(5.0), np.zeros(5)
+    counts = sys.getrefcount(x), sys.getrefcount(out)
+    for _ in range(50):
+        scaled(x, x)
+        scaled(x, 2.5, out=out)
+    assert (sys.getrefcount(x), sys.getrefcount(out)) == counts
