@@ -227,7 +227,8 @@ typedef struct lw_instance {
     const uint32_t *returns;         /* the live RETURN nodes */
     uint32_t n_returns;
     bool can_raise;     /* has a live assert or raise, or calls one that has */
-    bool prints;        /* has a live print, or calls one that has */
+    bool acts;          /* it prints, writes to arrays, waits for other threads or calls C, or
+                           calls what does: a call is made though its result is known */
     bool allocates;     /* makes arrays, or calls one that does: MemoryError is raised under
                            errors="ignore", too */
     bool recurses;      /* makes a recursive call, or calls one that does: RecursionError is

@@ -316,6 +316,17 @@ def test_effects_are_kept(capsys):
             raise ValueError("large")
         return Color.RED
 
+    @njit
+    def written(a):
+        a[0] += 1
+        return Color.RED
+
+    @njit
+    def tested(a):
+        return 10 if written(a) is Color.RED else a[0]
+
+    a = np.zeros(1)
+    assert tested(a) == 10 and a[0] == 1
     assert njit(lambda x: shown(x) is Color.RED)(3)
     assert capsys.readouterr().out == "shown 3\n"
     assert njit(lambda x: checked(x) is Color.RED)(3)

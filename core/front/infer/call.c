@@ -450,7 +450,7 @@ value_of_call(binding *b, const lw_memo *row, const lw_instance *instance, lw_in
 {
     lw_infer_frame *f = b->f;
     lw_infer_value result = row->result;
-    bool pure = !instance->can_raise && !instance->allocates && !instance->prints &&
+    bool pure = !instance->can_raise && !instance->allocates && !instance->acts &&
                 !row->busy && !instance->recurses;
     bool changes = instance->n_changed > 0;
     bool stays = lw_type_is_member(f, result.type) && pure; /* so that its name can be read */
@@ -503,7 +503,7 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
         return lw_out_of_memory(f);
     f->can_raise |= instance->can_raise;
     f->allocates |= instance->allocates;
-    f->prints |= instance->prints;
+    f->acts |= instance->acts;
     f->recurses |= row->busy || instance->recurses;
     if (row->result.type == LW_T_BOTTOM) {
         f->is_open = true;

@@ -145,7 +145,7 @@ lw_infer_print(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
                            lw_format_text(f, "%u are given", n_slots), "use two calls",
                            "one `print` shows at most %d numbers (complex ones count twice)",
                            LW_FORMAT_SLOTS);
-    f->prints = true;
+    f->acts = true;
     *out = (lw_infer_value){.type = LW_T_NONE};
     if (!f->report)
         return LW_OK;
