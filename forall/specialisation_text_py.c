@@ -291,7 +291,7 @@ separator(const lw_scalar *scalar, uint32_t at)
 static uint32_t
 outputs_of(const lw_result *form)
 {
-    uint32_t n = form->kind == LW_FORM_NUMBER || form->kind == LW_FORM_MEMBER;
+    uint32_t n = lw_result_has_output(form);
 
     for (uint32_t i = 0; i < form->n; i++)
         n += outputs_of(&form->items[i]);
@@ -306,16 +306,19 @@ print_form(const lw_scalar *scalar, const lw_result *form, uint32_t *at, lw_text
         const lw_result *given = &form->items[1];
         lw_text_addf(out, "%sOptional(%s)", separator(scalar, *at),
                      given->kind == LW_FORM_NUMBER ? lw_dtypes[scalar->out[*at + 1]].public_name
+                     : given->kind == LW_FORM_TEXT ? "str"
                                                    : "tuple");
         *at += 1 + outputs_of(given);
         return;
     }
     for (uint32_t i = 0; form->kind == LW_FORM_TUPLE && i < form->n; i++)
         print_form(scalar, &form->items[i], at, out);
-    if (form->kind == LW_FORM_TUPLE || form->kind == LW_FORM_NONE)
+    if (form->kind == LW_FORM_TUPLE || form->kind == LW_FORM_NONE || form->text != NULL)
         return;
     lw_text_addf(out, "%s%s", separator(scalar, *at),
-                 form->members ? form->members->name : lw_dtypes[scalar->out[*at]].public_name);
+                 form->members                ? form->members->name
+                 : form->kind == LW_FORM_TEXT ? "str"
+                                              : lw_dtypes[scalar->out[*at]].public_name);
     ++*at;
 }
 

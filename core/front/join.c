@@ -368,6 +368,8 @@ class_of(const lw_types *types, lw_type type)
 
     if (kind == LW_TK_STATIC && lw_type_enum(types, type) != NULL)
         return LW_TK_MEMBER;
+    if (kind == LW_TK_STATIC && lw_type_is_text(types, type))
+        return LW_TK_TEXT;
     return kind == LW_TK_WEAK || kind == LW_TK_LITERAL ? LW_TK_SCALAR : kind;
 }
 
@@ -400,6 +402,17 @@ join_members(lw_types *types, const lw_type *set, uint32_t n, const char **probl
     return lw_type_member(types, first);
 }
 
+/* Strings, known or not. */
+static lw_type
+join_texts(lw_types *types, const lw_type *set, uint32_t n)
+{
+    lw_type joined = set[0];
+
+    for (uint32_t i = 1; i < n && joined != LW_T_BOTTOM; i++)
+        joined = lw_type_texts(types, joined, set[i]);
+    return joined;
+}
+
 static bool
 has_time(const lw_type *set, uint32_t n)
 {
@@ -428,6 +441,7 @@ join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_
     case LW_TK_ARRAY: return join_arrays(types, set, n, problem);
     case LW_TK_RECORD: return join_records(types, set, n, problem);
     case LW_TK_MEMBER: return join_members(types, set, n, problem);
+    case LW_TK_TEXT: return join_texts(types, set, n);
     default: *problem = "E140"; return LW_T_BOTTOM;
     }
 }
@@ -461,7 +475,9 @@ may_be_missing(const lw_types *types, lw_type type)
     case LW_TK_SCALAR:
     case LW_TK_WEAK:
     case LW_TK_LITERAL:
+    case LW_TK_TEXT:
     case LW_TK_ARRAY: return !(row && row->endless);
+    case LW_TK_STATIC: return lw_type_is_text(types, type);
     case LW_TK_TUPLE:
         for (uint32_t i = 0; i < row->n; i++)
             may &= may_be_missing(types, row->elements[i]);
@@ -489,6 +505,8 @@ join_given(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
     if (lw_type_kind_of(types, joined) == LW_TK_LITERAL && !lw_literal_is_wide(types, joined) &&
         lw_literal_fits(types, joined, LW_DT_i64))
         joined = lw_type_unbounded(types, joined); /* it could grow in a loop */
+    if (lw_type_is_text(types, joined))
+        joined = lw_type_texts(types, joined, joined); /* whose constant nobody would know */
     if (!may_be_missing(types, joined)) {
         *problem = "E112";
         return LW_T_BOTTOM;

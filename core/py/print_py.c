@@ -26,6 +26,14 @@ numpy_scalar(int type_number, const void *bytes)
     return scalar;
 }
 
+PyObject *
+lw_print_text(uint64_t number)
+{
+    const lw_format *format = lw_format_find(number);
+
+    return PyUnicode_FromString(format ? format->before : "");
+}
+
 static PyObject *
 value_object(lw_dtype dtype, const uint64_t *slots)
 {
@@ -34,6 +42,7 @@ value_object(lw_dtype dtype, const uint64_t *slots)
     double wide;
 
     switch (dtype) {
+    case LW_DT_void: return lw_print_text(slots[0]);
     case LW_DT_b1: return PyBool_FromLong(slots[0] != 0);
     case LW_DT_f64: memcpy(&wide, slots, sizeof wide); return PyFloat_FromDouble(wide);
     case LW_DT_f32: return numpy_scalar(NPY_FLOAT, bytes);
@@ -64,6 +73,8 @@ value_text(lw_dtype dtype, const uint64_t *slots, const char *spec)
         return NULL;
     if (spec == NULL) {
         text = PyObject_Str(value);
+    } else if (strcmp(spec, LW_FORMAT_REPR) == 0) {
+        text = PyObject_Repr(value);
     } else {
         format = PyUnicode_FromString(spec);
         if (format != NULL)

@@ -101,6 +101,8 @@ compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_typ
 
         if (one == NO_ORDER && is_static(f, xs[i]) && is_static(f, ys[i]))
             return NO_ORDER;
+        if (!equality && elements && lw_is_text(f, xs[i]) && lw_is_text(f, ys[i]))
+            elements[i] = lw_type_texts(lw_types_of(f), xs[i], ys[i]);
         if (equality && one == NEVER && elements[i] == LW_T_BOTTOM &&
             !(lw_type_is_int_or_bool(f, xs[i]) && lw_type_is_int_or_bool(f, ys[i])))
             return op == LW_PY_EQ ? NEVER : ALWAYS;
@@ -127,6 +129,28 @@ is_known(lw_infer_frame *f, lw_type type)
     return lw_type_get_kind(lw_types_of(f), type, LW_TK_STATIC) != NULL;
 }
 
+/* Strings, of which one is chosen at run time. The operand has the choices of both, and is
+ * BOTTOM where they decide: where no string, or only one, is among both. */
+static compared
+compare_texts(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
+{
+    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
+    uint32_t n_x, n_y, n_both;
+    lw_type both = lw_type_texts(lw_types_of(f), x, y);
+
+    if (both == LW_T_BOTTOM)
+        return COMPARED; /* memory is out */
+    (void)lw_type_choices(lw_types_of(f), &x, &n_x);
+    (void)lw_type_choices(lw_types_of(f), &y, &n_y);
+    (void)lw_type_choices(lw_types_of(f), &both, &n_both);
+    if (equality && n_both == n_x + n_y)
+        return op == LW_PY_EQ ? NEVER : ALWAYS;
+    if (equality && n_both == 1)
+        return op == LW_PY_EQ ? ALWAYS : NEVER;
+    *operand = both;
+    return COMPARED;
+}
+
 /* Types == … >= between two values; *operand as lw_typed_node describes it. */
 static compared
 compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
@@ -145,6 +169,8 @@ compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *oper
         return compare_tuples(f, op, lw_type_get(types, x), lw_type_get(types, y), operand);
     if (is_memory(f, x) || is_memory(f, y))
         return NO_ORDER;
+    if (lw_is_text(f, x) && lw_is_text(f, y))
+        return compare_texts(f, op, x, y, operand);
     if (equality && lw_are_members_of_one(f, x, y) && !(is_known(f, x) && is_known(f, y))) {
         *operand = lw_type_member(types, lw_type_enum(types, x));
         return COMPARED;
@@ -202,8 +228,7 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
          int *truth)
 {
     bool none = x.type == LW_T_NONE || y.type == LW_T_NONE;
-    bool singletons =
-        x.constant && y.constant && x.type == LW_T_STATIC && y.type == LW_T_STATIC;
+    bool singletons = x.constant && y.constant && is_static(f, x.type) && is_static(f, y.type);
     bool same;
 
     if (lw_type_is_member(f, x.type) || lw_type_is_member(f, y.type))
@@ -227,7 +252,9 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
                            lw_format_text(f, "this is %s: `%s` compares identity, not value",
                                           lw_describe_type(f, y.type), lw_pyop_text[op]),
                            lw_format_text(f, "use `%s`", op == LW_PY_IS ? "==" : "!="),
-                           "`%s` on numbers", lw_pyop_text[op]);
+                           lw_is_text(f, x.type) || lw_is_text(f, y.type) ? "`%s` on strings"
+                                                                          : "`%s` on numbers",
+                           lw_pyop_text[op]);
     same = none ? x.type == y.type
                 : lw_fold_compare_constant(f, LW_PY_EQ, x.constant, y.constant) == 1;
     *truth = (op == LW_PY_IS) == same;
@@ -286,6 +313,11 @@ infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
     if (lw_type_flags(f, x.type) != LW_T_BOTTOM &&
         lw_type_flags(f, x.type) == lw_type_flags(f, y.type)) {
         f->nodes[node].operand = lw_type_flags(f, x.type);
+        return LW_OK;
+    }
+    if (lw_is_text(f, x.type) && lw_is_text(f, y.type)) {
+        int is_part = lw_part_of_text(f, x.type, y.type);
+        *truth = is_part < 0 ? -1 : (op == LW_PY_IN) == is_part;
         return LW_OK;
     }
     if (row == NULL)
@@ -565,7 +597,8 @@ unwrap_compared(lw_infer_frame *f, uint32_t link, uint32_t node, lw_infer_value 
     lw_type given = lw_type_given(lw_types_of(f), value->type);
     uint8_t op = lw_node_of(f, link)->op;
 
-    if (op != LW_PY_IS && op != LW_PY_IS_NOT && !lw_type_is_scalar(f, given))
+    if (op != LW_PY_IS && op != LW_PY_IS_NOT && !lw_type_is_scalar(f, given) &&
+        !lw_is_text(f, given))
         lw_unwrap(f, node, value);
 }
 

@@ -38,6 +38,8 @@ lw_truth_of(lw_infer_frame *f, lw_infer_value x)
         return lw_fold_truth_constant(f, x.constant);
     if (row && row->kind == LW_TK_MEMBER)
         return row->members->truth;
+    if (lw_is_text(f, x.type))
+        return lw_truth_of_texts(f, x.type);
     if (x.type == LW_T_NONE)
         return 0;
     if (row && row->kind == LW_TK_TUPLE)
@@ -71,7 +73,8 @@ check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int *known)
 
     if (f->nodes[node].asks || status != LW_OK)
         return status;
-    if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_scalar(f, x.type))
+    if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_scalar(f, x.type) ||
+        lw_is_text(f, x.type))
         return LW_OK;
     if (array != NULL && array->ndim == 0 && lw_type_is_number(f, array->elements[0]))
         return LW_OK; /* as of its element, which lowering loads */
@@ -238,10 +241,10 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
     is_constant = problem == NULL;
     *out = LW_T_BOTTOM;
     if (is_constant)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E104",
-                           "one of several strings or objects, chosen by numbers",
-                           "choose among numbers, or members of an `enum.Enum`, instead",
-                           "which constant this is would be known only at run time");
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E104", "one of several objects, chosen by numbers",
+            "choose among numbers, strings, or members of an `enum.Enum`, instead",
+            "which constant this is would be known only at run time");
     return lw_complain(
         f, lw_node_of(f, node)->loc, strcmp(problem, "E112") == 0 ? "E140" : problem,
         lw_format_text(f, "one way gives %s, another %s", lw_describe_type(f, types[0]),
@@ -619,6 +622,8 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     status = dispatch(f, node, out);
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
+    if (out->constant == 0 && lw_is_known_text(f, out->type)) /* the code has effects, too */
+        out->type = lw_type_texts(lw_types_of(f), out->type, out->type);
     f->nodes[node].type = out->type;
     f->nodes[node].element = LW_T_BOTTOM;
     f->nodes[node].constant = out->constant;

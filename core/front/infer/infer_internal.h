@@ -940,6 +940,19 @@ lw_status lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, con
                           uint32_t n, lw_infer_value *out);
 
 /* ---- members.c ---- */
+/* Whether it is a string; a TEXT, which is one of several, or is chosen by an expression with
+ * effects; a string that the type says. */
+bool lw_is_text(lw_infer_frame *f, lw_type type);
+bool lw_is_runtime_text(lw_infer_frame *f, lw_type type);
+bool lw_is_known_text(lw_infer_frame *f, lw_type type);
+/* Whether it is a string, or a tuple that has one. */
+bool lw_has_text(lw_infer_frame *f, lw_type type);
+/* 1: all of them have characters; 0: none has; -1. */
+int lw_truth_of_texts(lw_infer_frame *f, lw_type type);
+lw_type lw_length_of_texts(lw_infer_frame *f, lw_type type);
+/* Whether x, any string, is part of y; -1: of some. */
+int lw_part_of_text(lw_infer_frame *f, lw_type x, lw_type y);
+
 /* `m.value` and others, of a member that is not constant or is a number. */
 lw_status lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                                     const char *name, lw_infer_value *out);

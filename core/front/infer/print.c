@@ -1,6 +1,5 @@
-/* Typing of print(): constant texts, None, numbers, and tuples of these; sep and end are
- * constant. The call's list has the entries of sep and end (0: not given), followed by what is
- * printed. */
+/* Typing of print(): strings, None, numbers, and tuples of these; sep and end are constant. The
+ * call's list has the entries of sep and end (0: not given), followed by what is printed. */
 #include "core/front/infer/infer_internal.h"
 
 #include "core/ir/format.h"
@@ -19,7 +18,8 @@ lw_can_be_shown(lw_infer_frame *f, lw_type type)
     const lw_type_row *row = lw_tuple_row(f, type);
 
     if (row == NULL)
-        return type == LW_T_NONE || type == LW_DT_b1 || lw_type_is_number(f, type);
+        return type == LW_T_NONE || type == LW_DT_b1 || lw_type_is_number(f, type) ||
+               lw_is_text(f, type);
     for (uint32_t i = 0; i < row->n; i++)
         if (!lw_can_be_shown(f, row->elements[i]))
             return false;
@@ -33,7 +33,9 @@ lw_shown_slots(lw_infer_frame *f, lw_type type)
     uint32_t n = 0;
 
     if (row == NULL)
-        return type == LW_T_NONE || type == LW_T_STATIC ? 0 : lw_type_is_complex(type) ? 2 : 1;
+        return type == LW_T_NONE || lw_type_kind_of(lw_types_of(f), type) == LW_TK_STATIC ? 0
+               : lw_type_is_complex(type)                                                 ? 2
+                                                                                          : 1;
     for (uint32_t i = 0; i < row->n; i++)
         n += lw_shown_slots(f, row->elements[i]);
     return n;
@@ -47,7 +49,45 @@ check_shown(lw_infer_frame *f, const lw_arg *arg)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
                        lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)), NULL,
-                       "`print` shows constant strings, numbers and tuples of numbers");
+                       "`print` shows strings, numbers and tuples of these");
+}
+
+static const char *
+after_character(const char *utf8)
+{
+    if (*utf8)
+        utf8++;
+    while ((*utf8 & 0xC0) == 0x80)
+        utf8++;
+    return utf8;
+}
+
+static bool
+is_align(char c)
+{
+    return c == '<' || c == '>' || c == '^';
+}
+
+static const char *
+after_digits(const char *text)
+{
+    return text + strspn(text, "0123456789");
+}
+
+/* [[fill]align][width][.precision][s]: Python refuses all else for strings. */
+static bool
+is_text_spec(const char *spec)
+{
+    const char *second = after_character(spec);
+
+    if (is_align(*second))
+        spec = second + 1;
+    else if (is_align(*spec))
+        spec++;
+    spec = after_digits(spec);
+    if (*spec == '.' && after_digits(spec + 1) != spec + 1)
+        spec = after_digits(spec + 1);
+    return strcmp(spec, "s") == 0 || *spec == 0;
 }
 
 static lw_status
@@ -66,14 +106,21 @@ infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
         *out = LW_T_NONE; /* no number is shown */
         return LW_OK;
     }
+    if (lw_is_text(f, value.type) &&
+        (n->b == 0 || is_text_spec(lw_constant_of(f, n->b)->text))) {
+        *out = lw_type_texts(lw_types_of(f), value.type, value.type);
+        return LW_OK;
+    }
     if (n->b == 0 && n->c != LW_FIELD_REPR && lw_can_be_shown(f, value.type))
         return LW_OK;
-    return lw_complain(f, n->loc, "E104",
-                       lw_format_text(f, "this is %s", lw_describe_value(f, value)), NULL,
-                       n->c == LW_FIELD_REPR ? "`!r` in an f-string is for strings"
-                       : n->b ? "a field of an f-string with a format shows a number"
-                              : "a field of an f-string shows a number, a string, None or a "
-                                "tuple of numbers");
+    return lw_complain(
+        f, n->loc, "E104", lw_format_text(f, "this is %s", lw_describe_value(f, value)), NULL,
+        n->c == LW_FIELD_REPR ? "`!r` in an f-string is for strings"
+        : n->b && lw_is_text(f, value.type)
+            ? "this format of a field of an f-string is not for strings"
+        : n->b ? "a field of an f-string with a format shows a number or a string"
+               : "a field of an f-string shows a number, a string, None or a "
+                 "tuple of these");
 }
 
 lw_status

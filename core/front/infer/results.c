@@ -299,7 +299,7 @@ lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made, lw_e
             result == LW_T_NONE
                 ? only_raises ? "no path returns a value: it raises" : "nothing is returned"
             : result == LW_T_STATIC
-                ? "the result is a string, a type, a function or a module"
+                ? "the result is a type, a function or a module"
                 : lw_format_text(&f, "the result is %s", lw_describe_type(&f, result)),
             "return a number, or a tuple of numbers for several outputs",
             "a result that is not a number");

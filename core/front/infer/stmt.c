@@ -285,8 +285,8 @@ has_memory(lw_infer_frame *f, lw_type type)
     return false;
 }
 
-/* Whether it is a text, a class, a function or a module, or a tuple with one: they exist only
- * while code is compiled. */
+/* Whether it is a class, a function or a module, or a tuple with one: they exist only while
+ * code is compiled. */
 static bool
 is_of_compile_time(lw_infer_frame *f, lw_type type)
 {
@@ -299,6 +299,12 @@ is_of_compile_time(lw_infer_frame *f, lw_type type)
         if (is_of_compile_time(f, row->elements[i]))
             return true;
     return false;
+}
+
+static const char *
+describe_result(lw_infer_frame *f, lw_type type)
+{
+    return lw_is_known_text(f, type) ? "a string" : lw_describe_type(f, type);
 }
 
 /* What the user's own function may return. */
@@ -322,12 +328,19 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
     if (f->run->typed->options.returns_arrays && is_of_compile_time(f, type))
         return lw_complain(f, loc, "E183",
                            type == LW_T_STATIC
-                               ? "this is a string, a type, a function or a module"
+                               ? "this is a type, a function or a module"
                                : lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-                           "return a number that stands for it, or a member of an enum class",
-                           "a string, type, function or module cannot be a result");
+                           "return a number or a string that stands for it, or a member of an "
+                           "enum class",
+                           "a type, function or module cannot be a result");
     if (f->run->typed->options.returns_arrays)
         return LW_OK;
+    if (lw_has_text(f, type))
+        return lw_complain(
+            f, loc, "E154", lw_format_text(f, "this is %s", describe_result(f, type)),
+            "return a number that stands for it; functions of `njit` that are called on the "
+            "host may return strings",
+            "a string cannot be a result here");
     if (lw_has_member(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),

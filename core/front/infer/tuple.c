@@ -306,10 +306,11 @@ runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *o
                                           lw_describe_type(f, tuple.type)),
                            lw_help_for_join(problem), "no 64-bit integer type holds all items");
     if (n && joined == LW_T_STATIC && !problem)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E104",
-                           "one of several texts or objects, chosen by numbers",
-                           "choose among numbers, or members of an `enum.Enum`, instead",
-                           "which constant this is would be known only at run time");
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E104",
+            "one of several objects, chosen by numbers",
+            "choose among numbers, strings, or members of an `enum.Enum`, instead",
+            "which constant this is would be known only at run time");
     return lw_complain(f, lw_node_of(f, node)->loc, "E124",
                        lw_format_text(f,
                                       "`%s` is %s: a run-time index needs elements of one type",
@@ -387,7 +388,7 @@ complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
     bool is_object = constant && constant->kind == LW_K_OBJECT;
     const lw_front_options *options = &f->run->typed->options;
 
-    if (object.type == LW_T_STATIC)
+    if (object.type == LW_T_STATIC || lw_is_known_text(f, object.type))
         return lw_complain(f, loc, "E104",
                            is_object ? lw_format_text(f, "this is %s", constant->text) : NULL,
                            is_object ? constant->help : NULL,

@@ -491,6 +491,7 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
     if (op == LW_PY_IN || op == LW_PY_NOT_IN) {
         lw_ref found = lw_value_is_tuple(&y, f)          ? contains(f, x, y, operand)
                        : lw_type_numbers(types, operand) ? contains_flags(f, x, y, operand)
+                       : lw_type_is_text(types, y.type)  ? lw_lower_text_in(f, x, y)
                                                          : constant_bool(f, false);
         return op == LW_PY_IN ? found : lw_ir_not(b, found);
     }
@@ -502,6 +503,8 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
     y = lw_lower_by_value(f, y);
     if (lw_type_enum(types, x.type) || lw_type_enum(types, y.type))
         return compare_members(f, op, x, y);
+    if (lw_type_is_text(types, x.type) || lw_type_is_text(types, y.type))
+        return lw_lower_compare_texts(f, machine_compare(op), x, y, operand);
     if (lw_value_is_tuple(&x, f) && lw_value_is_tuple(&y, f))
         return compare_tuples(f, op, x, y, operand);
     if (x.n == 0 && y.n == 0 && x.type == y.type) /* None, or one text, in two tuples */
