@@ -193,7 +193,7 @@ field_type(lw_types *types, lw_type object, const char *name)
 }
 
 static lw_type join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
-                             const char **problem);
+                             bool with_none, const char **problem);
 
 /* The fields that some of them have, in order. */
 static const char **
@@ -241,7 +241,7 @@ join_fields(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
         objects[i] = lw_type_tuple_of_class(
             types, lw_type_tuple(types, elements, n_names, names), class);
     }
-    return join_elements(types, typing, objects, n, problem);
+    return join_elements(types, typing, objects, n, false, problem);
 }
 
 /* Whether some are records and some are not. */
@@ -255,9 +255,21 @@ mixes_records(const lw_types *types, const lw_type *set, uint32_t n)
     return n_records != 0 && n_records != n;
 }
 
-/* Joins tuples element by element; the sets are built in scratch memory of the arena. */
+/* Whether items of these tuples may be None on some paths. Fields of objects may not: they are
+ * assigned one by one. */
+static bool
+may_hold_none(const lw_type_row *tuple)
+{
+    const lw_class *class = tuple->user_class;
+
+    return tuple->kind == LW_TK_TUPLE && !tuple->readonly &&
+           (class == NULL || class->is_namedtuple || class->is_slice);
+}
+
+/* Joins tuples element by element; the sets are built in scratch memory of the arena.
+ * with_none: None may stand beside other items. */
 static lw_type
-join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, bool with_none,
               const char **problem)
 {
     assert(n > 0 && (lw_type_kind_of(types, set[0]) == LW_TK_TUPLE ||
@@ -290,7 +302,9 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
         if (mixes_records(types, column, n))
             *problem = "E140"; /* whose copies nobody could follow */
         else
-            elements[j] = lw_join(types, typing, column, n, problem);
+            elements[j] = with_none && may_hold_none(&first)
+                              ? lw_join_optional(types, typing, column, n, problem)
+                              : lw_join(types, typing, column, n, problem);
         if (*problem)
             return LW_T_BOTTOM;
     }
@@ -424,7 +438,7 @@ has_time(const lw_type *set, uint32_t n)
 
 static lw_type
 join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_type *set,
-                uint32_t n, const char **problem)
+                uint32_t n, bool with_none, const char **problem)
 {
     numbers all = {.integer = LW_DT_void, .real = LW_DT_void};
 
@@ -437,7 +451,7 @@ join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_
                 add_number(types, &all, set[i]);
         return join_numbers(types, typing, &all, problem);
     case LW_TK_TUPLE:
-    case LW_TK_FUNCTION: return join_elements(types, typing, set, n, problem);
+    case LW_TK_FUNCTION: return join_elements(types, typing, set, n, with_none, problem);
     case LW_TK_ARRAY: return join_arrays(types, set, n, problem);
     case LW_TK_RECORD: return join_records(types, set, n, problem);
     case LW_TK_MEMBER: return join_members(types, set, n, problem);
@@ -486,6 +500,9 @@ may_be_missing(const lw_types *types, lw_type type)
     }
 }
 
+static lw_type join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+                    bool with_none, const char **problem);
+
 /* The set without None. */
 static lw_type
 join_given(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
@@ -527,7 +544,7 @@ lw_type
 lw_join_optional(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
                  const char **problem)
 {
-    lw_type joined = lw_join(types, typing, set, n, problem);
+    lw_type joined = join(types, typing, set, n, true, problem);
 
     if (*problem == NULL || strcmp(*problem, "E112") != 0 ||
         !has_kind(types, set, n, LW_TK_NONE))
@@ -538,6 +555,13 @@ lw_join_optional(lw_types *types, lw_typing typing, const lw_type *set, uint32_t
 
 lw_type
 lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const char **problem)
+{
+    return join(types, typing, set, n, false, problem);
+}
+
+static lw_type
+join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, bool with_none,
+     const char **problem)
 {
     lw_type_kind class = LW_TK_BOTTOM;
     lw_type first = LW_T_BOTTOM;
@@ -581,5 +605,5 @@ lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const
         return LW_T_BOTTOM;
     }
     return join_same_class(types, typing, by_value ? LW_TK_TUPLE : class, known, n_known,
-                           problem);
+                           with_none, problem);
 }

@@ -16,9 +16,16 @@ enum { LW_FORMAT_SLOTS = 16 }; /* 8-byte slots of values that one print() may ha
 typedef struct lw_format_value {
     lw_dtype dtype;     /* complex: two slots, real part first; void: a string, which is the
                            `before` of the format whose number this is */
+    bool optional;      /* a slot in front says whether there is a value: else None is shown */
     const char *spec;   /* of an f-string's field; NULL: as str() shows it */
     const char *behind; /* the text that follows */
 } lw_format_value;
+
+static inline uint32_t
+lw_format_slots(const lw_format_value *value)
+{
+    return (lw_is_complex(value->dtype) ? 2 : 1) + value->optional;
+}
 
 typedef struct lw_format {
     uint64_t number;    /* never 0 */

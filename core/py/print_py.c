@@ -58,16 +58,25 @@ value_object(lw_dtype dtype, const uint64_t *slots)
     }
 }
 
+static PyObject *
+object_of(const lw_format_value *value, const uint64_t *slots)
+{
+    if (value->optional && slots[0] == 0)
+        return Py_NewRef(Py_None);
+    return value_object(value->dtype, slots + value->optional);
+}
+
 PyObject *
 lw_print_value(const lw_format *format, const uint64_t *slots)
 {
-    return value_object(format->values[0].dtype, slots);
+    return object_of(&format->values[0], slots);
 }
 
 static PyObject *
-value_text(lw_dtype dtype, const uint64_t *slots, const char *spec)
+value_text(const lw_format_value *of, const uint64_t *slots)
 {
-    PyObject *value = value_object(dtype, slots), *format, *text = NULL;
+    PyObject *value = object_of(of, slots), *format, *text = NULL;
+    const char *spec = of->spec;
 
     if (value == NULL)
         return NULL;
@@ -104,10 +113,10 @@ append_line(PyObject *parts, const lw_format *format, const uint64_t *slots)
         return -1;
     for (uint32_t i = 0; i < format->n; i++) {
         const lw_format_value *value = &format->values[i];
-        if (append(parts, value_text(value->dtype, slots, value->spec)) < 0 ||
+        if (append(parts, value_text(value, slots)) < 0 ||
             append(parts, PyUnicode_FromString(value->behind)) < 0)
             return -1;
-        slots += lw_is_complex(value->dtype) ? 2 : 1;
+        slots += lw_format_slots(value);
     }
     return 0;
 }

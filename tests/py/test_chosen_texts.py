@@ -546,7 +546,7 @@ def test_none_is_no_string():
         mode = None
         if x > 0:
             mode = "a"
-        print(mode)
+        return len(mode)
 
     njit(f)(1.0)
     with pytest.raises(TypeError, match="expected a string, got None"):

@@ -192,7 +192,7 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
             return lw_out_of_memory(f);
         if (i)
             lw_region_open(f, node, false);
-        f->wants_optional = true;
+        f->wants_optional = f->wants_items = true;
         LW_TRY(lw_infer_expr(f, operand, &value));
         truth = lw_truth_of(f, value);
         if (!last)
@@ -312,7 +312,7 @@ plain_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true
     lw_infer_value value;
     lw_status status;
 
-    f->borrowed = f->wants_optional = true;
+    f->borrowed = f->wants_optional = f->wants_items = true;
     LW_TRY(lw_infer_expr(f, node, &value));
     *truth = lw_node_of(f, node)->kind == LW_NODE_COMPARE ? f->nodes[node].truth
                                                           : lw_truth_of(f, value);
@@ -378,6 +378,7 @@ infer_arm(lw_infer_frame *f, uint32_t node, bool otherwise, lw_flow *flow, int t
     lw_flow_set(f, flow);
     lw_region_open(f, node, otherwise);
     f->wants_optional = !is_tested(f, lw_node_of(f, node)->a, arm, otherwise);
+    f->wants_items = true;
     LW_TRY(lw_infer_expr(f, arm, out));
     lw_flow_keep(f, flow);
 fail:
@@ -481,7 +482,7 @@ infer_walrus(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     const lw_node *n = lw_node_of(f, node);
     lw_status status;
 
-    f->wants_optional = true;
+    f->wants_optional = f->wants_items = true;
     LW_TRY(lw_infer_expr(f, n->b, out));
     if (f->notes != NULL) {
         f->incoming = (lw_note){.copied = f->notes[n->b].copied};
@@ -605,6 +606,42 @@ lw_unwrap(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
     f->can_raise |= !f->run->typed->options.ignore_errors;
 }
 
+/* A tuple's type without None beside the values of its items; slices may have it. */
+static lw_type
+items_given(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    lw_type *elements =
+        row ? lw_arena_take(f->run->arena, (row->n + 1) * sizeof *elements) : NULL;
+    lw_type_row copy;
+    bool same = true;
+
+    if (elements == NULL)
+        return type;
+    copy = *row;
+    for (uint32_t i = 0; i < copy.n; i++) {
+        elements[i] = items_given(f, lw_type_without_none(lw_types_of(f), copy.elements[i]));
+        same &= elements[i] == copy.elements[i];
+    }
+    return same ? type : lw_tuple_like(f, &copy, elements);
+}
+
+static void
+unwrap_items(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    lw_type given = lw_type_without_none(lw_types_of(f), value->type);
+
+    if (lw_type_is_slice(lw_types_of(f), given) || items_given(f, given) == given)
+        return;
+    given = items_given(f, given);
+    value->type = f->nodes[node].type =
+        value->type == lw_type_without_none(lw_types_of(f), value->type)
+            ? given
+            : lw_type_optional(lw_types_of(f), given);
+    f->nodes[node].unwraps = true;
+    f->can_raise |= !f->run->typed->options.ignore_errors;
+}
+
 lw_status
 lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
@@ -631,6 +668,8 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     f->nodes[node].unwraps = false;
     if (!wants_optional)
         lw_unwrap(f, node, out);
+    if (!items)
+        unwrap_items(f, node, out);
     if (status == LW_OK)
         status = lw_note_value(f, node, out->type, borrowed);
 fail:

@@ -913,6 +913,8 @@ const char *lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const cha
 /* ---- print.c ---- */
 bool lw_is_constant_text(lw_infer_frame *f, lw_infer_value value);
 bool lw_can_be_shown(lw_infer_frame *f, lw_type type); /* None, numbers, and tuples of these */
+/* A value that may be None is shown so if it is a number or a string. */
+void lw_unwrap_unshown(lw_infer_frame *f, uint32_t node, lw_infer_value *value);
 uint32_t lw_shown_slots(lw_infer_frame *f, lw_type type); /* 8-byte words of its numbers */
 /* An f-string that is printed: the tuple of its run-time fields. */
 lw_status lw_infer_joined(lw_infer_frame *f, uint32_t node, lw_infer_value *out);

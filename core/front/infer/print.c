@@ -17,9 +17,11 @@ lw_can_be_shown(lw_infer_frame *f, lw_type type)
 {
     const lw_type_row *row = lw_tuple_row(f, type);
 
-    if (row == NULL)
+    if (row == NULL) {
+        type = lw_type_without_none(lw_types_of(f), type);
         return type == LW_T_NONE || type == LW_DT_b1 || lw_type_is_number(f, type) ||
                lw_is_text(f, type);
+    }
     for (uint32_t i = 0; i < row->n; i++)
         if (!lw_can_be_shown(f, row->elements[i]))
             return false;
@@ -32,6 +34,10 @@ lw_shown_slots(lw_infer_frame *f, lw_type type)
     const lw_type_row *row = lw_tuple_row(f, type);
     uint32_t n = 0;
 
+    lw_type given = lw_type_given(lw_types_of(f), type);
+
+    if (given != LW_T_BOTTOM)
+        return 1 + lw_shown_slots(f, given);
     if (row == NULL)
         return type == LW_T_NONE || lw_type_kind_of(lw_types_of(f), type) == LW_TK_STATIC ? 0
                : lw_type_is_complex(type)                                                 ? 2
@@ -39,6 +45,13 @@ lw_shown_slots(lw_infer_frame *f, lw_type type)
     for (uint32_t i = 0; i < row->n; i++)
         n += lw_shown_slots(f, row->elements[i]);
     return n;
+}
+
+void
+lw_unwrap_unshown(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    if (!lw_can_be_shown(f, value->type))
+        lw_unwrap(f, node, value);
 }
 
 static lw_status
@@ -95,8 +108,11 @@ infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value value;
-    lw_status status = lw_infer_expr(f, n->a, &value);
+    lw_status status;
 
+    f->wants_optional = f->wants_items = n->b == 0;
+    status = lw_infer_expr(f, n->a, &value);
+    lw_unwrap_unshown(f, n->a, &value);
     *out = value.type;
     if (status != LW_OK || value.type == LW_T_BOTTOM)
         return status;
@@ -106,9 +122,10 @@ infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
         *out = LW_T_NONE; /* no number is shown */
         return LW_OK;
     }
-    if (lw_is_text(f, value.type) &&
+    if (lw_is_text(f, lw_type_without_none(lw_types_of(f), value.type)) &&
         (n->b == 0 || is_text_spec(lw_constant_of(f, n->b)->text))) {
-        *out = lw_type_texts(lw_types_of(f), value.type, value.type);
+        if (lw_is_text(f, value.type))
+            *out = lw_type_texts(lw_types_of(f), value.type, value.type);
         return LW_OK;
     }
     if (n->b == 0 && n->c != LW_FIELD_REPR && lw_can_be_shown(f, value.type))

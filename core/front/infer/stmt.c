@@ -193,7 +193,7 @@ infer_for(lw_infer_frame *f, uint32_t node)
     lw_status status;
     int64_t count;
 
-    f->borrowed = true;
+    f->borrowed = f->wants_items = true;
     LW_TRY(lw_infer_expr(f, n->b, &iterable));
     LW_TRY(lw_infer_items(f, n->b, iterable, &item, &count));
     if (lw_holds_objects(f, item.type))
@@ -380,7 +380,7 @@ infer_return(lw_infer_frame *f, uint32_t node)
 
     if (n->a) {
         f->wants_optional = true;
-        f->wants_items = f->caller == NULL && lw_may_give_none(f);
+        f->wants_items = lw_may_give_none(f);
         LW_TRY(lw_infer_returned(f, n->a, &value));
         if (!lw_may_give_none(f))
             LW_TRY(return_given(f, n->a, &value));
@@ -463,10 +463,12 @@ infer_raise(lw_infer_frame *f, uint32_t node)
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = f->run->tree->lists.data[n->b + i];
 
+        f->wants_optional = f->wants_items = lw_node_of(f, item)->kind != LW_NODE_JOINED;
         if (lw_node_of(f, item)->kind == LW_NODE_JOINED)
             LW_TRY(lw_infer_joined(f, item, &value));
         else
             LW_TRY(lw_infer_expr(f, item, &value));
+        lw_unwrap_unshown(f, item, &value);
         if (value.type != LW_T_BOTTOM && !lw_can_be_shown(f, value.type) &&
             !lw_is_constant_text(f, value))
             LW_TRY(lw_complain(f, lw_node_of(f, item)->loc, "E104",

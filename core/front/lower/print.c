@@ -102,6 +102,32 @@ add_chosen_text(line *l, lw_ref number, const char *spec)
     l->words[l->n_words++] = number;
 }
 
+/* A number or a string that may be None. */
+static void
+add_optional(line *l, lw_lower_value value, bool in_tuple)
+{
+    lw_lower_frame *f = l->f;
+    lw_lower_value given = lw_value_element(f, value, 1);
+    bool is_text = lw_type_is_text(f->l->types, given.type);
+    lw_format_value *row;
+
+    if (l->n_words + value.n > LW_FORMAT_SLOTS + 1) {
+        lw_lower_fail(f, l->node, "a print of so many values");
+        return;
+    }
+    row = lw_array_push(&l->values, f->l->arena);
+    if (row == NULL) {
+        f->l->module->failed = true;
+        return;
+    }
+    *row = (lw_format_value){.dtype =
+                                 is_text ? LW_DT_void : lw_type_stored(f->l->types, given.type),
+                             .optional = true,
+                             .spec = is_text && in_tuple ? LW_FORMAT_REPR : NULL};
+    for (uint32_t i = 0; i < value.n; i++)
+        l->words[l->n_words++] = as_word(&f->b, value.parts[i]);
+}
+
 static void add_quoted(line *l, const char *text);
 
 /* A string as print() shows it, or, quoted, as one in a tuple. */
@@ -126,6 +152,8 @@ add_value_in(line *l, lw_lower_value value, bool in_tuple)
 
     if (value.type == LW_T_NONE) {
         add_text(l, "None");
+    } else if (lw_type_given(l->f->l->types, value.type)) {
+        add_optional(l, value, in_tuple);
     } else if (lw_type_is_text(l->f->l->types, value.type)) {
         add_shown_text(l, value, in_tuple);
     } else if (!lw_value_is_tuple(&value, l->f)) {
@@ -230,8 +258,9 @@ add_field(line *l, const lw_node *field)
         value = lw_lower_expression(l->f, field->a);
         if (lw_type_is_text(l->f->l->types, value.type))
             add_text_field(l, value, field);
-        else if (value.type == LW_T_NONE || lw_value_is_tuple(&value, l->f))
-            add_value(l, value);
+        else if (value.type == LW_T_NONE || lw_value_is_tuple(&value, l->f) ||
+                 lw_type_given(l->f->l->types, value.type))
+            add_value_in(l, value, field->c == LW_FIELD_REPR);
         else
             add_number(l, value, spec_of(l->f, field));
     }
@@ -436,18 +465,16 @@ add_object(raise_args *a, lw_lower_value value, const char *name)
     const lw_type_row *row = lw_type_get(a->f->l->types, value.type);
     bool is_tuple = lw_value_is_tuple(&value, a->f);
     uint32_t n = is_tuple ? row->n : 0;
-    bool is_text = lw_type_is_text(a->f->l->types, value.type);
+    bool is_known = row && row->text;
     int kind = value.type == LW_T_NONE ? LW_RAISE_NONE
-               : is_text               ? LW_RAISE_TEXT
+               : is_known              ? LW_RAISE_TEXT
                : !is_tuple             ? LW_RAISE_NUMBER
                : row->is_list          ? LW_RAISE_LIST
                                        : LW_RAISE_TUPLE;
     line l = new_line(a);
 
-    if (is_text)
-        add_shown_text(&l, value, false);
-    if (kind == LW_RAISE_NUMBER)
-        add_number(&l, value, NULL);
+    if (kind == LW_RAISE_TEXT || kind == LW_RAISE_NUMBER)
+        add_value(&l, value);
     add_row(a, &l, kind, n, name);
     for (uint32_t i = 0; i < n; i++)
         add_object(a, lw_value_element(a->f, value, i), NULL);
