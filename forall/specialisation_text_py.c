@@ -49,7 +49,7 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
         }
         lw_text_add(out, spec->is_list ? "]" : spec->n == 1 && !spec->class_name ? ",)" : ")");
         break;
-    case LW_ARGK_CONSTANT: lw_text_add(out, "none"); break;
+    case LW_ARGK_CONSTANT: lw_text_add(out, spec->is_ellipsis ? "ellipsis" : "none"); break;
     case LW_ARGK_MEMBER:
         lw_text_add(out, spec->members ? spec->members->name : "member");
         break;
@@ -142,7 +142,7 @@ sig_of(const lw_arg_spec *spec, lw_arena *arena, lw_sig_type *out)
     case LW_ARGK_SCALAR: break;
     case LW_ARGK_WEAK: out->dtype = dtype_of_weak(spec->dtype); break;
     case LW_ARGK_RECORD: out->kind = LW_SIG_RECORD; break;
-    case LW_ARGK_CONSTANT: out->kind = LW_SIG_VOID; break;
+    case LW_ARGK_CONSTANT: out->kind = spec->is_ellipsis ? LW_SIG_NONE : LW_SIG_VOID; break;
     case LW_ARGK_MEMBER: out->kind = LW_SIG_NONE; break; /* signatures have no such type */
     case LW_ARGK_TUPLE: return sig_of_tuple(spec, arena, out);
     case LW_ARGK_ARRAY:

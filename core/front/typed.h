@@ -72,6 +72,7 @@ typedef struct lw_arg_spec {
     bool pointer;         /* ARRAY of one dimension: the caller has an address, and no size */
     bool endless;         /* pointers, and those of functions of C: lw_type_row.endless */
     bool readonly;        /* TUPLE: the fields of a record, by value */
+    bool is_ellipsis;     /* CONSTANT: it is `...` */
     bool is_list, packed; /* TUPLE: Python has a list there; it is all that `*args` takes */
     bool guarded;         /* ARRAY: under options.guards an index outside it raises */
     bool counts; /* WEAK int that is never negative, such as an element's index: it needs no
