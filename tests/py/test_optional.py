@@ -229,6 +229,9 @@ def matched(x, flag):
         case v, 2:
             n += 20 + v
     match above(x[0, 1], 0 if flag else 3):
+        case (a, b):
+            n += 1000
+    match above(x[0, 1], 0 if flag else 3):
         case None | 8:
             return n, -1.0
         case v:

@@ -121,7 +121,7 @@ match_sequence(lw_infer_frame *f, uint32_t pattern, lw_infer_operand subject, in
     for (uint32_t i = 0; i < n->c; i++)
         n_star += lw_node_of(f, items[i])->kind == LW_NODE_STAR;
     *truth = subject.value.type == LW_T_BOTTOM ? -1 : 0;
-    if (lw_type_given(lw_types_of(f), subject.value.type))
+    if (lw_tuple_row(f, lw_type_given(lw_types_of(f), subject.value.type)))
         return lw_complain(
             f, n->loc, "E120",
             lw_format_text(f, "the value is %s", lw_describe_type(f, subject.value.type)),
