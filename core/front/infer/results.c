@@ -146,7 +146,7 @@ may_give_none(const lw_infer_frame *f, const lw_sig_type *promised)
 {
     const lw_front_options *options = &f->run->typed->options;
 
-    return promised->kind == LW_SIG_NONE && !f->fn->of_package &&
+    return promised->kind == LW_SIG_NONE && (!f->fn->of_package || f->fn->takes_none) &&
            (f->caller != NULL || (options->returns_arrays && !options->procedure));
 }
 
