@@ -498,7 +498,7 @@ def test_threads_wait_in_a_function_whose_result_is_known():
 @pytest.mark.parametrize("decorator", [lw.vectorize, lw.vectorize(["f8(f8)"])])
 @pytest.mark.parametrize("function", [result, always_one, lambda x: (x, level_compiled(x))])
 def test_ufuncs_return_no_strings(decorator, function):
-    with pytest.raises(errors.TypingError, match="E154: a string cannot be a result here(?s:.)*return a number"):
+    with pytest.raises(errors.TypingError, match="E154: a result that is not a number(?s:.)*string(?s:.)*return a number"):
         lw.vectorize(function)(X)
 
 

@@ -340,7 +340,7 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
             f, loc, "E154", lw_format_text(f, "this is %s", describe_result(f, type)),
             "return a number that stands for it; functions of `njit` that are called on the "
             "host may return strings",
-            "a string cannot be a result here");
+            "a result that is not a number");
     if (lw_has_member(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
