@@ -5,8 +5,8 @@
  * Lists and arrays can also change in place. Up to LW_COMPARED_BYTES their contents are
  * compared in each call, as names are. Larger ones are treated as frozen: they are compared in
  * calls 1, 2, 4, 8 … and then every LOOK_EVERY calls. That costs nothing measurable and is
- * frequent enough to warn the user (W204). A dict of which all items are captured is compared in
- * each call, because it has few. */
+ * frequent enough to warn the user (W204). A dict of which all items are captured is compared
+ * in each call, because it has few. */
 #include "core/front/read/captures/captures_internal.h"
 
 #include <assert.h>
