@@ -1,6 +1,6 @@
 /* The key of a call's argument types, as bytes. For each argument, followed by the items of
  * tuples:
- *   SCALAR dtype, WEAK dtype, NONE
+ *   SCALAR dtype, WEAK dtype, NONE, ELLIPSIS
  *   ARRAY dtype layout|readonly<<4 ndim [address of the lw_arg_record, where dtype is void]
  *   RECORD readonly<<4 address of the lw_arg_record
  *   TUPLE n, LIST n, NAMED n address of the class
@@ -24,6 +24,7 @@ enum lw_key_tag {
     LW_KEY_OBJECT,
     LW_KEY_MEMBER,
     LW_KEY_NONE,
+    LW_KEY_ELLIPSIS,
     LW_KEY_STATIC,
     LW_KEY_END /* the low bits of the last byte */
 };

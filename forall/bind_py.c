@@ -731,7 +731,6 @@ hint_of_type(PyObject *object)
         {"set", filled},
         {"frozenset", filled},
         {"generator", filled},
-        {"ellipsis", "; write it in the function, as in `x[..., i]`, and pass i"},
         {"bytes", "; make it an array by np.frombuffer"},
         {"bytearray", "; make it an array by np.frombuffer"},
         {"range", "; pass its bounds, and let the function make the range"},
@@ -1038,8 +1037,8 @@ put(binder *r, PyObject *object)
     }
     if (is_short_list(r, object))
         return put_list(r, object);
-    if (object == Py_None) {
-        const uint8_t key = LW_KEY_NONE;
+    if (object == Py_None || object == Py_Ellipsis) {
+        const uint8_t key = object == Py_None ? LW_KEY_NONE : LW_KEY_ELLIPSIS;
         return put_key(r->bound, &key, 1);
     }
     if (PyArray_IsScalar(object, Void))

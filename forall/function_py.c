@@ -90,7 +90,7 @@ lw_function_init(lw_function *self, const lw_request *request)
     self->limits.min_blocks = (uint32_t)self->options.bound_blocks;
     self->limits.max_cluster = (uint32_t)self->options.bound_cluster;
     self->limits.max_registers = (uint32_t)self->options.max_registers;
-    if (lw_none_constant(self->tree) == 0) {
+    if (!lw_add_argument_constants(self->tree)) {
         PyErr_NoMemory();
         return -1;
     }

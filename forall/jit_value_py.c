@@ -360,12 +360,24 @@ numbered_of(const lw_result *form, result_reader *r)
     return member;
 }
 
+/* A string that was chosen at run time. */
+static PyObject *
+text_of(result_reader *r)
+{
+    PyObject *number = next_result(r), *text = NULL;
+
+    if (number != NULL)
+        text = lw_print_text(PyLong_AsUnsignedLongLongMask(number));
+    Py_XDECREF(number);
+    return text;
+}
+
 static void
 skip(const lw_result *form, result_reader *r)
 {
     for (uint32_t i = 0; i < form->n; i++)
         skip(&form->items[i], r);
-    if (form->kind == LW_FORM_NUMBER || form->kind == LW_FORM_MEMBER)
+    if (lw_result_has_output(form))
         r->parts += n_parts_of(r->scalar, r->i++);
 }
 
@@ -395,6 +407,7 @@ result_of(const lw_result *form, result_reader *r)
     case LW_FORM_NONE: Py_RETURN_NONE;
     case LW_FORM_NUMBER: return form->numbers ? numbered_of(form, r) : next_result(r);
     case LW_FORM_MEMBER: return member_of(form, r);
+    case LW_FORM_TEXT: return form->text ? PyUnicode_FromString(form->text) : text_of(r);
     case LW_FORM_OPTIONAL: return optional_of(form, r);
     case LW_FORM_TUPLE: break;
     }
@@ -664,6 +677,10 @@ form_of(const lw_scalar *scalar, const lw_result *form, uint32_t *i)
                             "a result has a member of %s, which no array can hold: use its "
                             "`.value`, or an `enum.IntEnum`",
                             form->members->name);
+    if (form->kind == LW_FORM_TEXT)
+        return PyErr_Format(PyExc_TypeError,
+                            "a result is a string, which no array can hold: return a number "
+                            "that stands for it");
     ++*i;
     if (scalar->arrays != NULL && scalar->arrays[number].is_array)
         return PyUnicode_FromString("array");

@@ -266,6 +266,13 @@ decode(decoder *d, lw_arg_spec *out)
         if (out->constant == 0)
             PyErr_NoMemory();
         return out->constant != 0;
+    case LW_KEY_ELLIPSIS:
+        out->kind = LW_ARGK_CONSTANT;
+        out->is_ellipsis = true;
+        out->constant = lw_ellipsis_constant(d->tree);
+        if (out->constant == 0)
+            PyErr_NoMemory();
+        return out->constant != 0;
     case LW_KEY_STATIC:
         out->kind = LW_ARGK_CONSTANT;
         out->constant =

@@ -13,20 +13,37 @@
 
 /* ---- constants of the tree that arguments may be ---- */
 
-/* A tree that is in use has one (lw_function_init): other threads read it. */
-uint32_t
-lw_none_constant(lw_tree *tree)
+static uint32_t
+constant_of_kind(lw_tree *tree, lw_constant_kind kind)
 {
     lw_constant *slot;
 
     for (uint32_t i = 1; i < tree->constants.n; i++)
-        if (tree->constants.data[i].kind == LW_K_NONE)
+        if (tree->constants.data[i].kind == kind)
             return i;
     slot = lw_array_push(&tree->constants, &tree->arena);
     if (slot == NULL)
         return 0;
-    *slot = (lw_constant){.kind = LW_K_NONE};
+    *slot = (lw_constant){.kind = kind};
     return tree->constants.n - 1;
+}
+
+uint32_t
+lw_none_constant(lw_tree *tree)
+{
+    return constant_of_kind(tree, LW_K_NONE);
+}
+
+uint32_t
+lw_ellipsis_constant(lw_tree *tree)
+{
+    return constant_of_kind(tree, LW_K_ELLIPSIS);
+}
+
+bool
+lw_add_argument_constants(lw_tree *tree)
+{
+    return lw_none_constant(tree) != 0 && lw_ellipsis_constant(tree) != 0;
 }
 
 /* ---- new ones ---- */
@@ -375,7 +392,7 @@ make(lw_function *self, const lw_bound *bound)
     specialisation = lw_grown_find(&self->specialisations, is_for, bound);
     if (specialisation != NULL)
         return specialisation;
-    if (lw_none_constant(self->tree) == 0)
+    if (!lw_add_argument_constants(self->tree))
         return (lw_specialisation *)PyErr_NoMemory();
     specialisation = lw_specialisation_of_key(self, bound);
     if (specialisation == NULL)

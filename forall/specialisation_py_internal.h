@@ -38,6 +38,9 @@ int lw_specialisation_lower(lw_specialisation *specialisation);
 void lw_specialisation_publish(lw_function *self, lw_specialisation *specialisation);
 /* The tree's constant None, added where it has none. 0: no memory. */
 uint32_t lw_none_constant(lw_tree *tree);
+uint32_t lw_ellipsis_constant(lw_tree *tree);
+/* A tree that is in use has both: other threads read it. false: memory is out. */
+bool lw_add_argument_constants(lw_tree *tree);
 /* Infers the types again, for lowering and for inspection. NULL with an exception. */
 lw_typed *lw_specialisation_infer(const lw_specialisation *specialisation);
 /* Infers the types for a signature with other options than the specialisation's own, without

@@ -49,7 +49,7 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
         }
         lw_text_add(out, spec->is_list ? "]" : spec->n == 1 && !spec->class_name ? ",)" : ")");
         break;
-    case LW_ARGK_CONSTANT: lw_text_add(out, "none"); break;
+    case LW_ARGK_CONSTANT: lw_text_add(out, spec->is_ellipsis ? "ellipsis" : "none"); break;
     case LW_ARGK_MEMBER:
         lw_text_add(out, spec->members ? spec->members->name : "member");
         break;
@@ -142,7 +142,7 @@ sig_of(const lw_arg_spec *spec, lw_arena *arena, lw_sig_type *out)
     case LW_ARGK_SCALAR: break;
     case LW_ARGK_WEAK: out->dtype = dtype_of_weak(spec->dtype); break;
     case LW_ARGK_RECORD: out->kind = LW_SIG_RECORD; break;
-    case LW_ARGK_CONSTANT: out->kind = LW_SIG_VOID; break;
+    case LW_ARGK_CONSTANT: out->kind = spec->is_ellipsis ? LW_SIG_NONE : LW_SIG_VOID; break;
     case LW_ARGK_MEMBER: out->kind = LW_SIG_NONE; break; /* signatures have no such type */
     case LW_ARGK_TUPLE: return sig_of_tuple(spec, arena, out);
     case LW_ARGK_ARRAY:
@@ -291,7 +291,7 @@ separator(const lw_scalar *scalar, uint32_t at)
 static uint32_t
 outputs_of(const lw_result *form)
 {
-    uint32_t n = form->kind == LW_FORM_NUMBER || form->kind == LW_FORM_MEMBER;
+    uint32_t n = lw_result_has_output(form);
 
     for (uint32_t i = 0; i < form->n; i++)
         n += outputs_of(&form->items[i]);
@@ -306,16 +306,19 @@ print_form(const lw_scalar *scalar, const lw_result *form, uint32_t *at, lw_text
         const lw_result *given = &form->items[1];
         lw_text_addf(out, "%sOptional(%s)", separator(scalar, *at),
                      given->kind == LW_FORM_NUMBER ? lw_dtypes[scalar->out[*at + 1]].public_name
+                     : given->kind == LW_FORM_TEXT ? "str"
                                                    : "tuple");
         *at += 1 + outputs_of(given);
         return;
     }
     for (uint32_t i = 0; form->kind == LW_FORM_TUPLE && i < form->n; i++)
         print_form(scalar, &form->items[i], at, out);
-    if (form->kind == LW_FORM_TUPLE || form->kind == LW_FORM_NONE)
+    if (form->kind == LW_FORM_TUPLE || form->kind == LW_FORM_NONE || form->text != NULL)
         return;
     lw_text_addf(out, "%s%s", separator(scalar, *at),
-                 form->members ? form->members->name : lw_dtypes[scalar->out[*at]].public_name);
+                 form->members                ? form->members->name
+                 : form->kind == LW_FORM_TEXT ? "str"
+                                              : lw_dtypes[scalar->out[*at]].public_name);
     ++*at;
 }
 

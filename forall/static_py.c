@@ -175,7 +175,7 @@ lw_specialisation_read_own(lw_specialisation *specialisation, PyObject *const *e
         failed = -1;
     }
     lw_compiled_leave_operands(&scope);
-    if (!failed && lw_none_constant(specialisation->tree) == 0) {
+    if (!failed && !lw_add_argument_constants(specialisation->tree)) {
         PyErr_NoMemory();
         failed = -1;
     }

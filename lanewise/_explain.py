@@ -90,7 +90,7 @@ def explain(f: Any, *arguments: Any, sig: Any = None) -> Explanation:
         raise TypeError("explain() takes a signature as sig= or arguments, not both")
     if sig is None and not arguments:
         raise TypeError("explain() takes a function, and a signature or example arguments")
-    if sig is None and not isinstance(f, _core.Reduction) and any(map(_is_of_class, arguments)):
+    if sig is None and not isinstance(f, _core.Reduction) and (any(map(_is_of_class, arguments)) or _takes_untyped(f, arguments)):
         text = _text_of_call(f, arguments)
     else:
         signature = sig if sig is not None else arguments[0] if len(arguments) == 1 and _is_signature(arguments[0]) else _signature_of(f, arguments)
@@ -109,6 +109,19 @@ def _is_of_class(value: Any) -> bool:
     return not isinstance(value, (type, types.Type, types.Signature)) and (_objects._is_object(value) or _objects._class(value) is not None)
 
 
+def _takes_untyped(f: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether an argument of a call is of no type that signatures name: a slice, a string, a function, an ellipsis, or a tuple that has one."""
+    if isinstance(f, _core.Ufunc) or (len(arguments) == 1 and _is_signature(arguments[0])):
+        return False
+    return any(map(_is_untyped, arguments))
+
+
+def _is_untyped(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_is_untyped, value))
+    return value is ... or isinstance(value, (slice, str)) or inspect.isfunction(value)
+
+
 def _text_of_call(f: Any, arguments: tuple[Any, ...]) -> str:
     """The types of a call with objects: of the same function of `lanewise.jit`, which takes them as they are."""
     core: Any = _core
@@ -125,7 +138,7 @@ def _text_of_call(f: Any, arguments: tuple[Any, ...]) -> str:
         if len(examples) == f.nin and len(inspect.signature(f.py_func).parameters) >= f.nargs:
             numbers = [value.dtype for value in arrays if isinstance(value, np.ndarray) and value.dtype.names is None]
             examples += [np.zeros(shape or (1,), np.result_type(*numbers) if numbers else float) for shape in shapes[f.nin:]]
-    elif not isinstance(f, core.Kernel):
+    elif not isinstance(f, core.Kernel) and not _takes_untyped(f, arguments):
         examples = [_example(value, ()) for value in arguments]
     core._form_of_call(probe, *examples)
     return str(probe.inspect_types())

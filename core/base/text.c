@@ -151,3 +151,13 @@ lw_shorten_message(char *text)
     memcpy(text + head, between, (size_t)n_between);
     memmove(text + head + n_between, text + tail, n - tail + 1);
 }
+
+size_t
+lw_text_length(const char *utf8)
+{
+    size_t n = 0;
+
+    for (; *utf8; utf8++)
+        n += (*utf8 & 0xC0) != 0x80;
+    return n;
+}

@@ -21,6 +21,9 @@ void lw_text_addv(lw_text *text, const char *format, va_list args);
 /* The characters; "" when it is empty. Valid until the next change. */
 const char *lw_text_get(const lw_text *text);
 
+/* How many characters the UTF-8 has. */
+size_t lw_text_length(const char *utf8);
+
 /* Adds a line with the text and one with carets below start … end, each after a line break and
  * `indent` spaces; of a long text only the part around them. */
 void lw_text_add_excerpt(lw_text *text, int indent, const char *whole, const char *start,

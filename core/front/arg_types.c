@@ -58,7 +58,9 @@ lw_type_of_spec(lw_types *types, const lw_arg_spec *spec)
     case LW_ARGK_TUPLE: return tuple_type(types, spec);
     case LW_ARGK_MEMBER:
         return spec->members ? lw_type_member(types, spec->members) : LW_T_BOTTOM;
-    case LW_ARGK_CONSTANT: return LW_T_NONE; /* an item of a tuple */
+    case LW_ARGK_CONSTANT: /* an item of a tuple */
+        return spec->is_ellipsis ? lw_type_static(types, spec->constant, NULL)
+                                 : (lw_type)LW_T_NONE;
     default: return LW_T_BOTTOM;
     }
 }

@@ -193,7 +193,7 @@ field_type(lw_types *types, lw_type object, const char *name)
 }
 
 static lw_type join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
-                             const char **problem);
+                             bool with_none, const char **problem);
 
 /* The fields that some of them have, in order. */
 static const char **
@@ -241,7 +241,7 @@ join_fields(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
         objects[i] = lw_type_tuple_of_class(
             types, lw_type_tuple(types, elements, n_names, names), class);
     }
-    return join_elements(types, typing, objects, n, problem);
+    return join_elements(types, typing, objects, n, false, problem);
 }
 
 /* Whether some are records and some are not. */
@@ -255,9 +255,21 @@ mixes_records(const lw_types *types, const lw_type *set, uint32_t n)
     return n_records != 0 && n_records != n;
 }
 
-/* Joins tuples element by element; the sets are built in scratch memory of the arena. */
+/* Whether items of these tuples may be None on some paths. Fields of objects may not: they are
+ * assigned one by one. */
+static bool
+may_hold_none(const lw_type_row *tuple)
+{
+    const lw_class *class = tuple->user_class;
+
+    return tuple->kind == LW_TK_TUPLE && !tuple->readonly &&
+           (class == NULL || class->is_namedtuple || class->is_slice);
+}
+
+/* Joins tuples element by element; the sets are built in scratch memory of the arena.
+ * with_none: None may stand beside other items. */
 static lw_type
-join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, bool with_none,
               const char **problem)
 {
     assert(n > 0 && (lw_type_kind_of(types, set[0]) == LW_TK_TUPLE ||
@@ -290,7 +302,9 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
         if (mixes_records(types, column, n))
             *problem = "E140"; /* whose copies nobody could follow */
         else
-            elements[j] = lw_join(types, typing, column, n, problem);
+            elements[j] = with_none && may_hold_none(&first)
+                              ? lw_join_optional(types, typing, column, n, problem)
+                              : lw_join(types, typing, column, n, problem);
         if (*problem)
             return LW_T_BOTTOM;
     }
@@ -368,6 +382,8 @@ class_of(const lw_types *types, lw_type type)
 
     if (kind == LW_TK_STATIC && lw_type_enum(types, type) != NULL)
         return LW_TK_MEMBER;
+    if (kind == LW_TK_STATIC && lw_type_is_text(types, type))
+        return LW_TK_TEXT;
     return kind == LW_TK_WEAK || kind == LW_TK_LITERAL ? LW_TK_SCALAR : kind;
 }
 
@@ -400,6 +416,17 @@ join_members(lw_types *types, const lw_type *set, uint32_t n, const char **probl
     return lw_type_member(types, first);
 }
 
+/* Strings, known or not. */
+static lw_type
+join_texts(lw_types *types, const lw_type *set, uint32_t n)
+{
+    lw_type joined = set[0];
+
+    for (uint32_t i = 1; i < n && joined != LW_T_BOTTOM; i++)
+        joined = lw_type_texts(types, joined, set[i]);
+    return joined;
+}
+
 static bool
 has_time(const lw_type *set, uint32_t n)
 {
@@ -411,7 +438,7 @@ has_time(const lw_type *set, uint32_t n)
 
 static lw_type
 join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_type *set,
-                uint32_t n, const char **problem)
+                uint32_t n, bool with_none, const char **problem)
 {
     numbers all = {.integer = LW_DT_void, .real = LW_DT_void};
 
@@ -424,10 +451,11 @@ join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_
                 add_number(types, &all, set[i]);
         return join_numbers(types, typing, &all, problem);
     case LW_TK_TUPLE:
-    case LW_TK_FUNCTION: return join_elements(types, typing, set, n, problem);
+    case LW_TK_FUNCTION: return join_elements(types, typing, set, n, with_none, problem);
     case LW_TK_ARRAY: return join_arrays(types, set, n, problem);
     case LW_TK_RECORD: return join_records(types, set, n, problem);
     case LW_TK_MEMBER: return join_members(types, set, n, problem);
+    case LW_TK_TEXT: return join_texts(types, set, n);
     default: *problem = "E140"; return LW_T_BOTTOM;
     }
 }
@@ -461,7 +489,9 @@ may_be_missing(const lw_types *types, lw_type type)
     case LW_TK_SCALAR:
     case LW_TK_WEAK:
     case LW_TK_LITERAL:
+    case LW_TK_TEXT:
     case LW_TK_ARRAY: return !(row && row->endless);
+    case LW_TK_STATIC: return lw_type_is_text(types, type);
     case LW_TK_TUPLE:
         for (uint32_t i = 0; i < row->n; i++)
             may &= may_be_missing(types, row->elements[i]);
@@ -469,6 +499,9 @@ may_be_missing(const lw_types *types, lw_type type)
     default: return false;
     }
 }
+
+static lw_type join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+                    bool with_none, const char **problem);
 
 /* The set without None. */
 static lw_type
@@ -489,6 +522,8 @@ join_given(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
     if (lw_type_kind_of(types, joined) == LW_TK_LITERAL && !lw_literal_is_wide(types, joined) &&
         lw_literal_fits(types, joined, LW_DT_i64))
         joined = lw_type_unbounded(types, joined); /* it could grow in a loop */
+    if (lw_type_is_text(types, joined))
+        joined = lw_type_texts(types, joined, joined); /* whose constant nobody would know */
     if (!may_be_missing(types, joined)) {
         *problem = "E112";
         return LW_T_BOTTOM;
@@ -509,7 +544,7 @@ lw_type
 lw_join_optional(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
                  const char **problem)
 {
-    lw_type joined = lw_join(types, typing, set, n, problem);
+    lw_type joined = join(types, typing, set, n, true, problem);
 
     if (*problem == NULL || strcmp(*problem, "E112") != 0 ||
         !has_kind(types, set, n, LW_TK_NONE))
@@ -520,6 +555,13 @@ lw_join_optional(lw_types *types, lw_typing typing, const lw_type *set, uint32_t
 
 lw_type
 lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const char **problem)
+{
+    return join(types, typing, set, n, false, problem);
+}
+
+static lw_type
+join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, bool with_none,
+     const char **problem)
 {
     lw_type_kind class = LW_TK_BOTTOM;
     lw_type first = LW_T_BOTTOM;
@@ -563,5 +605,5 @@ lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const
         return LW_T_BOTTOM;
     }
     return join_same_class(types, typing, by_value ? LW_TK_TUPLE : class, known, n_known,
-                           problem);
+                           with_none, problem);
 }

@@ -79,7 +79,8 @@ sig_type_of(const collector *c, lw_type type, lw_sig_type *out)
         *out = (lw_sig_type){.kind = record_of(c, type) ? LW_SIG_RECORD : LW_SIG_NONE,
                              .record = record_of(c, type)};
     else if (stored != LW_DT_void && type != LW_T_BOTTOM &&
-             lw_type_enum(&c->typed->types, type) == NULL)
+             lw_type_enum(&c->typed->types, type) == NULL &&
+             !lw_type_is_text(&c->typed->types, type))
         *out = (lw_sig_type){.kind = LW_SIG_SCALAR, .dtype = stored};
     return true;
 }

@@ -56,8 +56,9 @@ look_into(const subscript_reader *r, lw_type type, list_items *items)
         }
         return depth + (row->kind == LW_TK_TUPLE ? 1 : row->ndim);
     }
-    stored =
-        row && row->kind == LW_TK_MEMBER ? LW_DT_void : lw_type_stored(&r->typed->types, type);
+    stored = row && (row->kind == LW_TK_MEMBER || row->kind == LW_TK_TEXT)
+                 ? LW_DT_void
+                 : lw_type_stored(&r->typed->types, type);
     items->are_bool &= stored == LW_DT_b1;
     items->are_integers &= stored == LW_DT_b1 || lw_is_integer(stored);
     return 0;

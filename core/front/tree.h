@@ -294,7 +294,8 @@ typedef struct lw_fn {
     uint32_t parent; /* nested functions: the function they are defined in; 0: none */
     bool is_lambda;  /* its body is one RETURN */
     bool generated;  /* the reader has made it: what is wrong in it is said of its call */
-    bool takes_none; /* though it is of the package: arguments may be None or a value */
+    bool takes_none; /* though it is of the package: arguments and results may be None or a
+                        value */
     bool of_package; /* its integers wrap: check={"overflow"} skips it; its typing is "weak" */
     bool iterates;   /* an `__iter__`: it returns `iter(x)`, which stands here as x */
     LW_ARRAY(lw_fn_param) params;

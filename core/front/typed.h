@@ -72,6 +72,7 @@ typedef struct lw_arg_spec {
     bool pointer;         /* ARRAY of one dimension: the caller has an address, and no size */
     bool endless;         /* pointers, and those of functions of C: lw_type_row.endless */
     bool readonly;        /* TUPLE: the fields of a record, by value */
+    bool is_ellipsis;     /* CONSTANT: it is `...` */
     bool is_list, packed; /* TUPLE: Python has a list there; it is all that `*args` takes */
     bool guarded;         /* ARRAY: under options.guards an index outside it raises */
     bool counts; /* WEAK int that is never negative, such as an element's index: it needs no
@@ -227,7 +228,8 @@ typedef struct lw_instance {
     const uint32_t *returns;         /* the live RETURN nodes */
     uint32_t n_returns;
     bool can_raise;     /* has a live assert or raise, or calls one that has */
-    bool prints;        /* has a live print, or calls one that has */
+    bool acts;          /* it prints, writes to arrays, waits for other threads or calls C, or
+                           calls what does: a call is made though its result is known */
     bool allocates;     /* makes arrays, or calls one that does: MemoryError is raised under
                            errors="ignore", too */
     bool recurses;      /* makes a recursive call, or calls one that does: RecursionError is

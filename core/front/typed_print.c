@@ -21,7 +21,13 @@ typedef LW_ARRAY(typed_entry) entries;
 /* ---- which expressions are shown ---- */
 
 static bool
-is_shown(const lw_tree *tree, const lw_typed_node *typed, uint32_t i)
+is_known_text(const lw_types *types, lw_type type)
+{
+    return lw_type_is_text(types, type) && lw_type_kind_of(types, type) == LW_TK_STATIC;
+}
+
+static bool
+is_shown(const lw_tree *tree, const lw_types *types, const lw_typed_node *typed, uint32_t i)
 {
     const lw_node *node = &tree->nodes.data[i];
 
@@ -37,7 +43,8 @@ is_shown(const lw_tree *tree, const lw_typed_node *typed, uint32_t i)
     case LW_NODE_ATTRIBUTE:
     case LW_NODE_SUBSCRIPT:
     case LW_NODE_TUPLE:
-    case LW_NODE_AUGASSIGN: return typed->type != LW_T_STATIC;
+    case LW_NODE_AUGASSIGN:
+        return typed->type != LW_T_STATIC && !is_known_text(types, typed->type);
     case LW_NODE_NAME: return (node->flags & LW_NODE_STORE) != 0;
     default: return false;
     }
@@ -69,7 +76,8 @@ collect(const lw_typed *typed, const lw_instance *instance, entries *out)
         const lw_loc *loc = &tree->locs.data[tree->nodes.data[i].loc];
         typed_entry *slot;
 
-        if (!is_shown(tree, &instance->nodes[i], i) || loc->line != loc->end_line)
+        if (!is_shown(tree, &typed->types, &instance->nodes[i], i) ||
+            loc->line != loc->end_line)
             continue;
         slot = lw_array_push(out, NULL);
         if (slot == NULL)

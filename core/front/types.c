@@ -32,6 +32,12 @@ same_names(const char *const *x, const char *const *y, uint32_t n)
 }
 
 static bool
+same_text(const char *x, const char *y)
+{
+    return x == y || (x != NULL && y != NULL && strcmp(x, y) == 0);
+}
+
+static bool
 same_record(const lw_record *x, const lw_record *y)
 {
     if (x == NULL || y == NULL)
@@ -69,7 +75,8 @@ static bool
 same_row(const lw_type_row *x, const lw_type_row *y)
 {
     return x->kind == y->kind && x->n == y->n && x->lo == y->lo && x->hi == y->hi &&
-           x->fn == y->fn && x->user_class == y->user_class && x->is_list == y->is_list &&
+           ((x->text && y->text) || x->fn == y->fn) && same_text(x->text, y->text) &&
+           x->user_class == y->user_class && x->is_list == y->is_list &&
            (x->n == 0 || memcmp(x->elements, y->elements, x->n * sizeof *x->elements) == 0) &&
            same_names(x->names, y->names, x->n) && same_shape(x, y) &&
            same_record(x->record, y->record) && same_enum(x->members, y->members);
@@ -81,7 +88,8 @@ hash_row(const lw_type_row *row)
     uint64_t hash = lw_hash64(&row->lo, sizeof row->lo, row->kind);
 
     hash = lw_hash64(&row->hi, sizeof row->hi, hash);
-    hash = lw_hash64(&row->fn, sizeof row->fn, hash);
+    hash = row->text ? lw_hash64(row->text, strlen(row->text), hash)
+                     : lw_hash64(&row->fn, sizeof row->fn, hash);
     hash = lw_hash64(&row->ndim, sizeof row->ndim, hash);
     hash = row->record ? lw_hash64(&row->record->itemsize, sizeof(uint32_t), hash) : hash;
     return row->n ? lw_hash64(row->elements, row->n * sizeof *row->elements, hash) : hash;
@@ -238,6 +246,54 @@ lw_type
 lw_type_static(lw_types *types, uint32_t constant, const lw_enum *members)
 {
     lw_type_row row = {.kind = LW_TK_STATIC, .fn = constant, .members = members};
+    return intern(types, &row);
+}
+
+lw_type
+lw_type_known_text(lw_types *types, uint32_t constant, const char *text)
+{
+    assert(text != NULL);
+    lw_type_row row = {.kind = LW_TK_STATIC, .fn = constant, .text = text};
+    return intern(types, &row);
+}
+
+bool
+lw_type_is_text(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+
+    return row != NULL && (row->kind == LW_TK_TEXT || row->text != NULL);
+}
+
+const lw_type *
+lw_type_choices(const lw_types *types, const lw_type *type, uint32_t *n)
+{
+    const lw_type_row *row = lw_type_get(types, *type);
+
+    assert(lw_type_is_text(types, *type));
+    *n = row->kind == LW_TK_TEXT ? row->n : 1;
+    return row->kind == LW_TK_TEXT ? row->elements : type;
+}
+
+lw_type
+lw_type_texts(lw_types *types, lw_type x, lw_type y)
+{
+    uint32_t n_x, n_y, n = 0, i = 0, j = 0;
+    const lw_type *xs = lw_type_choices(types, &x, &n_x),
+                  *ys = lw_type_choices(types, &y, &n_y);
+    lw_type *all = lw_arena_take(types->arena, (n_x + n_y) * sizeof *all);
+    lw_type_row row = {.kind = LW_TK_TEXT, .elements = all};
+
+    if (all == NULL) {
+        types->failed = true;
+        return LW_T_BOTTOM;
+    }
+    while (i < n_x || j < n_y) {
+        bool takes_x = i < n_x && (j == n_y || xs[i] <= ys[j]);
+        j += j < n_y && (!takes_x || xs[i] == ys[j]);
+        all[n++] = takes_x ? xs[i++] : ys[j - 1];
+    }
+    row.n = n;
     return intern(types, &row);
 }
 
@@ -583,6 +639,7 @@ lw_type_stored(const lw_types *types, lw_type type)
     case LW_TK_WEAK:
         return type == LW_T_INDEX ? LW_DT_i64 : type == LW_T_PYFLOAT ? LW_DT_f64 : LW_DT_c128;
     case LW_TK_MEMBER: return LW_DT_i64;
+    case LW_TK_TEXT: return LW_DT_u64;
     default: return LW_DT_void;
     }
 }
@@ -635,6 +692,19 @@ print_array(const lw_types *types, const lw_type_row *row, lw_text *out)
     lw_text_add(out, "]");
 }
 
+/* string "low" or "high"; of many the first ones. */
+static void
+print_texts(const lw_types *types, const lw_type_row *row, lw_text *out)
+{
+    enum { MOST = 4 };
+
+    for (uint32_t i = 0; i < row->n && i < MOST; i++)
+        lw_text_addf(out, "%s\"%s\"", i == 0 ? "string " : " or ",
+                     lw_type_get(types, row->elements[i])->text);
+    if (row->n > MOST)
+        lw_text_addf(out, " or %u more", row->n - MOST);
+}
+
 static void
 print_int(__int128 value, lw_text *out)
 {
@@ -674,6 +744,7 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
         lw_text_add(out, " or None");
         break;
     case LW_TK_STATIC: lw_text_add(out, "constant"); break;
+    case LW_TK_TEXT: print_texts(types, row, out); break;
     case LW_TK_MEMBER: lw_text_add(out, row->members->name); break;
     case LW_TK_FUNCTION: lw_text_add(out, "function"); break;
     case LW_TK_RANGE: lw_text_add(out, "range"); break;

@@ -31,8 +31,13 @@ typedef enum lw_type_kind {
                       2^63 on as u64. An int outside both is stored as the nearest f64: beside
                       integers it is E130, beside floats it takes their type */
     LW_TK_NONE,
-    LW_TK_STATIC,   /* as a field of an object: `fn` is the constant, and `members` its class if
-                       it is a member of one. Also ABSENT */
+    LW_TK_STATIC,   /* a string: `text`, and `fn` is a constant of it. Or a field of an object:
+                       `fn` is the constant, and `members` its class if it is a member of one.
+                       Also STATIC and ABSENT */
+    LW_TK_TEXT,     /* one of several strings, chosen at run time. elements: the STATIC types of
+                       these, ascending. Stored as u64, the number of a format without values
+                       (core/ir/format.h), which depends on the characters alone: equal strings
+                       have one number, whatever the type, the module or the process */
     LW_TK_MEMBER,   /* a member of an enum class, `members`: stored as i64, its number there */
     LW_TK_TUPLE,    /* elements */
     LW_TK_OPTIONAL, /* None or a value: elements: bool, whether there is one, and its type. The
@@ -91,6 +96,7 @@ typedef struct lw_type_row {
                                           borrowed from the tree), or NULL */
     __int128 lo, hi;                   /* LITERAL */
     uint32_t fn;                       /* FUNCTION; STATIC: the constant */
+    const char *text;                  /* STATIC: of a string, borrowed; else NULL */
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout. 0-d and 1-d contiguous count as C */
     bool readonly;        /* ARRAY and RECORD: assigning to it is E162; TUPLE: these are the
                              fields of a record, by value: t["name"] reads one, too */
@@ -133,6 +139,14 @@ lw_type lw_type_unbounded(lw_types *types, lw_type type);
 /* The type of a field whose value exists only as this constant (lw_typed_constant). members:
  * the class whose member it is, or NULL. */
 lw_type lw_type_static(lw_types *types, uint32_t constant, const struct lw_enum *members);
+/* This string; constant: one that is it. */
+lw_type lw_type_known_text(lw_types *types, uint32_t constant, const char *text);
+/* The TEXT that is one of the strings of both types, each of a known string or a TEXT. */
+lw_type lw_type_texts(lw_types *types, lw_type x, lw_type y);
+/* Whether it is a string, known or not. */
+bool lw_type_is_text(const lw_types *types, lw_type type);
+/* The strings that it may be: of a known string itself alone. */
+const lw_type *lw_type_choices(const lw_types *types, const lw_type *type, uint32_t *n);
 /* A member of this class, whichever. */
 lw_type lw_type_member(lw_types *types, const struct lw_enum *members);
 /* The class of a MEMBER, or of a STATIC that is one of it; else NULL. Members that are numbers

@@ -22,7 +22,8 @@ number_of(const char *before, const lw_format_value *values, uint32_t n)
     uint64_t number = hash_text(before, n);
 
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t kind = (uint32_t)values[i].dtype | (values[i].spec ? 256 : 0);
+        uint32_t kind = (uint32_t)values[i].dtype | (values[i].spec ? 256 : 0) |
+                        (values[i].optional ? 512 : 0);
         number = lw_hash64(&kind, sizeof kind, number);
         number = hash_text(values[i].spec, number);
         number = hash_text(values[i].behind, number);
@@ -88,9 +89,10 @@ copy(const char *before, const lw_format_value *values, uint32_t n)
     *format = (lw_format){.before = put(&at, before), .n = n, .values = copies};
     for (uint32_t i = 0; i < n; i++) {
         copies[i].dtype = values[i].dtype;
+        copies[i].optional = values[i].optional;
         copies[i].spec = put(&at, values[i].spec);
         copies[i].behind = put(&at, values[i].behind);
-        format->n_slots += lw_is_complex(values[i].dtype) ? 2 : 1;
+        format->n_slots += lw_format_slots(&values[i]);
     }
     return format;
 }

@@ -9,13 +9,23 @@
 
 #include <stdbool.h>
 
+#define LW_FORMAT_REPR "!r" /* the spec of a string that is shown as repr() does */
+
 enum { LW_FORMAT_SLOTS = 16 }; /* 8-byte slots of values that one print() may have */
 
 typedef struct lw_format_value {
-    lw_dtype dtype;     /* complex: two slots, real part first */
+    lw_dtype dtype;     /* complex: two slots, real part first; void: a string, which is the
+                           `before` of the format whose number this is */
+    bool optional;      /* a slot in front says whether there is a value: else None is shown */
     const char *spec;   /* of an f-string's field; NULL: as str() shows it */
     const char *behind; /* the text that follows */
 } lw_format_value;
+
+static inline uint32_t
+lw_format_slots(const lw_format_value *value)
+{
+    return (lw_is_complex(value->dtype) ? 2 : 1) + value->optional;
+}
 
 typedef struct lw_format {
     uint64_t number;    /* never 0 */
@@ -27,7 +37,8 @@ typedef struct lw_format {
 /* Adds a format, or finds it; number and n_slots are computed. Returns the number; 0: memory
  * ran out. */
 uint64_t lw_format_add(const char *before, const lw_format_value *values, uint32_t n);
-/* NULL: nobody has added it in this process. Never freed. */
+/* NULL: nobody has added it in this process. Never freed. A string that compiled code chooses
+ * at run time is a format without values: its number stands for it. */
 const lw_format *lw_format_find(uint64_t number);
 
 #endif

@@ -26,6 +26,14 @@ numpy_scalar(int type_number, const void *bytes)
     return scalar;
 }
 
+PyObject *
+lw_print_text(uint64_t number)
+{
+    const lw_format *format = lw_format_find(number);
+
+    return PyUnicode_FromString(format ? format->before : "");
+}
+
 static PyObject *
 value_object(lw_dtype dtype, const uint64_t *slots)
 {
@@ -34,6 +42,7 @@ value_object(lw_dtype dtype, const uint64_t *slots)
     double wide;
 
     switch (dtype) {
+    case LW_DT_void: return lw_print_text(slots[0]);
     case LW_DT_b1: return PyBool_FromLong(slots[0] != 0);
     case LW_DT_f64: memcpy(&wide, slots, sizeof wide); return PyFloat_FromDouble(wide);
     case LW_DT_f32: return numpy_scalar(NPY_FLOAT, bytes);
@@ -49,21 +58,32 @@ value_object(lw_dtype dtype, const uint64_t *slots)
     }
 }
 
+static PyObject *
+object_of(const lw_format_value *value, const uint64_t *slots)
+{
+    if (value->optional && slots[0] == 0)
+        return Py_NewRef(Py_None);
+    return value_object(value->dtype, slots + value->optional);
+}
+
 PyObject *
 lw_print_value(const lw_format *format, const uint64_t *slots)
 {
-    return value_object(format->values[0].dtype, slots);
+    return object_of(&format->values[0], slots);
 }
 
 static PyObject *
-value_text(lw_dtype dtype, const uint64_t *slots, const char *spec)
+value_text(const lw_format_value *of, const uint64_t *slots)
 {
-    PyObject *value = value_object(dtype, slots), *format, *text = NULL;
+    PyObject *value = object_of(of, slots), *format, *text = NULL;
+    const char *spec = of->spec;
 
     if (value == NULL)
         return NULL;
     if (spec == NULL) {
         text = PyObject_Str(value);
+    } else if (strcmp(spec, LW_FORMAT_REPR) == 0) {
+        text = PyObject_Repr(value);
     } else {
         format = PyUnicode_FromString(spec);
         if (format != NULL)
@@ -93,10 +113,10 @@ append_line(PyObject *parts, const lw_format *format, const uint64_t *slots)
         return -1;
     for (uint32_t i = 0; i < format->n; i++) {
         const lw_format_value *value = &format->values[i];
-        if (append(parts, value_text(value->dtype, slots, value->spec)) < 0 ||
+        if (append(parts, value_text(value, slots)) < 0 ||
             append(parts, PyUnicode_FromString(value->behind)) < 0)
             return -1;
-        slots += lw_is_complex(value->dtype) ? 2 : 1;
+        slots += lw_format_slots(value);
     }
     return 0;
 }

@@ -308,8 +308,8 @@ def recurs(b, n):
 
 
 @njit
-def text(b):
-    b.x = "done"
+def function(b):
+    b.x = abs
 
 
 @njit
@@ -323,7 +323,7 @@ def aliased(b):
     (replaces, lambda: (Pair(Body(1.0, 2.0), Body(3.0, 4.0)),), "changes which objects the argument `pair` has"),
     (exchanges, lambda: (Pair(Body(1.0, 2.0), Body(3.0, 4.0)),), "E165"),
     (holds, lambda: (Pair(Body(1.0, 2.0), Body(3.0, 4.0)),), "E165"), (recurs, lambda: (Body(1.0, 2.0), 3), "calls itself and changes an object"),
-    (text, lambda: (Body(1.0, 2.0),), "its field `x` is a string"), (aliased, lambda: (Body(1.0, 2.0),), "may have another name"),
+    (function, lambda: (Body(1.0, 2.0),), "its field `x` is a type, a function or a module"), (aliased, lambda: (Body(1.0, 2.0),), "may have another name"),
 ])
 def test_refused(f, args, said):
     args = args()

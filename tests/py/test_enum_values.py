@@ -316,6 +316,17 @@ def test_effects_are_kept(capsys):
             raise ValueError("large")
         return Color.RED
 
+    @njit
+    def written(a):
+        a[0] += 1
+        return Color.RED
+
+    @njit
+    def tested(a):
+        return 10 if written(a) is Color.RED else a[0]
+
+    a = np.zeros(1)
+    assert tested(a) == 10 and a[0] == 1
     assert njit(lambda x: shown(x) is Color.RED)(3)
     assert capsys.readouterr().out == "shown 3\n"
     assert njit(lambda x: checked(x) is Color.RED)(3)
@@ -324,7 +335,7 @@ def test_effects_are_kept(capsys):
 
 
 @pytest.mark.parametrize("f, code, text", [
-    (lambda x: pick(x).name, "E104", r"`.name` of a member that is known only at run time(?s:.)*member of `Color`(?s:.)*m is E.A"),
+    (lambda x: (Level.LOW if x else Level.HIGH).name, "E104", r"`.name` of a member that is known only at run time(?s:.)*member of `Level`(?s:.)*m is E.A"),
     (lambda x: (Mixed.A if x else Mixed.B).value, "E104", "the values of `Mixed` are not all numbers"),
     (lambda x: pick(x).other, "E161", "no attribute `other`(?s:.)*member of `Color`"),
     (lambda x: Color.RED if x else Shake.MINT, "E140", "one way gives Color, another Shake"),
@@ -342,9 +353,9 @@ def test_effects_are_kept(capsys):
     (lambda x: Many(x), "E120", "at most 64 values that are numbers"),
     (lambda x: Color(x, x), "E153", r"`Color\(...\)` takes one value(?s:.)*2 given"),
     (lambda x: Missing(x), "E152", "cannot be called"),
-    (lambda x: Equal.A if x else Equal.B, "E104", "choose among numbers, or members of an `enum.Enum`"),
-    (lambda x: Flags.A if x else Flags.B, "E104", "choose among numbers, or members of an `enum.Enum`"),
-    (lambda x: "a" if x else "b", "E104", "choose among numbers, or members of an `enum.Enum`"),
+    (lambda x: Equal.A if x else Equal.B, "E104", "choose among numbers, strings, or members of an `enum.Enum`"),
+    (lambda x: Flags.A if x else Flags.B, "E104", "choose among numbers, strings, or members of an `enum.Enum`"),
+    (lambda x: abs if x else round, "E104", "choose among numbers, strings, or members of an `enum.Enum`"),
 ])
 def test_what_is_refused(f, code, text):
     with pytest.raises(lw.errors.CompileError, match=text) as caught:

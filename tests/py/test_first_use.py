@@ -334,7 +334,7 @@ def _as_many_as_come(x):
 
 
 @pytest.mark.parametrize("function, value, caret, label", [
-    (_text, 1, '"none"', "the result is a string, a type, a function or a module"), (_falls_off, 1, "def _falls_off(x):", "nothing is returned"),
+    (_text, 1, '"none"', "this is a string"), (_falls_off, 1, "def _falls_off(x):", "nothing is returned"),
 ])
 def test_results_that_are_no_numbers(function, value, caret, label):
     with pytest.raises(lw.errors.TypingError) as caught:

@@ -144,7 +144,7 @@ def test_functions_are_pythons(role):
 
 
 def test_what_functions_give():
-    for function, came in ((lambda x: "s", "constant"), (lambda x: (x, "s"), r"tuple\(float64, constant\)")):
+    for function, came in ((lambda x: b"s", "constant"), (lambda x: (x, b"s"), r"tuple\(float64, constant\)")):
         for role in ("map", "finish"):
             with pytest.raises(TypeError, match=f"{role} function `<lambda>` must give a number, or a tuple or a record of numbers, not {came}"):
                 lw.reduce(lambda a, b: a + b, **{role: function})(np.ones(3))

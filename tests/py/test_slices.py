@@ -298,3 +298,48 @@ def test_in_kernels():
     x, out = np.arange(6.0), np.zeros(5)
     sums[1, 8](x, slice(0, None, 2), out)
     np.testing.assert_array_equal(out, [2 * i + 1 + 6.0 for i in range(5)])
+
+
+@pytest.mark.parametrize("at", [(..., 0), (0, ...), (1, ..., slice(None, None, 2)), (None, ..., 1), (..., slice(1, 3)), ...], ids=str)
+def test_an_ellipsis_from_the_host(at):
+    x = X.reshape(2, 3, 4)
+    f = njit(lambda x, at: x[at])
+    np.testing.assert_array_equal(f(x, at), x[at])
+    np.testing.assert_array_equal(f(x, (0, None)), x[0, None])  # None and an ellipsis are two kinds of arguments
+    np.testing.assert_array_equal(f(x, at), x[at])
+    assert njit(lambda at: (at[0] is ..., at[1]))((..., 3)) == (True, 3)
+
+
+def test_an_ellipsis_is_an_argument_of_kernels():
+    @lw.cuda.jit(target="cpu")
+    def kernel(x, at, out):
+        i = lw.cuda.grid(1)
+        if i < out.size:
+            out[i] = x[at][i]
+
+    @lw.forall
+    def each(i, x, at, out):
+        out[i] = x[at][i]
+
+    for f in (kernel[1, 8], lambda *args: each(4, *args)):
+        out = np.zeros(4)
+        f(X, (..., 2), out)
+        assert np.array_equal(out, X[..., 2])
+
+
+def test_explain_takes_slices(capsys):
+    def f(x, at):
+        return x[at].sum()
+
+    for function in (f, njit(f), lw.jit(f)):
+        text = str(lw.explain(function, X, slice(2)))
+        assert "slice(" in text and "x[at].sum()" in text
+        assert "x[at]" in str(lw.explain(function, X, (..., 0)))
+
+
+def test_explain_takes_strings():
+    @njit
+    def f(x, mode):
+        return x if mode == "same" else -x
+
+    assert "mode == " in str(lw.explain(f, 1.0, "same"))

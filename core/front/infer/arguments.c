@@ -108,13 +108,16 @@ lw_infer_args(lw_infer_frame *f, const lw_node *call, lw_args_kind kind, lw_arg_
             arg.node = n->b;
         }
         arg.entry = arg.node;
-        f->wants_optional = kind == LW_ARGS_OPTIONAL || kind == LW_ARGS_OF_UFUNC;
+        f->wants_items = kind == LW_ARGS_OPTIONAL || kind == LW_ARGS_SHOWN;
+        f->wants_optional = f->wants_items || kind == LW_ARGS_OF_UFUNC;
         if (kind == LW_ARGS_SHOWN && lw_node_of(f, arg.node)->kind == LW_NODE_JOINED)
             LW_TRY(lw_infer_joined(f, arg.node, &arg.value));
         else if (kind == LW_ARGS_ELEMENTWISE || kind == LW_ARGS_OF_UFUNC)
             LW_TRY(lw_infer_borrowed(f, arg.node, &arg.value));
         else if ((f->borrowed = true))
             LW_TRY(lw_infer_expr(f, arg.node, &arg.value));
+        if (kind == LW_ARGS_SHOWN)
+            lw_unwrap_unshown(f, arg.node, &arg.value);
         LW_TRY(settle_earlier(f, args, before));
         *unknown |= arg.value.type == LW_T_BOTTOM;
         LW_TRY(lw_add_arg(f, args, arg));

@@ -271,15 +271,18 @@ assigns_names(lw_infer_frame *f, uint32_t start, uint32_t n)
     return true;
 }
 
-/* a, b = b, a */
+/* The same, or tuples of them: items that are assigned may be None, too. */
 static bool
-unpacks_at_once(lw_infer_frame *f, const lw_node *assign)
+assigns_items(lw_infer_frame *f, uint32_t start, uint32_t n)
 {
-    const lw_node *target = lw_node_of(f, f->run->tree->lists.data[assign->b]);
-    const lw_node *source = lw_node_of(f, assign->a);
-
-    return assign->c == 1 && target->kind == LW_NODE_TUPLE && source->kind == LW_NODE_TUPLE &&
-           source->a == 0 && target->c == source->c && assigns_names(f, target->b, target->c);
+    for (uint32_t i = 0; i < n; i++) {
+        const lw_node *target = lw_node_of(f, f->run->tree->lists.data[start + i]);
+        bool takes = target->kind == LW_NODE_NAME ||
+                     (target->kind == LW_NODE_TUPLE && assigns_items(f, target->b, target->c));
+        if (!takes)
+            return false;
+    }
+    return true;
 }
 
 lw_status
@@ -296,7 +299,7 @@ lw_infer_assign(lw_infer_frame *f, uint32_t node)
     if (found)
         return LW_OK;
     f->wants_optional = assigns_names(f, n->b, n->c);
-    f->wants_items = unpacks_at_once(f, n);
+    f->wants_items = assigns_items(f, n->b, n->c);
     if (only && may_take_arrays(f, only)) {
         f->borrowed = lw_node_of(f, only)->kind == LW_NODE_SUBSCRIPT; /* it is copied there */
         LW_TRY(lw_infer_operand_expr(f, n->a, &value));

@@ -450,10 +450,11 @@ value_of_call(binding *b, const lw_memo *row, const lw_instance *instance, lw_in
 {
     lw_infer_frame *f = b->f;
     lw_infer_value result = row->result;
-    bool pure = !instance->can_raise && !instance->allocates && !instance->prints &&
-                !row->busy && !instance->recurses;
+    bool pure = !instance->can_raise && !instance->allocates && !instance->acts && !row->busy &&
+                !instance->recurses;
     bool changes = instance->n_changed > 0;
-    bool stays = lw_type_is_member(f, result.type) && pure; /* so that its name can be read */
+    /* so that its name can be read; a string stays one that is known */
+    bool stays = (lw_type_is_member(f, result.type) || lw_is_text(f, result.type)) && pure;
 
     out->type = result.type;
     if (b->makes) {
@@ -503,7 +504,7 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
         return lw_out_of_memory(f);
     f->can_raise |= instance->can_raise;
     f->allocates |= instance->allocates;
-    f->prints |= instance->prints;
+    f->acts |= instance->acts;
     f->recurses |= row->busy || instance->recurses;
     if (row->result.type == LW_T_BOTTOM) {
         f->is_open = true;

@@ -123,10 +123,10 @@ give_changed(lw_infer_frame *f, lw_instance *instance)
             return lw_complain(
                 f, f->fn->loc, "E165",
                 lw_format_text(f,
-                               "its field `%s` is a string, a type, a function or a module, or "
+                               "its field `%s` is a type, a function or a module, or "
                                "has a value on some paths only",
                                field),
-                "assign a number, or a member of an enum class, on every path",
+                "assign a number, a string, or a member of an enum class, on every path",
                 "`%s` changes the argument `%s`", f->fn->name, name);
     }
     LW_TRY(result_of_changed(f, instance->result, &instance->result_param));

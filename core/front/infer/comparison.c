@@ -76,7 +76,8 @@ static compared compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type 
 static bool
 is_memory(lw_infer_frame *f, lw_type type)
 {
-    lw_type_kind kind = lw_type_kind_of(lw_types_of(f), type);
+    lw_type given = lw_type_without_none(lw_types_of(f), type);
+    lw_type_kind kind = lw_type_kind_of(lw_types_of(f), given);
 
     return kind == LW_TK_ARRAY || kind == LW_TK_RECORD;
 }
@@ -101,9 +102,14 @@ compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_typ
 
         if (one == NO_ORDER && is_static(f, xs[i]) && is_static(f, ys[i]))
             return NO_ORDER;
+        if (!equality && elements && lw_is_text(f, xs[i]) && lw_is_text(f, ys[i]))
+            elements[i] = lw_type_texts(lw_types_of(f), xs[i], ys[i]);
         if (equality && one == NEVER && elements[i] == LW_T_BOTTOM &&
             !(lw_type_is_int_or_bool(f, xs[i]) && lw_type_is_int_or_bool(f, ys[i])))
             return op == LW_PY_EQ ? NEVER : ALWAYS;
+        if (!equality &&
+            (lw_type_given(lw_types_of(f), xs[i]) || lw_type_given(lw_types_of(f), ys[i])))
+            return NO_ORDER;
         if (!equality && (lw_type_is_complex(xs[i]) || lw_type_is_complex(ys[i]) ||
                           lw_type_is_member(f, xs[i]) || lw_type_is_member(f, ys[i])))
             return NO_ORDER;
@@ -127,6 +133,47 @@ is_known(lw_infer_frame *f, lw_type type)
     return lw_type_get_kind(lw_types_of(f), type, LW_TK_STATIC) != NULL;
 }
 
+/* Of items of tuples one or both may be None, which equals None alone. The operand is that of
+ * the values. */
+static compared
+compare_given(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
+{
+    lw_type a = lw_type_without_none(lw_types_of(f), x);
+    lw_type b = lw_type_without_none(lw_types_of(f), y);
+    compared how;
+
+    if (op != LW_PY_EQ && op != LW_PY_NE)
+        return NO_ORDER;
+    if (a == LW_T_NONE || b == LW_T_NONE)
+        return COMPARED;
+    how = compare_types(f, op, a, b, operand);
+    if (how == NO_ORDER || (how == (op == LW_PY_EQ ? NEVER : ALWAYS) && (a == x || b == y)))
+        return how;
+    return COMPARED;
+}
+
+/* Strings, of which one is chosen at run time. The operand has the choices of both, and is
+ * BOTTOM where they decide: where no string, or only one, is among both. */
+static compared
+compare_texts(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
+{
+    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
+    uint32_t n_x, n_y, n_both;
+    lw_type both = lw_type_texts(lw_types_of(f), x, y);
+
+    if (both == LW_T_BOTTOM)
+        return COMPARED; /* memory is out */
+    (void)lw_type_choices(lw_types_of(f), &x, &n_x);
+    (void)lw_type_choices(lw_types_of(f), &y, &n_y);
+    (void)lw_type_choices(lw_types_of(f), &both, &n_both);
+    if (equality && n_both == n_x + n_y)
+        return op == LW_PY_EQ ? NEVER : ALWAYS;
+    if (equality && n_both == 1)
+        return op == LW_PY_EQ ? ALWAYS : NEVER;
+    *operand = both;
+    return COMPARED;
+}
+
 /* Types == … >= between two values; *operand as lw_typed_node describes it. */
 static compared
 compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
@@ -135,6 +182,8 @@ compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *oper
     lw_types *types = lw_types_of(f);
 
     *operand = LW_T_BOTTOM;
+    if (lw_type_given(types, x) || lw_type_given(types, y))
+        return compare_given(f, op, x, y, operand);
     if (lw_type_is_time(x) || lw_type_is_time(y)) {
         *operand = lw_time_operand(f, op, x, y);
         return *operand == LW_T_BOTTOM ? NO_ORDER : COMPARED;
@@ -145,6 +194,8 @@ compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *oper
         return compare_tuples(f, op, lw_type_get(types, x), lw_type_get(types, y), operand);
     if (is_memory(f, x) || is_memory(f, y))
         return NO_ORDER;
+    if (lw_is_text(f, x) && lw_is_text(f, y))
+        return compare_texts(f, op, x, y, operand);
     if (equality && lw_are_members_of_one(f, x, y) && !(is_known(f, x) && is_known(f, y))) {
         *operand = lw_type_member(types, lw_type_enum(types, x));
         return COMPARED;
@@ -202,8 +253,7 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
          int *truth)
 {
     bool none = x.type == LW_T_NONE || y.type == LW_T_NONE;
-    bool singletons =
-        x.constant && y.constant && x.type == LW_T_STATIC && y.type == LW_T_STATIC;
+    bool singletons = x.constant && y.constant && is_static(f, x.type) && is_static(f, y.type);
     bool same;
 
     if (lw_type_is_member(f, x.type) || lw_type_is_member(f, y.type))
@@ -227,7 +277,9 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
                            lw_format_text(f, "this is %s: `%s` compares identity, not value",
                                           lw_describe_type(f, y.type), lw_pyop_text[op]),
                            lw_format_text(f, "use `%s`", op == LW_PY_IS ? "==" : "!="),
-                           "`%s` on numbers", lw_pyop_text[op]);
+                           lw_is_text(f, x.type) || lw_is_text(f, y.type) ? "`%s` on strings"
+                                                                          : "`%s` on numbers",
+                           lw_pyop_text[op]);
     same = none ? x.type == y.type
                 : lw_fold_compare_constant(f, LW_PY_EQ, x.constant, y.constant) == 1;
     *truth = (op == LW_PY_IS) == same;
@@ -288,6 +340,11 @@ infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
         f->nodes[node].operand = lw_type_flags(f, x.type);
         return LW_OK;
     }
+    if (lw_is_text(f, x.type) && lw_is_text(f, y.type)) {
+        int is_part = lw_part_of_text(f, x.type, y.type);
+        *truth = is_part < 0 ? -1 : (op == LW_PY_IN) == is_part;
+        return LW_OK;
+    }
     if (row == NULL)
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
                            lw_format_text(f, "this is %s", lw_describe_value(f, y)),
@@ -345,7 +402,7 @@ infer_optional(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
     *truth = -1;
     if (x.value.type == LW_T_NONE || y.value.type == LW_T_NONE)
         return LW_OK;
-    if (op == LW_PY_IS || op == LW_PY_IS_NOT || (left && right))
+    if (op == LW_PY_IS || op == LW_PY_IS_NOT)
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
                            lw_format_text(f, "%s and %s", lw_describe_type(f, x.value.type),
                                           lw_describe_type(f, y.value.type)),
@@ -354,7 +411,7 @@ infer_optional(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
     x.value.type = lw_type_without_none(lw_types_of(f), x.value.type);
     y.value.type = lw_type_without_none(lw_types_of(f), y.value.type);
     LW_TRY(lw_infer_compare(f, node, op, x, y, truth));
-    if (*truth == (op == LW_PY_EQ)) /* where it is not None */
+    if (*truth == (op == LW_PY_EQ) || (left && right)) /* both may be None, or only one */
         *truth = -1;
 fail:
     return status;
@@ -373,7 +430,8 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
     *truth = -1;
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
-    if (lw_type_given(lw_types_of(f), x.type) || lw_type_given(lw_types_of(f), y.type))
+    if (op != LW_PY_IN && op != LW_PY_NOT_IN &&
+        (lw_type_given(lw_types_of(f), x.type) || lw_type_given(lw_types_of(f), y.type)))
         return infer_optional(f, node, op, x_operand, y_operand, truth);
     x.type = lw_by_value(f, x.type);
     y.type = lw_by_value(f, y.type);
@@ -548,14 +606,21 @@ fail:
     return status;
 }
 
-/* Whether a comparison has an answer where an operand is None. */
+static bool
+is_membership(uint8_t op)
+{
+    return op == LW_PY_IN || op == LW_PY_NOT_IN;
+}
+
+/* Whether a comparison has an answer where an operand is None; on the right of `in`, where an
+ * item is. */
 static bool
 may_be_of_none(lw_infer_frame *f, const lw_node *chain)
 {
     uint8_t op = lw_node_of(f, f->run->tree->lists.data[chain->b])->op;
 
-    return chain->c == 1 &&
-           (op == LW_PY_IS || op == LW_PY_IS_NOT || op == LW_PY_EQ || op == LW_PY_NE);
+    return chain->c == 1 && (op == LW_PY_IS || op == LW_PY_IS_NOT || op == LW_PY_EQ ||
+                             op == LW_PY_NE || is_membership(op));
 }
 
 /* == compares numbers that may be None; arrays and tuples must not be. */
@@ -565,7 +630,8 @@ unwrap_compared(lw_infer_frame *f, uint32_t link, uint32_t node, lw_infer_value 
     lw_type given = lw_type_given(lw_types_of(f), value->type);
     uint8_t op = lw_node_of(f, link)->op;
 
-    if (op != LW_PY_IS && op != LW_PY_IS_NOT && !lw_type_is_scalar(f, given))
+    if (op != LW_PY_IS && op != LW_PY_IS_NOT && !lw_type_is_scalar(f, given) &&
+        !lw_is_text(f, given))
         lw_unwrap(f, node, value);
 }
 
@@ -582,13 +648,16 @@ lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_flow stopped = {0};
     lw_status status;
 
-    f->wants_optional = may_be_of_none(f, n);
+    f->wants_optional = f->wants_items = may_be_of_none(f, n);
     LW_TRY(lw_infer_borrowed(f, n->a, &left));
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     before = lw_stores_begin(f);
-    f->wants_optional = may_be_of_none(f, n);
+    f->wants_items = may_be_of_none(f, n);
+    f->wants_optional = f->wants_items && !is_membership(lw_node_of(f, links[0])->op);
     LW_TRY(infer_right(f, links[0], n->a, &right));
     unwrap_compared(f, links[0], n->a, &left);
+    if (is_membership(lw_node_of(f, links[0])->op) && lw_tuple_row(f, right.type) == NULL)
+        lw_unwrap(f, n->a, &left);
     unwrap_compared(f, links[0], lw_node_of(f, links[0])->a, &right);
     LW_TRY(lw_stores_end(f, before, n->a, &left));
     if (n->c == 1)

@@ -216,8 +216,9 @@ lw_status
 lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
                     const char *what)
 {
-    lw_dtype from =
-        lw_type_is_member(f, type) ? LW_DT_void : lw_type_stored(lw_types_of(f), type);
+    lw_dtype from = lw_type_is_member(f, type) || lw_is_text(f, type)
+                        ? LW_DT_void
+                        : lw_type_stored(lw_types_of(f), type);
     const char *to_name = lw_dtypes[to].public_name, *lost = "fraction";
 
     if (f->run->typed->options.guess)

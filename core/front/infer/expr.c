@@ -38,6 +38,8 @@ lw_truth_of(lw_infer_frame *f, lw_infer_value x)
         return lw_fold_truth_constant(f, x.constant);
     if (row && row->kind == LW_TK_MEMBER)
         return row->members->truth;
+    if (lw_is_text(f, x.type))
+        return lw_truth_of_texts(f, x.type);
     if (x.type == LW_T_NONE)
         return 0;
     if (row && row->kind == LW_TK_TUPLE)
@@ -71,7 +73,8 @@ check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int *known)
 
     if (f->nodes[node].asks || status != LW_OK)
         return status;
-    if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_scalar(f, x.type))
+    if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_scalar(f, x.type) ||
+        lw_is_text(f, x.type))
         return LW_OK;
     if (array != NULL && array->ndim == 0 && lw_type_is_number(f, array->elements[0]))
         return LW_OK; /* as of its element, which lowering loads */
@@ -189,7 +192,7 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
             return lw_out_of_memory(f);
         if (i)
             lw_region_open(f, node, false);
-        f->wants_optional = true;
+        f->wants_optional = f->wants_items = true;
         LW_TRY(lw_infer_expr(f, operand, &value));
         truth = lw_truth_of(f, value);
         if (!last)
@@ -238,10 +241,10 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
     is_constant = problem == NULL;
     *out = LW_T_BOTTOM;
     if (is_constant)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E104",
-                           "one of several strings or objects, chosen by numbers",
-                           "choose among numbers, or members of an `enum.Enum`, instead",
-                           "which constant this is would be known only at run time");
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E104", "one of several objects, chosen by numbers",
+            "choose among numbers, strings, or members of an `enum.Enum`, instead",
+            "which constant this is would be known only at run time");
     return lw_complain(
         f, lw_node_of(f, node)->loc, strcmp(problem, "E112") == 0 ? "E140" : problem,
         lw_format_text(f, "one way gives %s, another %s", lw_describe_type(f, types[0]),
@@ -309,7 +312,7 @@ plain_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true
     lw_infer_value value;
     lw_status status;
 
-    f->borrowed = f->wants_optional = true;
+    f->borrowed = f->wants_optional = f->wants_items = true;
     LW_TRY(lw_infer_expr(f, node, &value));
     *truth = lw_node_of(f, node)->kind == LW_NODE_COMPARE ? f->nodes[node].truth
                                                           : lw_truth_of(f, value);
@@ -375,6 +378,7 @@ infer_arm(lw_infer_frame *f, uint32_t node, bool otherwise, lw_flow *flow, int t
     lw_flow_set(f, flow);
     lw_region_open(f, node, otherwise);
     f->wants_optional = !is_tested(f, lw_node_of(f, node)->a, arm, otherwise);
+    f->wants_items = true;
     LW_TRY(lw_infer_expr(f, arm, out));
     lw_flow_keep(f, flow);
 fail:
@@ -478,7 +482,7 @@ infer_walrus(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     const lw_node *n = lw_node_of(f, node);
     lw_status status;
 
-    f->wants_optional = true;
+    f->wants_optional = f->wants_items = true;
     LW_TRY(lw_infer_expr(f, n->b, out));
     if (f->notes != NULL) {
         f->incoming = (lw_note){.copied = f->notes[n->b].copied};
@@ -602,6 +606,42 @@ lw_unwrap(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
     f->can_raise |= !f->run->typed->options.ignore_errors;
 }
 
+/* A tuple's type without None beside the values of its items; slices may have it. */
+static lw_type
+items_given(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    lw_type *elements =
+        row ? lw_arena_take(f->run->arena, (row->n + 1) * sizeof *elements) : NULL;
+    lw_type_row copy;
+    bool same = true;
+
+    if (elements == NULL)
+        return type;
+    copy = *row;
+    for (uint32_t i = 0; i < copy.n; i++) {
+        elements[i] = items_given(f, lw_type_without_none(lw_types_of(f), copy.elements[i]));
+        same &= elements[i] == copy.elements[i];
+    }
+    return same ? type : lw_tuple_like(f, &copy, elements);
+}
+
+static void
+unwrap_items(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    lw_type given = lw_type_without_none(lw_types_of(f), value->type);
+
+    if (lw_type_is_slice(lw_types_of(f), given) || items_given(f, given) == given)
+        return;
+    given = items_given(f, given);
+    value->type = f->nodes[node].type =
+        value->type == lw_type_without_none(lw_types_of(f), value->type)
+            ? given
+            : lw_type_optional(lw_types_of(f), given);
+    f->nodes[node].unwraps = true;
+    f->can_raise |= !f->run->typed->options.ignore_errors;
+}
+
 lw_status
 lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
@@ -619,6 +659,8 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     status = dispatch(f, node, out);
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
+    if (out->constant == 0 && lw_is_known_text(f, out->type)) /* the code has effects, too */
+        out->type = lw_type_texts(lw_types_of(f), out->type, out->type);
     f->nodes[node].type = out->type;
     f->nodes[node].element = LW_T_BOTTOM;
     f->nodes[node].constant = out->constant;
@@ -626,6 +668,8 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     f->nodes[node].unwraps = false;
     if (!wants_optional)
         lw_unwrap(f, node, out);
+    if (!items)
+        unwrap_items(f, node, out);
     if (status == LW_OK)
         status = lw_note_value(f, node, out->type, borrowed);
 fail:

@@ -214,6 +214,7 @@ lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t constant, const lw_
     LW_TRY(check_arguments(&c, args, n));
     LW_TRY(check_unique(&c));
     out->type = result_type(f, result);
+    f->acts = true;
     f->can_raise |= !c.external->c_abi && !f->run->typed->options.ignore_errors;
     if (!f->report)
         return LW_OK;

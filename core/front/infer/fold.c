@@ -220,6 +220,9 @@ lw_constant_value(lw_infer_frame *f, uint32_t index)
     case LW_K_TUPLE: value.type = tuple_type(f, constant); break;
     case LW_K_ARRAY: value.type = table_type(f, constant); break;
     case LW_K_OBJECT: value.type = object_type(f, constant); break;
+    case LW_K_STR:
+        value.type = lw_type_known_text(lw_types_of(f), index, constant->text);
+        break;
     default: break;
     }
     return value;

@@ -217,7 +217,7 @@ typedef struct lw_infer_frame {
     uint32_t returned_of; /* the variable whose object the last method has returned, if nobody
                              has said yet what becomes of that value; else 0 */
     uint32_t region, iteration;
-    bool changed, report, can_raise, allocates, prints, falls_off, returns_none;
+    bool changed, report, can_raise, allocates, acts, falls_off, returns_none;
     bool recurses; /* it makes a recursive call, or calls what makes one */
     bool is_open;  /* a recursive call of this walk has no type yet */
 } lw_infer_frame;
@@ -913,6 +913,8 @@ const char *lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const cha
 /* ---- print.c ---- */
 bool lw_is_constant_text(lw_infer_frame *f, lw_infer_value value);
 bool lw_can_be_shown(lw_infer_frame *f, lw_type type); /* None, numbers, and tuples of these */
+/* A value that may be None is shown so if it is a number or a string. */
+void lw_unwrap_unshown(lw_infer_frame *f, uint32_t node, lw_infer_value *value);
 uint32_t lw_shown_slots(lw_infer_frame *f, lw_type type); /* 8-byte words of its numbers */
 /* An f-string that is printed: the tuple of its run-time fields. */
 lw_status lw_infer_joined(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
@@ -940,6 +942,19 @@ lw_status lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, con
                           uint32_t n, lw_infer_value *out);
 
 /* ---- members.c ---- */
+/* Whether it is a string; a TEXT, which is one of several, or is chosen by an expression with
+ * effects; a string that the type says. */
+bool lw_is_text(lw_infer_frame *f, lw_type type);
+bool lw_is_runtime_text(lw_infer_frame *f, lw_type type);
+bool lw_is_known_text(lw_infer_frame *f, lw_type type);
+/* Whether it is a string, or a tuple that has one. */
+bool lw_has_text(lw_infer_frame *f, lw_type type);
+/* 1: all of them have characters; 0: none has; -1. */
+int lw_truth_of_texts(lw_infer_frame *f, lw_type type);
+lw_type lw_length_of_texts(lw_infer_frame *f, lw_type type);
+/* Whether x, any string, is part of y; -1: of some. */
+int lw_part_of_text(lw_infer_frame *f, lw_type x, lw_type y);
+
 /* `m.value` and others, of a member that is not constant or is a number. */
 lw_status lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                                     const char *name, lw_infer_value *out);

@@ -16,8 +16,13 @@ match_singleton(lw_infer_frame *f, uint32_t pattern, lw_infer_operand subject,
 {
     const lw_node *n = lw_node_of(f, pattern);
 
+    lw_type given = lw_type_without_none(lw_types_of(f), subject.value.type);
+
     *truth = wanted.type == LW_T_NONE && subject.value.type == LW_T_NONE;
-    if (wanted.type != LW_DT_b1 || subject.value.type != LW_DT_b1)
+    if (wanted.type == LW_T_NONE && given != subject.value.type)
+        return lw_infer_compare(f, pattern, LW_PY_IS, subject, (lw_infer_operand){n->a, wanted},
+                                truth);
+    if (wanted.type != LW_DT_b1 || given != LW_DT_b1)
         return LW_OK;
     return lw_infer_compare(f, pattern, LW_PY_EQ, subject, (lw_infer_operand){n->a, wanted},
                             truth);
@@ -116,6 +121,12 @@ match_sequence(lw_infer_frame *f, uint32_t pattern, lw_infer_operand subject, in
     for (uint32_t i = 0; i < n->c; i++)
         n_star += lw_node_of(f, items[i])->kind == LW_NODE_STAR;
     *truth = subject.value.type == LW_T_BOTTOM ? -1 : 0;
+    if (lw_tuple_row(f, lw_type_given(lw_types_of(f), subject.value.type)))
+        return lw_complain(
+            f, n->loc, "E120",
+            lw_format_text(f, "the value is %s", lw_describe_type(f, subject.value.type)),
+            "test first whether it is None, with `is None`",
+            "a pattern of items and a value that may be None");
     if (row == NULL || (n_star ? n_items + 1 < n->c : n_items != n->c))
         return LW_OK;
     *truth = 1;
@@ -210,6 +221,7 @@ lw_infer_match(lw_infer_frame *f, uint32_t node)
     lw_status status;
     bool taken = false;
 
+    f->wants_optional = f->wants_items = true;
     LW_TRY(lw_infer_expr(f, n->a, &subject.value));
     if (!lw_flow_take(f, &after))
         return lw_out_of_memory(f);

@@ -1,4 +1,5 @@
-/* Members of enum classes. This file types the attributes of members that are chosen at run
+/* What is one of several constants that are known when the function is compiled: members of
+ * enum classes, and strings. This file types the attributes of members that are chosen at run
  * time, results that are members, and the operators of members of one Flag class that are known
  * when the code is compiled. A constant member has the type of its class, so that it joins with
  * other members of it (core/front/join.c). The classes are read by
@@ -37,9 +38,10 @@ lw_method_of_member(lw_infer_frame *f, lw_type type, const char *name)
     return members ? lw_member_of(members->methods, name) : NULL;
 }
 
-/* The values of all members, as a tuple; 0 and LW_OK: one of them is none that code can use. */
+/* The values of all members (is_name: their names), as a tuple; 0 and LW_OK: one of them is
+ * none that code can use. */
 static lw_status
-values_of(lw_infer_frame *f, uint32_t node, const lw_enum *members, uint32_t *out)
+values_of(lw_infer_frame *f, uint32_t node, const lw_enum *members, bool is_name, uint32_t *out)
 {
     lw_constant constant = {.kind = LW_K_TUPLE, .n = members->n + members->n_numbers};
     uint32_t *items = lw_arena_take(f->run->arena, (constant.n + 1) * sizeof *items);
@@ -48,7 +50,8 @@ values_of(lw_infer_frame *f, uint32_t node, const lw_enum *members, uint32_t *ou
     if (items == NULL)
         return lw_out_of_memory(f);
     for (uint32_t i = 0; i < constant.n; i++) {
-        items[i] = members->n ? lw_constant_of(f, members->members[i])->items[0]
+        items[i] = members->n ? lw_constant_of(f, members->members[i])->items[is_name]
+                   : is_name  ? members->numbers[i].name
                               : lw_constant_int(f, 0, members->numbers[i].value);
         if (items[i] == 0)
             return LW_OK;
@@ -59,20 +62,21 @@ values_of(lw_infer_frame *f, uint32_t node, const lw_enum *members, uint32_t *ou
 }
 
 static lw_status
-complain_value(lw_infer_frame *f, uint32_t node, const lw_enum *members)
+complain_value(lw_infer_frame *f, uint32_t node, const lw_enum *members, const char *name)
 {
     return lw_complain(f, lw_node_of(f, node)->loc, "E104",
                        lw_format_text(f,
                                       "the values of `%s` are not all numbers of one type, "
-                                      "or tuples of such numbers",
+                                      "strings, or tuples of these",
                                       members->name),
                        "compare the member itself: `m is E.A`",
-                       "`.value` of a member that is known only at run time");
+                       "`.%s` of a member that is known only at run time", name);
 }
 
-/* The node's target and operand become the tuple of all values and its type. */
+/* .value or .name: the node's target and operand become the tuple of all and its type. */
 static lw_status
-infer_value(lw_infer_frame *f, uint32_t node, const lw_enum *members, lw_infer_value *out)
+infer_value(lw_infer_frame *f, uint32_t node, const lw_enum *members, const char *name,
+            lw_infer_value *out)
 {
     lw_typed_node *t = &f->nodes[node];
     const char *problem = NULL;
@@ -80,16 +84,16 @@ infer_value(lw_infer_frame *f, uint32_t node, const lw_enum *members, lw_infer_v
     uint32_t values;
     lw_status status;
 
-    LW_TRY(values_of(f, node, members, &values));
+    LW_TRY(values_of(f, node, members, strcmp(name, "name") == 0, &values));
     if (values == 0)
-        return complain_value(f, node, members);
+        return complain_value(f, node, members, name);
     t->target = values;
     t->operand = lw_constant_value(f, values).type;
     row = lw_type_get(lw_types_of(f), t->operand);
     out->type = lw_join(lw_types_of(f), lw_typing_of(f), row->elements, row->n, &problem);
-    if (problem != NULL || lw_constant_is_static(f, values) || !lw_can_be_shown(f, out->type)) {
+    if (problem != NULL || out->type == LW_T_NONE || !lw_can_be_shown(f, out->type)) {
         out->type = LW_T_BOTTOM;
-        return complain_value(f, node, members);
+        return complain_value(f, node, members, name);
     }
 fail:
     return status;
@@ -125,8 +129,8 @@ lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value objec
                            "`%s` of `%s` is not called", name, members->name);
     if (infer_numbered(f, members, object.type, name, out))
         return LW_OK;
-    if (strcmp(name, "value") == 0)
-        return infer_value(f, node, members, out);
+    if (strcmp(name, "value") == 0 || (strcmp(name, "name") == 0 && members->n != 0))
+        return infer_value(f, node, members, name, out);
     if (strcmp(name, "name") == 0)
         return lw_complain(f, lw_node_of(f, node)->loc, "E104",
                            lw_format_text(f, "this is a member of `%s`", members->name),
@@ -215,7 +219,7 @@ lw_infer_member_call(lw_infer_frame *f, uint32_t node, const lw_enum *members,
     if (n == 1 && args[0].keyword == NULL && lw_enum_of(f, x) &&
         lw_enum_of(f, x)->id == members->id)
         return find_itself(f, node, &args[0], out);
-    LW_TRY(values_of(f, node, members, &values));
+    LW_TRY(values_of(f, node, members, false, &values));
     if (n == 1 && args[0].keyword == NULL && args[0].value.constant && values &&
         find_known(f, members, values, args[0].value.constant, out))
         return LW_OK;
@@ -369,4 +373,78 @@ lw_fold_in_flag(lw_infer_frame *f, uint32_t x, uint32_t y)
     const struct lw_flag *a = flag_of(f, set, x), *b = flag_of(f, set, y);
 
     return a && b ? (a->value & b->value) == a->value : -1;
+}
+
+/* ---- strings, of which a type lists those that a value may be ---- */
+
+bool
+lw_is_text(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_is_text(lw_types_of(f), type);
+}
+
+bool
+lw_is_runtime_text(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_get_kind(lw_types_of(f), type, LW_TK_TEXT) != NULL;
+}
+
+bool
+lw_is_known_text(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(lw_types_of(f), type, LW_TK_STATIC);
+
+    return row != NULL && row->text != NULL;
+}
+
+bool
+lw_has_text(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(lw_types_of(f), type, LW_TK_TUPLE);
+    bool has = lw_is_text(f, lw_type_without_none(lw_types_of(f), type));
+
+    for (uint32_t i = 0; row && !has && i < row->n; i++)
+        has = lw_has_text(f, row->elements[i]);
+    return has;
+}
+
+int
+lw_truth_of_texts(lw_infer_frame *f, lw_type type)
+{
+    uint32_t n, n_true = 0;
+    const lw_type *choices = lw_type_choices(lw_types_of(f), &type, &n);
+
+    for (uint32_t i = 0; i < n; i++)
+        n_true += *lw_type_get(lw_types_of(f), choices[i])->text != 0;
+    return n_true == n ? 1 : n_true == 0 ? 0 : -1;
+}
+
+lw_type
+lw_length_of_texts(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+    uint32_t least = UINT32_MAX, most = 0;
+
+    for (uint32_t i = 0; i < row->n; i++) {
+        uint32_t n =
+            (uint32_t)lw_text_length(lw_type_get(lw_types_of(f), row->elements[i])->text);
+        least = n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    return lw_weak_mode(f) ? lw_type_literal(lw_types_of(f), least, most) : lw_weak_int(f);
+}
+
+int
+lw_part_of_text(lw_infer_frame *f, lw_type x, lw_type y)
+{
+    const lw_types *types = lw_types_of(f);
+    uint32_t n_x, n_y, n_parts = 0;
+    const lw_type *xs = lw_type_choices(types, &x, &n_x),
+                  *ys = lw_type_choices(types, &y, &n_y);
+
+    for (uint32_t i = 0; i < n_x; i++)
+        for (uint32_t k = 0; k < n_y; k++)
+            n_parts += strstr(lw_type_get(types, ys[k])->text,
+                              lw_type_get(types, xs[i])->text) != NULL;
+    return n_parts == 0 ? 0 : n_parts == n_x * n_y ? 1 : -1;
 }

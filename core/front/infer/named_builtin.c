@@ -243,11 +243,14 @@ type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
 
     if (lw_array_row(f, x->value.type))
         return lw_infer_array_len(f, node, x->node, x->value.type, out);
+    if (lw_is_runtime_text(f, x->value.type)) {
+        out->type = lw_length_of_texts(f, x->value.type);
+        return LW_OK;
+    }
     if (row) {
         count = row->n;
     } else if (constant && constant->kind == LW_K_STR) {
-        for (const char *p = constant->text; *p; p++)
-            count += (*p & 0xC0) != 0x80; /* characters, not bytes */
+        count = lw_text_length(constant->text);
     } else {
         return lw_complain_argument(f, name, x, "a tuple or an array",
                                     lw_help_for_number(f, x->value));
@@ -418,7 +421,7 @@ python_class(lw_infer_frame *f, lw_type type)
 {
     lw_dtype stored = lw_type_stored(lw_types_of(f), type);
 
-    if (lw_type_is_member(f, type))
+    if (lw_type_is_member(f, type) || lw_is_text(f, type))
         return -1;
     if (lw_type_is_int(f, type))
         return 0;
@@ -494,6 +497,8 @@ is_object_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
         return is_list;
     if (strcmp(class, "builtins.object") == 0)
         return 1;
+    if (strcmp(class, "builtins.str") == 0)
+        return lw_is_text(f, x.type);
     if (strcmp(class, "numpy.ndarray") == 0)
         return is_array;
     if (strcmp(class, "numpy.void") == 0)
@@ -731,7 +736,7 @@ lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
             return LW_OK;
         }
     }
-    if (n && pytype == 2 && lw_type_is_time(type))
+    if (n && pytype == 2 && (lw_type_is_time(type) || lw_is_text(f, type)))
         return conversion(f, node, LW_DT_b1, LW_DT_b1, args, out);
     if (n && (!lw_type_is_number(f, type) || (pytype != 2 && lw_type_is_complex(type))))
         return lw_complain_argument(f, names[pytype], &args[0], "a real number", NULL);

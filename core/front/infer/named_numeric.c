@@ -624,6 +624,15 @@ lw_call_arguments(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t
     return LW_OK;
 }
 
+/* Whether what a kernel calls does more than to return a value: it waits, or exchanges values
+ * with other threads. What writes to memory says so itself. */
+static bool
+acts(lw_rule rule)
+{
+    return rule == LW_RULE_KERNEL || rule == LW_RULE_GRID_SYNC || rule == LW_RULE_SHUFFLE ||
+           rule == LW_RULE_MATCH || rule == LW_RULE_ATOMIC;
+}
+
 lw_status
 lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                uint32_t n, lw_infer_value *out)
@@ -646,6 +655,7 @@ lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *
     if (is_builtin_rule(c.row->rule)) {
         LW_TRY(lw_infer_builtin(f, node, name, args, n, out));
     } else if (lw_is_kernel_rule(c.row->rule)) {
+        f->acts |= acts(c.row->rule);
         LW_TRY(lw_infer_kernel(f, node, name, args, n, out));
     } else {
         LW_TRY(c.row->rule < LW_RULE_NP_PROMOTE ? type_python(&c) : type_numpy(&c));

@@ -489,7 +489,8 @@ is_mixed(lw_infer_frame *f, lw_pyop op, bool negated, const choice *c, lw_type x
 static bool
 is_no_object(lw_infer_frame *f, lw_type type)
 {
-    return type == LW_T_NONE || type == LW_T_STATIC || lw_type_is_member(f, type);
+    return type == LW_T_NONE || type == LW_T_STATIC || lw_is_text(f, type) ||
+           lw_type_is_member(f, type);
 }
 
 lw_status
@@ -677,16 +678,17 @@ object_in(lw_infer_frame *f, lw_type type)
 
 /* The name of a field, at any depth, that no call gives; NULL: there is none. */
 static const char *
-text_in(lw_infer_frame *f, lw_type type, bool *is_absent)
+unkept_in(lw_infer_frame *f, lw_type type, bool *is_absent)
 {
     const lw_type_row *row = lw_type_get_kind(lw_types_of(f), type, LW_TK_TUPLE);
     const char *found = NULL;
 
     for (uint32_t i = 0; row && !found && i < row->n; i++) {
         *is_absent = row->elements[i] == LW_T_ABSENT;
-        if (*is_absent || lw_type_get_kind(lw_types_of(f), row->elements[i], LW_TK_STATIC))
-            return row->names[i];
-        found = text_in(f, row->elements[i], is_absent);
+        if (*is_absent || (lw_type_get_kind(lw_types_of(f), row->elements[i], LW_TK_STATIC) &&
+                           !lw_is_text(f, row->elements[i])))
+            return row->names ? row->names[i] : "";
+        found = unkept_in(f, row->elements[i], is_absent);
     }
     return found;
 }
@@ -696,7 +698,7 @@ lw_unkept_field(lw_infer_frame *f, lw_type type)
 {
     bool is_absent;
 
-    return text_in(f, type, &is_absent);
+    return unkept_in(f, type, &is_absent);
 }
 
 lw_status
@@ -705,16 +707,15 @@ lw_refuse_object_result(lw_infer_frame *f, lw_type type)
     const lw_class *class = object_in(f, type);
     uint32_t node = f->return_nodes.n ? f->return_nodes.data[0] : 0;
     bool is_absent = false;
-    const char *text = text_in(f, type, &is_absent);
+    const char *field = unkept_in(f, type, &is_absent);
 
-    if (text != NULL && node != 0)
+    if (field != NULL && node != 0)
         return lw_complain(
             f, lw_node_of(f, node)->loc, is_absent ? "E110" : "E165",
             lw_format_text(f,
-                           is_absent
-                               ? "its field `%s` has a value on some paths only"
-                               : "its field `%s` is a string, a type, a function or a module",
-                           text),
+                           is_absent ? "its field `%s` has a value on some paths only"
+                                     : "its field `%s` is a type, a function or a module",
+                           field),
             "return its other fields",
             "this object cannot be the result of a call from Python");
     if (class == NULL || node == 0 || f->run->typed->options.objects)

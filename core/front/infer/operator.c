@@ -80,7 +80,8 @@ lw_type_is_number(lw_infer_frame *f, lw_type type)
 bool
 lw_type_is_scalar(lw_infer_frame *f, lw_type type)
 {
-    return lw_type_stored(lw_types_of(f), type) != LW_DT_void && !lw_type_is_member(f, type);
+    return lw_type_stored(lw_types_of(f), type) != LW_DT_void && !lw_type_is_member(f, type) &&
+           !lw_is_text(f, type);
 }
 
 lw_type

@@ -109,10 +109,11 @@ key_of(lw_infer_frame *f, const lw_overload_question *question)
 
         lw_text_addf(&text, ";%s ", arg->keyword ? arg->keyword : "");
         add_type(f, arg->type, &text);
-        if (arg->constant && (arg->type == LW_T_STATIC || lw_type_is_member(f, arg->type) ||
-                              question->literals == LW_LITERALS_VALUES ||
-                              (question->literals != LW_LITERALS_NONE &&
-                               lw_overload_is_literal(f->run->typed, arg))))
+        if (arg->constant &&
+            (arg->type == LW_T_STATIC || lw_is_known_text(f, arg->type) ||
+             lw_type_is_member(f, arg->type) || question->literals == LW_LITERALS_VALUES ||
+             (question->literals != LW_LITERALS_NONE &&
+              lw_overload_is_literal(f->run->typed, arg))))
             add_constant(f, arg->constant, &text);
     }
     key = text.failed ? NULL : lw_arena_strdup(f->run->arena, lw_text_get(&text));

@@ -147,7 +147,7 @@ lw_complain_copied(lw_infer_frame *f, uint32_t node)
 void
 lw_note_store(lw_infer_frame *f)
 {
-    f->stores = true;
+    f->stores = f->acts = true;
     for (uint32_t i = 0; f->notes && i < f->fn->vars.n; i++)
         *lw_lost(f, i) |= LW_IS_STALE;
 }

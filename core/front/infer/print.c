@@ -1,6 +1,5 @@
-/* Typing of print(): constant texts, None, numbers, and tuples of these; sep and end are
- * constant. The call's list has the entries of sep and end (0: not given), followed by what is
- * printed. */
+/* Typing of print(): strings, None, numbers, and tuples of these; sep and end are constant. The
+ * call's list has the entries of sep and end (0: not given), followed by what is printed. */
 #include "core/front/infer/infer_internal.h"
 
 #include "core/ir/format.h"
@@ -18,8 +17,11 @@ lw_can_be_shown(lw_infer_frame *f, lw_type type)
 {
     const lw_type_row *row = lw_tuple_row(f, type);
 
-    if (row == NULL)
-        return type == LW_T_NONE || type == LW_DT_b1 || lw_type_is_number(f, type);
+    if (row == NULL) {
+        type = lw_type_without_none(lw_types_of(f), type);
+        return type == LW_T_NONE || type == LW_DT_b1 || lw_type_is_number(f, type) ||
+               lw_is_text(f, type);
+    }
     for (uint32_t i = 0; i < row->n; i++)
         if (!lw_can_be_shown(f, row->elements[i]))
             return false;
@@ -32,11 +34,24 @@ lw_shown_slots(lw_infer_frame *f, lw_type type)
     const lw_type_row *row = lw_tuple_row(f, type);
     uint32_t n = 0;
 
+    lw_type given = lw_type_given(lw_types_of(f), type);
+
+    if (given != LW_T_BOTTOM)
+        return 1 + lw_shown_slots(f, given);
     if (row == NULL)
-        return type == LW_T_NONE || type == LW_T_STATIC ? 0 : lw_type_is_complex(type) ? 2 : 1;
+        return type == LW_T_NONE || lw_type_kind_of(lw_types_of(f), type) == LW_TK_STATIC ? 0
+               : lw_type_is_complex(type)                                                 ? 2
+                                                                                          : 1;
     for (uint32_t i = 0; i < row->n; i++)
         n += lw_shown_slots(f, row->elements[i]);
     return n;
+}
+
+void
+lw_unwrap_unshown(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    if (!lw_can_be_shown(f, value->type))
+        lw_unwrap(f, node, value);
 }
 
 static lw_status
@@ -47,7 +62,45 @@ check_shown(lw_infer_frame *f, const lw_arg *arg)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
                        lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)), NULL,
-                       "`print` shows constant strings, numbers and tuples of numbers");
+                       "`print` shows strings, numbers and tuples of these");
+}
+
+static const char *
+after_character(const char *utf8)
+{
+    if (*utf8)
+        utf8++;
+    while ((*utf8 & 0xC0) == 0x80)
+        utf8++;
+    return utf8;
+}
+
+static bool
+is_align(char c)
+{
+    return c == '<' || c == '>' || c == '^';
+}
+
+static const char *
+after_digits(const char *text)
+{
+    return text + strspn(text, "0123456789");
+}
+
+/* [[fill]align][width][.precision][s]: Python refuses all else for strings. */
+static bool
+is_text_spec(const char *spec)
+{
+    const char *second = after_character(spec);
+
+    if (is_align(*second))
+        spec = second + 1;
+    else if (is_align(*spec))
+        spec++;
+    spec = after_digits(spec);
+    if (*spec == '.' && after_digits(spec + 1) != spec + 1)
+        spec = after_digits(spec + 1);
+    return strcmp(spec, "s") == 0 || *spec == 0;
 }
 
 static lw_status
@@ -55,8 +108,11 @@ infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value value;
-    lw_status status = lw_infer_expr(f, n->a, &value);
+    lw_status status;
 
+    f->wants_optional = f->wants_items = n->b == 0;
+    status = lw_infer_expr(f, n->a, &value);
+    lw_unwrap_unshown(f, n->a, &value);
     *out = value.type;
     if (status != LW_OK || value.type == LW_T_BOTTOM)
         return status;
@@ -66,14 +122,22 @@ infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
         *out = LW_T_NONE; /* no number is shown */
         return LW_OK;
     }
+    if (lw_is_text(f, lw_type_without_none(lw_types_of(f), value.type)) &&
+        (n->b == 0 || is_text_spec(lw_constant_of(f, n->b)->text))) {
+        if (lw_is_text(f, value.type))
+            *out = lw_type_texts(lw_types_of(f), value.type, value.type);
+        return LW_OK;
+    }
     if (n->b == 0 && n->c != LW_FIELD_REPR && lw_can_be_shown(f, value.type))
         return LW_OK;
-    return lw_complain(f, n->loc, "E104",
-                       lw_format_text(f, "this is %s", lw_describe_value(f, value)), NULL,
-                       n->c == LW_FIELD_REPR ? "`!r` in an f-string is for strings"
-                       : n->b ? "a field of an f-string with a format shows a number"
-                              : "a field of an f-string shows a number, a string, None or a "
-                                "tuple of numbers");
+    return lw_complain(
+        f, n->loc, "E104", lw_format_text(f, "this is %s", lw_describe_value(f, value)), NULL,
+        n->c == LW_FIELD_REPR ? "`!r` in an f-string is for strings"
+        : n->b && lw_is_text(f, value.type)
+            ? "this format of a field of an f-string is not for strings"
+        : n->b ? "a field of an f-string with a format shows a number or a string"
+               : "a field of an f-string shows a number, a string, None or a "
+                 "tuple of these");
 }
 
 lw_status
@@ -145,7 +209,7 @@ lw_infer_print(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
                            lw_format_text(f, "%u are given", n_slots), "use two calls",
                            "one `print` shows at most %d numbers (complex ones count twice)",
                            LW_FORMAT_SLOTS);
-    f->prints = true;
+    f->acts = true;
     *out = (lw_infer_value){.type = LW_T_NONE};
     if (!f->report)
         return LW_OK;

@@ -162,12 +162,11 @@ static bool
 add_flags(lw_instance *caller, const lw_instance *callee)
 {
     bool more = (callee->can_raise && !caller->can_raise) ||
-                (callee->allocates && !caller->allocates) ||
-                (callee->prints && !caller->prints);
+                (callee->allocates && !caller->allocates) || (callee->acts && !caller->acts);
 
     caller->can_raise |= callee->can_raise;
     caller->allocates |= callee->allocates;
-    caller->prints |= callee->prints;
+    caller->acts |= callee->acts;
     return more;
 }
 

@@ -146,7 +146,7 @@ may_give_none(const lw_infer_frame *f, const lw_sig_type *promised)
 {
     const lw_front_options *options = &f->run->typed->options;
 
-    return promised->kind == LW_SIG_NONE && !f->fn->of_package &&
+    return promised->kind == LW_SIG_NONE && (!f->fn->of_package || f->fn->takes_none) &&
            (f->caller != NULL || (options->returns_arrays && !options->procedure));
 }
 
@@ -299,7 +299,7 @@ lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made, lw_e
             result == LW_T_NONE
                 ? only_raises ? "no path returns a value: it raises" : "nothing is returned"
             : result == LW_T_STATIC
-                ? "the result is a string, a type, a function or a module"
+                ? "the result is a type, a function or a module"
                 : lw_format_text(&f, "the result is %s", lw_describe_type(&f, result)),
             "return a number, or a tuple of numbers for several outputs",
             "a result that is not a number");

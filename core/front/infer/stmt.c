@@ -193,7 +193,7 @@ infer_for(lw_infer_frame *f, uint32_t node)
     lw_status status;
     int64_t count;
 
-    f->borrowed = true;
+    f->borrowed = f->wants_items = true;
     LW_TRY(lw_infer_expr(f, n->b, &iterable));
     LW_TRY(lw_infer_items(f, n->b, iterable, &item, &count));
     if (lw_holds_objects(f, item.type))
@@ -285,8 +285,8 @@ has_memory(lw_infer_frame *f, lw_type type)
     return false;
 }
 
-/* Whether it is a text, a class, a function or a module, or a tuple with one: they exist only
- * while code is compiled. */
+/* Whether it is a class, a function or a module, or a tuple with one: they exist only while
+ * code is compiled. */
 static bool
 is_of_compile_time(lw_infer_frame *f, lw_type type)
 {
@@ -299,6 +299,12 @@ is_of_compile_time(lw_infer_frame *f, lw_type type)
         if (is_of_compile_time(f, row->elements[i]))
             return true;
     return false;
+}
+
+static const char *
+describe_result(lw_infer_frame *f, lw_type type)
+{
+    return lw_is_known_text(f, type) ? "a string" : lw_describe_type(f, type);
 }
 
 /* What the user's own function may return. */
@@ -322,12 +328,19 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
     if (f->run->typed->options.returns_arrays && is_of_compile_time(f, type))
         return lw_complain(f, loc, "E183",
                            type == LW_T_STATIC
-                               ? "this is a string, a type, a function or a module"
+                               ? "this is a type, a function or a module"
                                : lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-                           "return a number that stands for it, or a member of an enum class",
-                           "a string, type, function or module cannot be a result");
+                           "return a number or a string that stands for it, or a member of an "
+                           "enum class",
+                           "a type, function or module cannot be a result");
     if (f->run->typed->options.returns_arrays)
         return LW_OK;
+    if (lw_has_text(f, type))
+        return lw_complain(
+            f, loc, "E154", lw_format_text(f, "this is %s", describe_result(f, type)),
+            "return a number that stands for it; functions of `njit` that are called on the "
+            "host may return strings",
+            "a result that is not a number");
     if (lw_has_member(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
@@ -367,7 +380,7 @@ infer_return(lw_infer_frame *f, uint32_t node)
 
     if (n->a) {
         f->wants_optional = true;
-        f->wants_items = f->caller == NULL && lw_may_give_none(f);
+        f->wants_items = lw_may_give_none(f);
         LW_TRY(lw_infer_returned(f, n->a, &value));
         if (!lw_may_give_none(f))
             LW_TRY(return_given(f, n->a, &value));
@@ -450,10 +463,12 @@ infer_raise(lw_infer_frame *f, uint32_t node)
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = f->run->tree->lists.data[n->b + i];
 
+        f->wants_optional = f->wants_items = lw_node_of(f, item)->kind != LW_NODE_JOINED;
         if (lw_node_of(f, item)->kind == LW_NODE_JOINED)
             LW_TRY(lw_infer_joined(f, item, &value));
         else
             LW_TRY(lw_infer_expr(f, item, &value));
+        lw_unwrap_unshown(f, item, &value);
         if (value.type != LW_T_BOTTOM && !lw_can_be_shown(f, value.type) &&
             !lw_is_constant_text(f, value))
             LW_TRY(lw_complain(f, lw_node_of(f, item)->loc, "E104",

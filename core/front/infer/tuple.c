@@ -203,7 +203,9 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     values items = {.is_list = n->flags & LW_NODE_LIST};
     lw_status status = LW_OK;
     bool unknown = false; /* an unpacked value has no type yet */
-    bool moves = f->moves, fresh = true, wants_items = f->wants_items;
+    const lw_constant *names = n->a ? lw_constant_of(f, n->a) : NULL;
+    bool is_slice = names && names->user_class && names->user_class->is_slice;
+    bool moves = f->moves, fresh = true, wants_items = f->wants_items || is_slice;
 
     f->moves = f->wants_items = false;
     for (uint32_t i = 0; i < n->c; i++) {
@@ -216,7 +218,7 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
             unknown |= f->nodes[item].type == LW_T_BOTTOM;
             continue;
         }
-        f->wants_optional = wants_items;
+        f->wants_optional = f->wants_items = wants_items;
         LW_TRY(moves ? lw_infer_moved(f, item, &value) : lw_infer_expr(f, item, &value));
         if (lw_is_copied(f, item))
             return lw_complain_copied(f, item);
@@ -227,7 +229,7 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         f->notes[node].fresh = fresh ? 2 : 0;
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (!unknown)
-        LW_TRY(tuple_of(f, node, &items, n->a ? lw_constant_of(f, n->a) : NULL, out));
+        LW_TRY(tuple_of(f, node, &items, names, out));
 fail:
     return status;
 }
@@ -291,8 +293,8 @@ runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *o
 
     if (n > LW_MAX_CONSTANT_ITEMS)
         return complain_long_constant(f, lw_node_of(f, node)->a, n);
-    lw_type joined =
-        n ? lw_join(lw_types_of(f), lw_typing_of(f), items, n, &problem) : (lw_type)LW_T_BOTTOM;
+    lw_type joined = n ? lw_join_optional(lw_types_of(f), lw_typing_of(f), items, n, &problem)
+                       : (lw_type)LW_T_BOTTOM;
 
     if (n && !problem && joined != LW_T_STATIC && stored_alike(f, items, n, joined) &&
         !lw_mixes_records(f, items, n, joined)) {
@@ -306,10 +308,10 @@ runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *o
                                           lw_describe_type(f, tuple.type)),
                            lw_help_for_join(problem), "no 64-bit integer type holds all items");
     if (n && joined == LW_T_STATIC && !problem)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E104",
-                           "one of several texts or objects, chosen by numbers",
-                           "choose among numbers, or members of an `enum.Enum`, instead",
-                           "which constant this is would be known only at run time");
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E104", "one of several objects, chosen by numbers",
+            "choose among numbers, strings, or members of an `enum.Enum`, instead",
+            "which constant this is would be known only at run time");
     return lw_complain(f, lw_node_of(f, node)->loc, "E124",
                        lw_format_text(f,
                                       "`%s` is %s: a run-time index needs elements of one type",
@@ -387,7 +389,7 @@ complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
     bool is_object = constant && constant->kind == LW_K_OBJECT;
     const lw_front_options *options = &f->run->typed->options;
 
-    if (object.type == LW_T_STATIC)
+    if (object.type == LW_T_STATIC || lw_is_known_text(f, object.type))
         return lw_complain(f, loc, "E104",
                            is_object ? lw_format_text(f, "this is %s", constant->text) : NULL,
                            is_object ? constant->help : NULL,
@@ -467,8 +469,11 @@ infer_tuple_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object,
     __int128 i;
 
     lw_lose_node(f, n->a); /* if there are objects in it, one may get another name */
-    if (lw_node_of(f, n->b)->kind == LW_NODE_SLICE)
-        return slice_tuple(f, node, object, out);
+    if (lw_node_of(f, n->b)->kind == LW_NODE_SLICE) {
+        status = slice_tuple(f, node, object, out);
+        f->nodes[node].operand = out->type;
+        return status;
+    }
     LW_TRY(lw_infer_expr(f, n->b, &index));
     if (index.type == LW_T_BOTTOM)
         return LW_OK;
@@ -482,8 +487,8 @@ infer_tuple_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                            lw_format_text(f, "this is %s", lw_describe_value(f, index)),
                            lw_type_is_real(f, index.type) ? "use `//`, or `int(...)`" : NULL,
                            "tuple index must be an integer");
-    f->nodes[node].operand = lw_weak_int(f);
-    return runtime_index(f, node, object, &out->type);
+    LW_TRY(runtime_index(f, node, object, &out->type));
+    f->nodes[node].operand = out->type;
 fail:
     return status;
 }
@@ -500,7 +505,7 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     __int128 i;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    f->borrowed = true;
+    f->borrowed = f->wants_items = true;
     LW_TRY(lw_infer_expr(f, n->a, &object));
     if (object.type == LW_T_BOTTOM)
         return LW_OK;
@@ -710,7 +715,7 @@ join_items(lw_infer_frame *f, uint32_t node, const lw_type *items, uint32_t n, l
 {
     const char *problem = NULL;
 
-    *out = lw_join(lw_types_of(f), lw_typing_of(f), items, n, &problem);
+    *out = lw_join_optional(lw_types_of(f), lw_typing_of(f), items, n, &problem);
     if (problem == NULL && *out != LW_T_STATIC && !lw_mixes_records(f, items, n, *out))
         return LW_OK;
     *out = LW_T_BOTTOM;

@@ -623,8 +623,8 @@ complain_constants(lw_infer_frame *f, uint32_t var, uint32_t loc)
 
     return lw_complain(f, loc, "E104",
                        lw_format_text(f, "different constants reach this use of `%s`", name),
-                       "use the constant inside each branch instead; numbers and members of "
-                       "an `enum.Enum` may differ",
+                       "use the constant inside each branch instead; numbers, strings and "
+                       "members of an `enum.Enum` may differ",
                        "which constant `%s` is would be known only at run time", name);
 }
 
@@ -703,6 +703,8 @@ lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint3
     if (is_stored(f, out->type)) {
         note_use(f, root_of(f, first));
         *def_out = first;
+    } else if (lw_is_known_text(f, out->type)) {
+        out->constant = lw_type_get(lw_types_of(f), out->type)->fn;
     } else if (out->type == LW_T_STATIC) {
         LW_TRY(complain_constants(f, var, loc));
         out->type = LW_T_BOTTOM;

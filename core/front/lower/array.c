@@ -104,7 +104,7 @@ static lw_ref
 step_of(lw_lower_frame *f, lw_lower_value given)
 {
     lw_lower_value value = lw_value_convert(f, given, LW_T_INDEX);
-    lw_ref step = value.n ? value.parts[0] : 0;
+    lw_ref step = value.n ? value.parts[0] : lw_const64(f, 1); /* it was refused */
 
     if (!lw_ir_is_const(&f->b, step, NULL) && lw_raises_errors(f))
         lw_lower_raise(f, lw_ir_compare(&f->b, LW_OP_EQ, step, lw_const64(f, 0)), "ValueError",

@@ -563,13 +563,20 @@ constant_integer(const lw_lower_frame *f, uint32_t node, int64_t *value)
     return true;
 }
 
+/* The type of an item, or of a slice, of a tuple; it is unwrapped after it was selected. */
+static lw_type
+item_type(const lw_typed_node *t)
+{
+    return t->unwraps && t->operand != LW_T_BOTTOM ? t->operand : t->type;
+}
+
 /* Elements start, start + step, … as slice.indices of Python selects them. */
 static lw_lower_value
 lower_slice(lw_lower_frame *f, uint32_t node, lw_lower_value tuple, uint32_t slice)
 {
     const lw_node *s = lw_node_at(f, slice);
     int64_t n = lw_type_get(f->l->types, tuple.type)->n, step = 1, bounds[2];
-    lw_type type = lw_typed_at(f, node)->type;
+    lw_type type = item_type(lw_typed_at(f, node));
     uint32_t total = lw_parts_of(f->l->types, type), at = 0;
     lw_ref *parts = lw_arena_take(f->l->arena, (total + 1) * sizeof *parts);
 
@@ -613,7 +620,7 @@ static lw_lower_value
 lower_subscript(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
-    lw_type type = lw_typed_at(f, node)->type;
+    lw_type type = item_type(lw_typed_at(f, node));
     lw_lower_value tuple, field;
     int64_t index;
 

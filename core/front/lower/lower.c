@@ -608,9 +608,11 @@ describe_result(lw_lowering *l, lw_type type, lw_result *out)
 
     out->members = lw_type_enum(l->types, type);
     out->numbers = l->out_types ? NULL : lw_type_numbers(l->types, type);
-    out->kind = out->members                  ? LW_FORM_MEMBER
-                : lw_parts_of(l->types, type) ? LW_FORM_NUMBER
-                                              : LW_FORM_NONE;
+    out->text = row && row->text ? lw_arena_strdup(l->arena, row->text) : NULL;
+    out->kind = out->members                      ? LW_FORM_MEMBER
+                : lw_type_is_text(l->types, type) ? LW_FORM_TEXT
+                : lw_parts_of(l->types, type)     ? LW_FORM_NUMBER
+                                                  : LW_FORM_NONE;
     if (row == NULL || (row->kind != LW_TK_TUPLE && row->kind != LW_TK_OPTIONAL))
         return;
     items = lw_arena_take(l->arena, (row->n + 1) * sizeof *items);

@@ -54,6 +54,8 @@ typedef struct lw_result {
     enum {
         LW_FORM_NUMBER, /* the next output, which may be an array */
         LW_FORM_MEMBER, /* the next output is its number in `members` */
+        LW_FORM_TEXT, /* a string: `text`, or, if that is NULL, that of the number that the next
+                         output is (core/ir/format.h) */
         LW_FORM_NONE,
         LW_FORM_TUPLE,
         LW_FORM_OPTIONAL /* of two items, whether there is a value, and the value; else None */
@@ -64,7 +66,16 @@ typedef struct lw_result {
     const lw_class *user_class; /* of the tree; NULL: a plain tuple */
     const lw_enum *members;     /* likewise */
     const lw_enum *numbers;     /* NUMBER: the class whose member it is, likewise; or NULL */
+    const char *text;           /* TEXT */
 } lw_result;
+
+/* Whether an output is its value. */
+static inline bool
+lw_result_has_output(const lw_result *form)
+{
+    return form->kind == LW_FORM_NUMBER || form->kind == LW_FORM_MEMBER ||
+           (form->kind == LW_FORM_TEXT && form->text == NULL);
+}
 
 typedef struct lw_scalar {
     lw_module *module;

@@ -260,6 +260,17 @@ const lw_ref *lw_value_slots(lw_lower_frame *f, lw_type type);
 void lw_value_set(lw_lower_frame *f, const lw_ref *slots, lw_lower_value value);
 lw_lower_value lw_value_get(lw_lower_frame *f, const lw_ref *slots, lw_type type);
 
+/* ---- print.c: strings that are chosen at run time ---- */
+/* The word that stands for this string; 0: memory is out, and the module failed. */
+uint64_t lw_lower_text_number(lw_lower_frame *f, const char *text);
+lw_ref lw_lower_text_length(lw_lower_frame *f, lw_lower_value value); /* i64 */
+lw_ref lw_lower_text_truth(lw_lower_frame *f, lw_lower_value value);
+/* Whether x, which is a string, too, is part of y. */
+lw_ref lw_lower_text_in(lw_lower_frame *f, lw_lower_value x, lw_lower_value y);
+/* operand: the TEXT that both may be, in which they have an order. */
+lw_ref lw_lower_compare_texts(lw_lower_frame *f, lw_op how, lw_lower_value x, lw_lower_value y,
+                              lw_type operand);
+
 /* ---- operator.c: operands have been converted; the result has the operands' kind ---- */
 lw_lower_value lw_lower_binary(lw_lower_frame *f, lw_pyop op, lw_lower_value x,
                                lw_lower_value y, lw_type result);

@@ -459,6 +459,18 @@ contains_flags(lw_lower_frame *f, lw_lower_value x, lw_lower_value y, lw_type op
     return lw_ir_compare(b, LW_OP_EQ, lw_ir_and(b, x.parts[0], y.parts[0]), x.parts[0]);
 }
 
+/* Both may be None: whether both are, or none is and they are equal. */
+static lw_ref
+same_optionals(lw_lower_frame *f, lw_lower_value x, lw_lower_value y, lw_type operand)
+{
+    lw_builder *b = &f->b;
+    lw_ref left = x.n ? x.parts[0] : 0, right = y.n ? y.parts[0] : 0;
+    lw_ref equal = lw_lower_compare(f, LW_PY_EQ, lw_value_element(f, x, 1),
+                                    lw_value_element(f, y, 1), operand);
+
+    return lw_ir_select(b, left, lw_ir_and(b, right, equal), lw_ir_not(b, right));
+}
+
 /* One of them may be None, which equals no value: whether there is one, and it is equal. */
 static lw_ref
 compare_optional(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y,
@@ -468,7 +480,9 @@ compare_optional(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
     lw_lower_value optional = left ? x : y, other = left ? y : x, given;
     lw_ref is_given = optional.n ? optional.parts[0] : 0, same;
 
-    if (other.type != LW_T_NONE) {
+    if (left && lw_type_given(f->l->types, y.type) != LW_T_BOTTOM) {
+        same = same_optionals(f, x, y, operand);
+    } else if (other.type != LW_T_NONE) {
         given = lw_value_element(f, optional, 1);
         same = lw_ir_and(
             &f->b, is_given,
@@ -486,14 +500,15 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
     lw_builder *b = &f->b;
     const lw_types *types = f->l->types;
 
-    if (lw_type_given(types, x.type) || lw_type_given(types, y.type))
-        return compare_optional(f, op, x, y, operand);
     if (op == LW_PY_IN || op == LW_PY_NOT_IN) {
         lw_ref found = lw_value_is_tuple(&y, f)          ? contains(f, x, y, operand)
                        : lw_type_numbers(types, operand) ? contains_flags(f, x, y, operand)
+                       : lw_type_is_text(types, y.type)  ? lw_lower_text_in(f, x, y)
                                                          : constant_bool(f, false);
         return op == LW_PY_IN ? found : lw_ir_not(b, found);
     }
+    if (lw_type_given(types, x.type) || lw_type_given(types, y.type))
+        return compare_optional(f, op, x, y, operand);
     if (lw_lower_is_text(f, x.type) || lw_lower_is_text(f, y.type)) {
         lw_ref same = lw_lower_same_text(f, x, y);
         return op == LW_PY_NE ? lw_ir_not(b, same) : same;
@@ -502,6 +517,8 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
     y = lw_lower_by_value(f, y);
     if (lw_type_enum(types, x.type) || lw_type_enum(types, y.type))
         return compare_members(f, op, x, y);
+    if (lw_type_is_text(types, x.type) || lw_type_is_text(types, y.type))
+        return lw_lower_compare_texts(f, machine_compare(op), x, y, operand);
     if (lw_value_is_tuple(&x, f) && lw_value_is_tuple(&y, f))
         return compare_tuples(f, op, x, y, operand);
     if (x.n == 0 && y.n == 0 && x.type == y.type) /* None, or one text, in two tuples */

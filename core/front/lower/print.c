@@ -1,9 +1,14 @@
-/* print(): a format, which is registered in a list of the process, and the values as 8-byte
- * words. */
+/* Formats (core/ir/format.h), which are registered in a list of the process: those of print()
+ * and of exceptions, with the values as 8-byte words, and strings that are chosen at run time.
+ * Such a string is one word, the number of the format that consists of it alone: the process
+ * knows its characters, so that results, print and exceptions find them, and two strings are
+ * equal if their numbers are. All that depends on the characters is a choice among the strings
+ * that the type names. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/ir/format.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct line {
@@ -77,14 +82,80 @@ add_number(line *l, lw_lower_value value, const char *spec)
         l->words[l->n_words++] = as_word(&f->b, value.parts[i]);
 }
 
+/* The conversion of a string as repr() shows it, "" of an f-string's field, NULL as it is. */
 static void
-add_value(line *l, lw_lower_value value)
+add_chosen_text(line *l, lw_ref number, const char *spec)
+{
+    lw_lower_frame *f = l->f;
+    lw_format_value *row;
+
+    if (l->n_words > LW_FORMAT_SLOTS) {
+        lw_lower_fail(f, l->node, "a print of so many strings");
+        return;
+    }
+    row = lw_array_push(&l->values, f->l->arena);
+    if (row == NULL) {
+        f->l->module->failed = true;
+        return;
+    }
+    *row = (lw_format_value){.dtype = LW_DT_void, .spec = spec};
+    l->words[l->n_words++] = number;
+}
+
+/* A number or a string that may be None. */
+static void
+add_optional(line *l, lw_lower_value value, bool in_tuple)
+{
+    lw_lower_frame *f = l->f;
+    lw_lower_value given = lw_value_element(f, value, 1);
+    bool is_text = lw_type_is_text(f->l->types, given.type);
+    lw_format_value *row;
+
+    if (l->n_words + value.n > LW_FORMAT_SLOTS + 1) {
+        lw_lower_fail(f, l->node, "a print of so many values");
+        return;
+    }
+    row = lw_array_push(&l->values, f->l->arena);
+    if (row == NULL) {
+        f->l->module->failed = true;
+        return;
+    }
+    *row = (lw_format_value){.dtype =
+                                 is_text ? LW_DT_void : lw_type_stored(f->l->types, given.type),
+                             .optional = true,
+                             .spec = is_text && in_tuple ? LW_FORMAT_REPR : NULL};
+    for (uint32_t i = 0; i < value.n; i++)
+        l->words[l->n_words++] = as_word(&f->b, value.parts[i]);
+}
+
+static void add_quoted(line *l, const char *text);
+
+/* A string as print() shows it, or, quoted, as one in a tuple. */
+static void
+add_shown_text(line *l, lw_lower_value value, bool quoted)
+{
+    const lw_type_row *row = lw_type_get(l->f->l->types, value.type);
+
+    if (value.n > 0)
+        add_chosen_text(l, value.parts[0], quoted ? LW_FORMAT_REPR : NULL);
+    else if (quoted)
+        add_quoted(l, row->text);
+    else
+        add_text(l, row->text);
+}
+
+static void
+add_value_in(line *l, lw_lower_value value, bool in_tuple)
 {
     uint32_t n;
     bool is_list;
 
     if (value.type == LW_T_NONE) {
         add_text(l, "None");
+    } else if (lw_type_given(l->f->l->types, value.type)) {
+        add_optional(l, value, in_tuple);
+    } else if (lw_type_is_text(l->f->l->types, value.type)) {
+        add_shown_text(l, value, in_tuple);
     } else if (!lw_value_is_tuple(&value, l->f)) {
         add_number(l, value, NULL);
     } else {
@@ -93,10 +164,16 @@ add_value(line *l, lw_lower_value value)
         add_text(l, is_list ? "[" : "(");
         for (uint32_t i = 0; i < n; i++) {
             add_text(l, i ? ", " : "");
-            add_value(l, lw_value_element(l->f, value, i));
+            add_value_in(l, lw_value_element(l->f, value, i), true);
         }
         add_text(l, is_list ? "]" : n == 1 ? ",)" : ")");
     }
+}
+
+static void
+add_value(line *l, lw_lower_value value)
+{
+    add_value_in(l, value, false);
 }
 
 /* The text of a constant argument, or NULL. */
@@ -141,20 +218,49 @@ add_quoted(line *l, const char *text)
     add_text(l, quote);
 }
 
+/* The same for a string: in f-strings, too, it is shown as str() shows it. */
+static const char *
+spec_of_text(lw_lower_frame *f, const lw_node *field)
+{
+    if (field->c == LW_FIELD_REPR)
+        return LW_FORMAT_REPR;
+    return field->b ? lw_typed_constant(f->l->typed, field->b)->text : NULL;
+}
+
+static lw_ref
+known_number(lw_lower_frame *f, const char *text)
+{
+    return lw_ir_bits(&f->b, LW_DT_u64, lw_lower_text_number(f, text));
+}
+
+static void
+add_text_field(line *l, lw_lower_value value, const lw_node *field)
+{
+    const lw_type_row *row = lw_type_get(l->f->l->types, value.type);
+
+    add_chosen_text(l, value.n ? value.parts[0] : known_number(l->f, row->text),
+                    spec_of_text(l->f, field));
+}
+
 static void
 add_field(line *l, const lw_node *field)
 {
     const char *text = constant_text(l->f, field->a);
     lw_lower_value value;
 
-    if (text != NULL && field->c == LW_FIELD_REPR) {
+    if (text != NULL && field->b != 0) {
+        add_chosen_text(l, known_number(l->f, text), spec_of_text(l->f, field));
+    } else if (text != NULL && field->c == LW_FIELD_REPR) {
         add_quoted(l, text);
     } else if (text != NULL) {
         add_text(l, text);
     } else {
         value = lw_lower_expression(l->f, field->a);
-        if (value.type == LW_T_NONE || lw_value_is_tuple(&value, l->f))
-            add_value(l, value);
+        if (lw_type_is_text(l->f->l->types, value.type))
+            add_text_field(l, value, field);
+        else if (value.type == LW_T_NONE || lw_value_is_tuple(&value, l->f) ||
+                 lw_type_given(l->f->l->types, value.type))
+            add_value_in(l, value, field->c == LW_FIELD_REPR);
         else
             add_number(l, value, spec_of(l->f, field));
     }
@@ -314,7 +420,7 @@ lw_lower_raise_format(lw_lower_frame *f, uint32_t node, lw_ref *words, uint32_t 
         else if (is_joined(f, item))
             add_joined_argument(&l, item, tuple);
         else
-            add_value(&l, lw_lower_expression(f, item));
+            add_value_in(&l, lw_lower_expression(f, item), tuple);
     }
     add_text(&l, tuple ? ")" : "");
     *n = l.n_words - 1 < LW_RAISE_WORDS ? l.n_words - 1 : LW_RAISE_WORDS;
@@ -359,14 +465,16 @@ add_object(raise_args *a, lw_lower_value value, const char *name)
     const lw_type_row *row = lw_type_get(a->f->l->types, value.type);
     bool is_tuple = lw_value_is_tuple(&value, a->f);
     uint32_t n = is_tuple ? row->n : 0;
+    bool is_known = row && row->text;
     int kind = value.type == LW_T_NONE ? LW_RAISE_NONE
+               : is_known              ? LW_RAISE_TEXT
                : !is_tuple             ? LW_RAISE_NUMBER
                : row->is_list          ? LW_RAISE_LIST
                                        : LW_RAISE_TUPLE;
     line l = new_line(a);
 
-    if (kind == LW_RAISE_NUMBER)
-        add_number(&l, value, NULL);
+    if (kind == LW_RAISE_TEXT || kind == LW_RAISE_NUMBER)
+        add_value(&l, value);
     add_row(a, &l, kind, n, name);
     for (uint32_t i = 0; i < n; i++)
         add_object(a, lw_value_element(a->f, value, i), NULL);
@@ -411,4 +519,143 @@ lw_lower_raise_args(lw_lower_frame *f, uint32_t node, lw_raise_row *row, lw_ref 
     row->args = a.rows.data;
     row->n_args = a.rows.n;
     *n = a.n_words;
+}
+
+/* ---- strings that are chosen at run time ---- */
+
+uint64_t
+lw_lower_text_number(lw_lower_frame *f, const char *text)
+{
+    uint64_t number = lw_format_add(text, NULL, 0);
+
+    if (number == 0)
+        f->l->module->failed = true;
+    return number;
+}
+
+static const char *
+text_of(const lw_lower_frame *f, lw_type known)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, known);
+
+    assert(row->text != NULL);
+    return row->text;
+}
+
+static lw_ref
+word_of(lw_lower_frame *f, lw_lower_value value)
+{
+    return value.n
+               ? value.parts[0]
+               : lw_ir_bits(&f->b, LW_DT_u64, lw_lower_text_number(f, text_of(f, value.type)));
+}
+
+/* A number for each string, which `of` gives; i64. The last one needs no comparison. */
+static lw_ref
+choose(lw_lower_frame *f, lw_lower_value value, lw_type type,
+       int64_t (*of)(const lw_lower_frame *f, lw_type type, lw_type choice))
+{
+    lw_builder *b = &f->b;
+    uint32_t n;
+    const lw_type *choices = lw_type_choices(f->l->types, &type, &n);
+    lw_ref number = word_of(f, value);
+    lw_ref chosen = lw_ir_int(b, LW_DT_i64, of(f, type, choices[n - 1]));
+
+    for (uint32_t i = n - 1; i-- > 0;) {
+        lw_ref own = lw_ir_bits(b, LW_DT_u64, lw_lower_text_number(f, text_of(f, choices[i])));
+        lw_ref same = lw_ir_compare(b, LW_OP_EQ, number, own);
+
+        chosen =
+            lw_ir_select(b, same, lw_ir_int(b, LW_DT_i64, of(f, type, choices[i])), chosen);
+    }
+    return chosen;
+}
+
+static int64_t
+length_of(const lw_lower_frame *f, lw_type type, lw_type choice)
+{
+    (void)type;
+    return (int64_t)lw_text_length(text_of(f, choice));
+}
+
+lw_ref
+lw_lower_text_length(lw_lower_frame *f, lw_lower_value value)
+{
+    return choose(f, value, value.type, length_of);
+}
+
+/* How many of the strings are less; UTF-8 sorts in the order of code points. */
+static int64_t
+rank_of(const lw_lower_frame *f, lw_type type, lw_type choice)
+{
+    uint32_t n;
+    const lw_type *choices = lw_type_choices(f->l->types, &type, &n);
+    int64_t rank = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        rank += strcmp(text_of(f, choices[i]), text_of(f, choice)) < 0;
+    return rank;
+}
+
+lw_ref
+lw_lower_text_truth(lw_lower_frame *f, lw_lower_value value)
+{
+    lw_ref empty = lw_ir_bits(&f->b, LW_DT_u64, lw_lower_text_number(f, ""));
+
+    return lw_ir_compare(&f->b, LW_OP_NE, word_of(f, value), empty);
+}
+
+/* Of two of which one at least is a string: other values are equal to none. */
+lw_ref
+lw_lower_compare_texts(lw_lower_frame *f, lw_op how, lw_lower_value x, lw_lower_value y,
+                       lw_type operand)
+{
+    lw_builder *b = &f->b;
+    bool equality = how == LW_OP_EQ || how == LW_OP_NE;
+
+    if (!lw_type_is_text(f->l->types, x.type) || !lw_type_is_text(f->l->types, y.type))
+        return lw_ir_int(b, LW_DT_b1, how == LW_OP_NE);
+    if (x.n == 0 && y.n == 0) {
+        int order = strcmp(text_of(f, x.type), text_of(f, y.type));
+        return lw_ir_int(b, LW_DT_b1, lw_op_holds(how, order < 0 ? -1 : order > 0));
+    }
+    if (equality)
+        return lw_ir_compare(b, how, word_of(f, x), word_of(f, y));
+    if (!lw_type_is_text(f->l->types, operand)) {
+        lw_lower_fail(f, f->node, "the order of strings of which nothing is known");
+        return lw_ir_int(b, LW_DT_b1, 0);
+    }
+    return lw_ir_compare(b, how, choose(f, x, operand, rank_of),
+                         choose(f, y, operand, rank_of));
+}
+
+/* Whether the value is this string. */
+static lw_ref
+is_choice(lw_lower_frame *f, lw_lower_value value, lw_type choice)
+{
+    lw_lower_value known = {.type = choice};
+
+    if (value.n == 0)
+        return lw_ir_int(&f->b, LW_DT_b1, value.type == choice);
+    return lw_ir_compare(&f->b, LW_OP_EQ, word_of(f, value), word_of(f, known));
+}
+
+lw_ref
+lw_lower_text_in(lw_lower_frame *f, lw_lower_value x, lw_lower_value y)
+{
+    lw_builder *b = &f->b;
+    uint32_t n_x, n_y;
+    const lw_type *xs = lw_type_choices(f->l->types, &x.type, &n_x);
+    const lw_type *ys = lw_type_choices(f->l->types, &y.type, &n_y);
+    lw_ref any = lw_ir_int(b, LW_DT_b1, 0);
+
+    for (uint32_t k = 0; k < n_y; k++) {
+        lw_ref part = lw_ir_int(b, LW_DT_b1, 0);
+
+        for (uint32_t i = 0; i < n_x; i++)
+            if (strstr(text_of(f, ys[k]), text_of(f, xs[i])) != NULL)
+                part = lw_ir_or(b, part, is_choice(f, x, xs[i]));
+        any = lw_ir_or(b, any, lw_ir_and(b, part, is_choice(f, y, ys[k])));
+    }
+    return any;
 }

@@ -321,6 +321,10 @@ lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type, uint64
         out[0] = member_number(f, row->members, k);
         return 1;
     }
+    if (kind == LW_TK_TEXT) {
+        out[0] = lw_lower_text_number(f, k->text);
+        return 1;
+    }
     if (!constant_fits(f, k, dtype))
         refuse_constant(f, k, dtype);
     out[0] = lw_constant_real_bits(k, lw_dtypes[dtype].parts);
@@ -503,9 +507,10 @@ raise_for_none(lw_lower_frame *f, lw_type given, lw_ref is_none)
                      lw_dtypes[row->elements[0]].public_name, row->ndim, letters[row->layout]);
     else
         lw_text_addf(&text, "expected %s, got None",
-                     row != NULL            ? "an array"
-                     : stored != LW_DT_void ? lw_dtypes[stored].public_name
-                                            : "a tuple");
+                     lw_type_is_text(f->l->types, given) ? "a string"
+                     : row != NULL                       ? "an array"
+                     : stored != LW_DT_void              ? lw_dtypes[stored].public_name
+                                                         : "a tuple");
     lw_lower_raise(f, is_none, "TypeError", lw_text_get(&text));
     lw_text_reset(&text);
 }
@@ -582,6 +587,11 @@ lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to)
         return lw_array_convert(f, value, to);
     if (kind == LW_TK_MEMBER && value.n == 0 && lw_type_enum(f->l->types, value.type))
         return lw_value_constant(f, lw_type_get(f->l->types, value.type)->fn, to);
+    if (kind == LW_TK_TEXT && lw_type_is_text(f->l->types, value.type))
+        return value.n ? lw_value_of(f, to, value.parts, value.n)
+                       : lw_value_constant(f, lw_type_get(f->l->types, value.type)->fn, to);
+    if (to == LW_DT_b1 && lw_type_is_text(f->l->types, value.type))
+        return lw_value_scalar(f, to, lw_lower_text_truth(f, value));
     if (kind == LW_TK_RECORD && value.n > 0)
         return lw_lower_in_memory(f, to, value.parts[0], value);
     if (value.n == 0)
@@ -646,6 +656,8 @@ lw_value_truth(lw_lower_frame *f, lw_lower_value value)
         return lw_ir_int(&f->b, LW_DT_b1, lw_type_get(f->l->types, value.type)->n != 0);
     if (kind == LW_TK_NONE)
         return lw_ir_int(&f->b, LW_DT_b1, 0);
+    if (lw_type_is_text(f->l->types, value.type))
+        return lw_lower_text_truth(f, value);
     if (value.n == 2)
         return lw_complex_truth(&f->b, (lw_complex){value.parts[0], value.parts[1]});
     if (value.n == 0) {

@@ -141,6 +141,7 @@ add_type(lw_lower_frame *f, lw_type type, lw_text *out)
     case LW_TK_SCALAR:
     case LW_TK_WEAK:
     case LW_TK_MEMBER:
+    case LW_TK_TEXT:
     case LW_TK_LITERAL: {
         lw_dtype stored = lw_type_stored(f->l->types, type);
         return add_dtype(lw_is_time(stored) ? lw_dtypes[stored].parts : stored, out);

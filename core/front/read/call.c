@@ -391,6 +391,8 @@ lw_read_call(lw_reader *r, PyObject *node, uint32_t loc)
         result = read_tuple(r, callee, &items, loc);
     if (result == 0 && r->status == LW_OK)
         result = lw_read_slice_call(r, node, callee, &items, loc);
+    if (result == 0 && r->status == LW_OK)
+        result = lw_read_dict_get(r, callee, &items, loc);
     fields = namedtuple_fields(lw_read_object(r, callee));
     if (result == 0 && r->status == LW_OK && fields != NULL)
         result = read_namedtuple(r, node, lw_read_object(r, callee), fields, &items, loc);

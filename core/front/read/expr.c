@@ -202,6 +202,21 @@ lw_read_list_value(lw_reader *r, PyObject *node)
     return lw_read_expr(r, node);
 }
 
+/* `key in D`, where the key is not known: the tuple of the keys stands for the dict. */
+static void
+look_into_keys(lw_reader *r, const lw_read_items *links)
+{
+    for (uint32_t i = 0; i < links->n; i++) {
+        const lw_node link = r->tree->nodes.data[links->data[i]];
+        uint32_t keys = 0;
+
+        if (link.op == LW_PY_IN || link.op == LW_PY_NOT_IN)
+            keys = lw_read_dict_keys(r, lw_read_object(r, link.a), link.loc);
+        if (keys != 0)
+            r->tree->nodes.data[links->data[i]].a = keys;
+    }
+}
+
 static uint32_t
 read_compare(lw_reader *r, PyObject *node, uint32_t loc)
 {
@@ -228,6 +243,8 @@ read_compare(lw_reader *r, PyObject *node, uint32_t loc)
             goto done;
     }
     result = lw_read_folded(r, fold_chain(r, left, &links), loc);
+    if (result == 0 && r->status == LW_OK)
+        look_into_keys(r, &links);
     if (result == 0 && r->status == LW_OK)
         result = lw_read_list_node(r, (lw_node){LW_NODE_COMPARE, .loc = loc, .a = left},
                                    links.data, links.n);
@@ -463,6 +480,8 @@ read_subscript(lw_reader *r, PyObject *node, uint32_t loc)
     if (item == NULL)
         item = lw_fold_item(r, lw_read_object(r, a), lw_read_object(r, b));
     folded = lw_read_folded(r, item, loc);
+    if (folded == 0 && r->status == LW_OK)
+        folded = lw_read_dict_item(r, lw_read_object(r, a), b, loc);
     if (folded || r->status != LW_OK)
         return folded;
     return lw_read_node(r, (lw_node){LW_NODE_SUBSCRIPT, .loc = loc, .a = a, .b = b});

@@ -340,6 +340,12 @@ PyObject *lw_read_slice_class(void);
 uint32_t lw_read_slice_type(lw_reader *r);
 /* A slice of Python's as a constant; 0 and status OK: its bounds are no integers. */
 uint32_t lw_read_slice_constant(lw_reader *r, PyObject *object);
+/* dict.c: a node, or 0: the dict is none of those that can be looked into at run time (status
+ * LW_OK), or the key is known. */
+uint32_t lw_read_dict_item(lw_reader *r, PyObject *dict, uint32_t key, uint32_t loc);
+uint32_t lw_read_dict_keys(lw_reader *r, PyObject *dict, uint32_t loc);
+uint32_t lw_read_dict_get(lw_reader *r, uint32_t callee, const lw_read_items *items,
+                          uint32_t loc);
 /* slice(…) as the tuple of its bounds; 0 and status OK: another call. */
 uint32_t lw_read_slice_call(lw_reader *r, PyObject *node, uint32_t callee,
                             const lw_read_items *items, uint32_t loc);
@@ -427,6 +433,8 @@ int lw_captures_add_function(lw_captures *captures, PyObject *function);
 /* The contents of a list or array; the names under which they were found have guards of their
  * own. */
 int lw_captures_add_list(lw_captures *captures, PyObject *list);
+/* items: a copy of the dict, as it was read. */
+int lw_captures_add_dict(lw_captures *captures, PyObject *dict, PyObject *items);
 int lw_captures_add_array(lw_captures *captures, PyObject *array);
 /* The dtype lives as long as the captures (lw_arg_record.descr). */
 int lw_captures_hold_dtype(lw_captures *captures, PyObject *dtype);

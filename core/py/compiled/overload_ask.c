@@ -199,7 +199,7 @@ type_for_gufunc(const lw_typed *typed, lw_type type)
             "_weak_number",
             Py_BuildValue("(N)", lw_type_object_of(lw_type_stored(&typed->types, type))));
     if (kind != LW_TK_TUPLE || row->user_class != NULL)
-        return type == LW_T_STATIC ? Py_NewRef(Py_None) : object_of_type(typed, type);
+        return kind == LW_TK_STATIC ? Py_NewRef(Py_None) : object_of_type(typed, type);
     return tuple_of(typed, row->n, row->elements, type_for_gufunc);
 }
 
@@ -225,7 +225,8 @@ object_of_argument(const lw_typed *typed, const lw_overload_argument *argument,
                    lw_overload_literals literals)
 {
     if (argument->constant != 0 &&
-        (argument->type == LW_T_STATIC || lw_type_enum(&typed->types, argument->type) ||
+        (lw_type_kind_of(&typed->types, argument->type) == LW_TK_STATIC ||
+         lw_type_enum(&typed->types, argument->type) ||
          (literals != LW_LITERALS_NONE && lw_overload_is_literal(typed, argument))))
         return literal_of(typed, argument->constant);
     return object_of_type(typed, argument->type);

@@ -5,7 +5,8 @@
  * Lists and arrays can also change in place. Up to LW_COMPARED_BYTES their contents are
  * compared in each call, as names are. Larger ones are treated as frozen: they are compared in
  * calls 1, 2, 4, 8 … and then every LOOK_EVERY calls. That costs nothing measurable and is
- * frequent enough to warn the user (W204). */
+ * frequent enough to warn the user (W204). A dict of which all items are captured is compared
+ * in each call, because it has few. */
 #include "core/front/read/captures/captures_internal.h"
 
 #include <assert.h>
@@ -366,6 +367,12 @@ lw_captures_add_list(lw_captures *captures, PyObject *list)
 }
 
 int
+lw_captures_add_dict(lw_captures *captures, PyObject *dict, PyObject *items)
+{
+    return captures ? add_guard(captures, false, GUARD_ITEMS, dict, NULL, items) : 0;
+}
+
+int
 lw_captures_add_array(lw_captures *captures, PyObject *array)
 {
     PyObject *bytes = NULL;
@@ -532,6 +539,42 @@ same_list(PyObject *list, PyObject *items)
     return same;
 }
 
+/* The same keys in the same order, with the same values. */
+static bool
+same_dict_now(PyObject *dict, PyObject *before)
+{
+    PyObject *key, *value, *old_key, *old_value;
+    Py_ssize_t at = 0, old_at = 0, n = PyDict_GET_SIZE(before);
+    bool same = PyDict_GET_SIZE(dict) == n;
+
+    while (same && PyDict_Next(before, &old_at, &old_key, &old_value)) {
+        same = PyDict_Next(dict, &at, &key, &value);
+        if (same && key == old_key && value == old_value)
+            continue;
+        if (!same)
+            break;
+        Py_INCREF(key); /* what is compared may run code that changes the dict */
+        Py_INCREF(value);
+        same = (key == old_key || same_value(key, old_key)) &&
+               (value == old_value || same_value(value, old_value));
+        Py_DECREF(key);
+        Py_DECREF(value);
+        same = same && PyDict_GET_SIZE(dict) == n;
+    }
+    return same;
+}
+
+static bool
+same_dict(PyObject *dict, PyObject *before)
+{
+    bool same;
+
+    Py_BEGIN_CRITICAL_SECTION(dict);
+    same = same_dict_now(dict, before);
+    Py_END_CRITICAL_SECTION();
+    return same;
+}
+
 /* Whether the name is still not bound, or is bound to the function by now, or to what a
  * decorator has made of it. */
 static bool
@@ -562,6 +605,8 @@ lw_guard_has_changed(guard *g)
 
     if (g->kind == GUARD_LIST)
         return !same_list(g->space, g->value);
+    if (g->kind == GUARD_ITEMS)
+        return !same_dict(g->space, g->value);
     if (g->kind == GUARD_ARRAY)
         return !same_array(g->space, PyBytes_AS_STRING(g->value),
                            (size_t)PyBytes_GET_SIZE(g->value));

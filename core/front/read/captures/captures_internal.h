@@ -17,6 +17,7 @@ typedef enum guard_kind {
     GUARD_KWDEFAULTS, /* defaults of its keyword-only parameters */
     GUARD_LIST,       /* items of a list; value: a tuple of them */
     GUARD_ARRAY,      /* elements of an array; value: their bytes, in C order */
+    GUARD_ITEMS,      /* items of a dict, all of them; value: a copy of it */
 } guard_kind;
 
 typedef struct guard {
