@@ -415,11 +415,11 @@ def test_fresh_memory_is_no_zeros(host):
 
 def test_what_a_device_array_refuses(host):
     d = cuda.to_device([3.0, 1.0, 2.0])
-    for name in ("partition", "searchsorted", "data", "tobytes", "clip", "get", "cpu", "numpy"):
+    for name in ("resize", "data", "tobytes", "byteswap", "get", "cpu", "numpy"):
         assert not hasattr(d, name)
         with pytest.raises(AttributeError, match=f"a DeviceArray has no '{name}': call copy_to_host"):
             getattr(d, name)
-    for call in (np.lexsort, lambda a: np.cross(a, a), lambda a: np.block([a, a])):
+    for call in (np.linalg.eig, np.linalg.eigvals, lambda a: np.einsum_path("i,i", a, a)):
         with pytest.raises(TypeError, match="does not take a DeviceArray: call copy_to_host"):
             call(d)
     with pytest.raises(TypeError, match="numpy.linalg.pinv does not take"):

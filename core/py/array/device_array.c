@@ -654,6 +654,7 @@ static PyGetSetDef getset[] = {
     {"imag", lw_array_get_imag, lw_array_set_imag,
      "a view of the imaginary parts; for real numbers, an array of zeros", NULL},
     {"T", lw_array_get_transposed, NULL, "a view with the axes reversed", NULL},
+    {"mT", lw_array_get_service, NULL, "a view with the last two axes exchanged", (void *)"mT"},
     {"__array_priority__", get_priority, NULL, "above a NumPy array's", NULL},
     {"_numba_type_", lw_array_get_service, NULL, "what lw.typeof gives",
      (void *)"_numba_type_"},

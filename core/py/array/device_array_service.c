@@ -127,6 +127,46 @@ forward(const char *name, PyObject *self, PyObject *args, PyObject *kwargs)
 METHODS(DEFINE)
 #undef DEFINE
 
+/* Methods that are NumPy's functions of the same name, with the array in front. */
+#define FUNCTIONS(X)                                                                           \
+    X(argpartition, "argpartition(kth, axis=-1)")                                              \
+    X(choose, "choose(choices, out=None, mode='raise')")                                       \
+    X(clip, "clip(min=None, max=None, out=None): limit the elements")                          \
+    X(compress, "compress(condition, axis=None, out=None): some rows along an axis")           \
+    X(conj, "conj(): the complex conjugates")                                                  \
+    X(conjugate, "conjugate(): the complex conjugates")                                        \
+    X(diagonal, "diagonal(offset=0, axis1=0, axis2=1): a view")                                \
+    X(dot, "dot(b, out=None)")                                                                 \
+    X(partition, "partition(kth, axis=-1): in place")                                          \
+    X(put, "put(indices, values, mode='raise'): in place")                                     \
+    X(repeat, "repeat(repeats, axis=None)")                                                    \
+    X(round, "round(decimals=0, out=None)")                                                    \
+    X(searchsorted, "searchsorted(v, side='left', sorter=None)")                               \
+    X(swapaxes, "swapaxes(axis1, axis2): a view")                                              \
+    X(trace, "trace(offset=0, axis1=0, axis2=1, dtype=None, out=None)")
+
+static PyObject *
+call_function(const char *name, PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *first = Py_BuildValue("(Os)", self, name);
+    PyObject *all = first ? PySequence_Concat(first, args) : NULL;
+    PyObject *method = all ? lw_service_find(LW_SERVICE_ARRAY_PROTOCOL, "method") : NULL;
+    PyObject *result = method ? PyObject_Call(method, all, kwargs) : NULL;
+
+    Py_XDECREF(first);
+    Py_XDECREF(all);
+    Py_XDECREF(method);
+    return result;
+}
+
+#define DEFINE(name, doc)                                                                      \
+    static PyObject *method_##name(PyObject *self, PyObject *args, PyObject *kwargs)           \
+    {                                                                                          \
+        return call_function(#name, self, args, kwargs);                                       \
+    }
+FUNCTIONS(DEFINE)
+#undef DEFINE
+
 static PyObject *
 method_take(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -177,6 +217,7 @@ lw_array_get_service(PyObject *self, void *closure)
 }
 
 #define ROW(name, function, doc) {#name, LW_KEYWORDS(method_##name), doc},
+#define FUNCTION_ROW(name, doc)  {#name, LW_KEYWORDS(method_##name), doc},
 
 static PyObject *
 repr_html(PyObject *self, PyObject *Py_UNUSED(unused))
@@ -187,9 +228,10 @@ repr_html(PyObject *self, PyObject *Py_UNUSED(unused))
 PyMethodDef lw_array_service_methods[] = {
     {"_repr_html_", repr_html, METH_NOARGS,
      "what notebooks show: shape, dtype, size, device and contents"},
-    METHODS(ROW){"take", LW_KEYWORDS(method_take),
-                 "take(indices, axis=None, out=None, mode='raise'): return the elements at "
-                 "these indices, as numpy.ndarray.take does"},
+    METHODS(ROW) FUNCTIONS(FUNCTION_ROW){
+        "take", LW_KEYWORDS(method_take),
+        "take(indices, axis=None, out=None, mode='raise'): return the elements at "
+        "these indices, as numpy.ndarray.take does"},
     {"bind", LW_KEYWORDS(method_bind),
      "bind(stream=0): return a view whose next operations run on this stream"},
     {"__dask_tokenize__", method_dask_tokenize, METH_NOARGS,
