@@ -422,8 +422,6 @@ def test_what_a_device_array_refuses(host):
     for call in (np.linalg.eig, np.linalg.eigvals, lambda a: np.einsum_path("i,i", a, a)):
         with pytest.raises(TypeError, match="does not take a DeviceArray: call copy_to_host"):
             call(d)
-    with pytest.raises(TypeError, match="numpy.linalg.pinv does not take"):
-        np.linalg.pinv(d)
     for index in (True, np.True_, 1.5, object()):
         for use in (lambda: d[index], lambda: d.__setitem__(index, 0)):
             with pytest.raises(IndexError, match="are valid indices of a device array, got (bool|float|object)"):
@@ -433,7 +431,7 @@ def test_what_a_device_array_refuses(host):
     assert np.sum(d) == 6 and np.shape(d) == (3,) and np.reshape(d, (3, 1)).copy_to_host().shape == (3, 1)
     for name in {name for name in dir(cuda.DeviceArray) if name.startswith("__") or not name.startswith("_")}:
         # the last three are there to say what to write, and are an AttributeError on devices, too
-        assert hasattr(d, name) or name in ("__cuda_array_interface__", "__dlpack_c_exchange_api__", "get", "cpu", "numpy"), name
+        assert hasattr(d.reshape(1, 3), name) or name in ("__cuda_array_interface__", "__dlpack_c_exchange_api__", "get", "cpu", "numpy"), name
 
 
 def test_reductions(host):
