@@ -89,7 +89,7 @@ def _later(function: Any) -> Any:
     """The functions of files that are imported when the first function is asked for that is not in the table."""
     if getattr(function, "__name__", None) in _BY_METHOD:
         return None
-    from lanewise import _array_editing, _array_fourier, _array_numbers  # noqa: F401: they register more
+    from lanewise import _array_editing, _array_fourier, _array_linear, _array_numbers  # noqa: F401: they register more
 
     return _FUNCTIONS.get(function)
 
