@@ -8,7 +8,6 @@ a chirp, whose length is a power of two (L. I. Bluestein, "A linear filtering ap
 
 from __future__ import annotations
 
-import functools
 import math
 import threading
 from typing import Any
@@ -58,7 +57,6 @@ def _roots(like: Any, n: int, dtype: Any) -> Any:
 # ---- one axis ----
 
 
-@functools.lru_cache(256)
 def _factors(n: int) -> list[int]:
     """4s first, then 2, 3 and the other primes."""
     found, rest = [], n

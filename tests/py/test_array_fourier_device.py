@@ -26,7 +26,6 @@ CASES = [
 ]
 
 
-@needs_kernels
 @pytest.mark.parametrize("name,f,arrays", [(row[0], row[1], row[2:]) for row in CASES], ids=[row[0] for row in CASES])
 def test_numpys_results(name, f, arrays, put):
     in_every_layout(f, arrays, put)

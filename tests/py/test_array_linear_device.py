@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from device_checks import back, in_every_layout, put, same  # noqa: F401: put is a fixture
-from fake_driver import needs_kernels
+from fake_driver import FAKE, needs_kernels
 from lanewise import _array_linear as linear
 from lanewise import errors
 
@@ -48,9 +48,10 @@ CASES = [
 ]
 
 
-@needs_kernels
 @pytest.mark.parametrize("name,f,arrays", [(row[0], row[1], row[2:]) for row in CASES], ids=[row[0] for row in CASES])
 def test_numpys_results(name, f, arrays, put, way):
+    if FAKE and (linear._is_large(None) or name.startswith(("lstsq", "polyfit_cov"))):
+        pytest.skip("looks at what kernels computed; the fake driver runs none")
     in_every_layout(f, arrays, put)
 
 
