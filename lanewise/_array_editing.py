@@ -467,6 +467,18 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     return tuple(found[::-1] if order == "C" else found)
 
 
+@_of(np.ix_)
+def ix_(*args: Any) -> Any:
+    found = []
+    for at, x in enumerate(_arrays(args)):
+        if x.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        if x.dtype.kind == "b":
+            x = x.nonzero()[0]
+        found.append(x.reshape(tuple(-1 if d == at else 1 for d in range(len(args)))))
+    return tuple(found)
+
+
 @_of(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     arrays = _arrays(multi_index)

@@ -12,6 +12,7 @@ it, as operands of ufuncs are.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import operator
@@ -83,6 +84,34 @@ def _compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) 
 
 
 _METHODS: dict[str, Any] = {"clip": _clip_method, "compress": _compress_method, "conj": _conjugate, "conjugate": _conjugate, "partition": _partition_in_place}  # not as the functions are
+
+
+def _format(a: Any, spec: str) -> str:
+    if a.ndim and spec:
+        raise TypeError("unsupported format string passed to a DeviceArray with dimensions: call copy_to_host() first")
+    return str(a) if a.ndim else format(np.asarray(a.copy_to_host())[()], spec)
+
+
+def _round_number(a: Any, ndigits: Any = None) -> Any:
+    if a.ndim:
+        raise TypeError("round() takes a DeviceArray without dimensions; numpy.round(a) rounds all elements")
+    number: Any = np.asarray(a.copy_to_host())[()]
+    return builtins.round(number) if ndigits is None else builtins.round(number, ndigits)
+
+
+_METHODS.update(__format__=_format, __round__=_round_number)
+
+
+def contains(self: Any, value: Any) -> bool:
+    """value in self"""
+    return bool((self == value).any())
+
+
+def unlike(self: Any, other: Any, answer: bool) -> Any:
+    """self == other or self != other for None and texts, which no number equals."""
+    if self.dtype.kind in "US" and other is not None:
+        raise TypeError(f"texts of a DeviceArray are not compared, got {other!r:.50}: call copy_to_host() first")
+    return _filled(self, self.shape, np.bool_, answer)
 
 
 def _later(function: Any) -> Any:

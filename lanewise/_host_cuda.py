@@ -214,8 +214,7 @@ class HostArray(np.ndarray):
     def __str__(self) -> str:
         return str(_plain(self))
 
-    def __format__(self, spec: str) -> str:
-        return format(_plain(self)[()], spec)
+    __format__, __round__ = _function("__format__"), _function("__round__")
 
     def __dask_tokenize__(self):
         from lanewise import _dask_blocks

@@ -58,6 +58,8 @@ CASES = [
     ("fill_diagonal_3", changed(lambda a: np.fill_diagonal(a, 3)), np.zeros((3, 3, 3))),
     ("unravel_index", lambda a: np.unravel_index(a, (4, 5)), I), ("unravel_index_f", lambda a: np.unravel_index(a, (4, 5), order="F"), I), ("ravel_multi_index", lambda a, b: np.ravel_multi_index((a, b), (9, 14)), I[:5, :4], J),
     ("ravel_multi_index_clip", lambda a, b: np.ravel_multi_index((a, b), (5, 6), mode=("clip", "wrap"), order="F"), I[:5, :4], J),
+    ("ix_", lambda x, i, j: x[np.ix_(i, j)], X, np.array([1, 4]), np.array([0, 3, 3])), ("ix_mask", lambda x, m: x[np.ix_(m, [1, 2])], X, B[:, 0]),
+    ("equals_none", lambda x: x == None, X), ("differs_from_none", lambda x: x != None, I), ("equals_text", lambda x: x == "a", X), ("differs_from_bytes", lambda x: x != b"a", X),  # noqa: E711
     ("polyval", lambda x: np.polyval([1, 2.5, -3], x), X), ("polyval_device", lambda p, x: np.polyval(p, x), X[0, :4], I), ("polyval_int", lambda x: np.polyval([1, 2], x), I), ("poly1d", lambda x: np.poly1d([1.0, 0, 2])(x), F4), ("polyval_number", lambda p: np.polyval(p, 3.0), X[0]),
     ("vander", lambda x: np.vander(x), X[0]), ("vander_more", lambda x: np.vander(x, 3, increasing=True), I[0]), ("vander_1", lambda x: np.vander(x, 1), F4[0]), ("vander_0", lambda x: np.vander(x, 0), X[0]),
     ("cross", lambda a, b: np.cross(a, b), V3, V3[::-1]), ("cross_one", lambda a, b: np.cross(a, b), V3, V3[0]), ("cross_axis", lambda a, b: np.cross(a, b, axis=0), V3.T, V3.T[:, ::-1]), ("cross_int", lambda a, b: np.cross(a, b), I[:, :3], V3), ("cross_axisc", lambda a, b: np.cross(a, b, axisc=0), V3, V3[::-1]),
@@ -159,3 +161,15 @@ def test_methods_write_through_views(put):
     d[:, ::2].partition(1, axis=0)
     same(np.sort(back(d)[:, 2]), np.sort(X[:, 2]))
     assert np.may_share_memory(d.diagonal(), d)
+
+
+@needs_kernels
+def test_numbers_of_arrays_without_dimensions(put):
+    """f-strings, round() and `in` work as they do with NumPy's results."""
+    total = put(X).sum()
+    assert f"{total:.3f} {total:10.2e}" == f"{X.sum():.3f} {X.sum():10.2e}" and round(total, 2) == round(X.sum(), 2) and round(total) == round(X.sum())
+    assert f"{put(I)}" == f"{I}" and 7 in put(np.arange(9)) and 9.5 not in put(np.arange(9)) and None not in put(X)
+    with pytest.raises(TypeError, match="unsupported format string"):
+        f"{put(X):.2f}"
+    with pytest.raises(TypeError, match="without dimensions"):
+        round(put(X))

@@ -746,6 +746,7 @@ make_type(PyObject *module)
                              {Py_mp_subscript, lw_array_subscript},
                              {Py_mp_ass_subscript, lw_array_ass_subscript},
                              {Py_sq_length, lw_array_length},
+                             {Py_sq_contains, lw_array_contains},
                              {Py_sq_item, lw_array_sq_item}};
     PyType_Spec spec = {"lanewise.cuda.DeviceArray", sizeof(lw_device_array), 0,
                         Py_TPFLAGS_DEFAULT, slots};

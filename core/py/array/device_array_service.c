@@ -159,6 +159,39 @@ call_function(const char *name, PyObject *self, PyObject *args, PyObject *kwargs
     return result;
 }
 
+/* __format__(spec) and __round__(ndigits=None): of the number, for an array without dimensions.
+ */
+static PyObject *
+method_format(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return call_function("__format__", self, args, kwargs);
+}
+
+static PyObject *
+method_round_number(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return call_function("__round__", self, args, kwargs);
+}
+
+int
+lw_array_contains(PyObject *self, PyObject *value)
+{
+    PyObject *found =
+        lw_service_call(LW_SERVICE_ARRAY_PROTOCOL, "contains", self, &value, 1, NULL);
+    int is_true = found != NULL ? PyObject_IsTrue(found) : -1;
+
+    Py_XDECREF(found);
+    return is_true;
+}
+
+PyObject *
+lw_array_unlike(PyObject *self, PyObject *other, bool equal)
+{
+    PyObject *args[] = {other, equal ? Py_False : Py_True};
+
+    return lw_service_call(LW_SERVICE_ARRAY_PROTOCOL, "unlike", self, args, 2, NULL);
+}
+
 #define DEFINE(name, doc)                                                                      \
     static PyObject *method_##name(PyObject *self, PyObject *args, PyObject *kwargs)           \
     {                                                                                          \
@@ -234,6 +267,10 @@ PyMethodDef lw_array_service_methods[] = {
         "these indices, as numpy.ndarray.take does"},
     {"bind", LW_KEYWORDS(method_bind),
      "bind(stream=0): return a view whose next operations run on this stream"},
+    {"__format__", LW_KEYWORDS(method_format),
+     "__format__(spec): the number of an array without dimensions, formatted"},
+    {"__round__", LW_KEYWORDS(method_round_number),
+     "__round__(ndigits=None): the number of an array without dimensions, rounded"},
     {"__dask_tokenize__", method_dask_tokenize, METH_NOARGS,
      "Dask's token: of the contents, which are copied to the host for it"},
     {NULL, NULL, 0, NULL}};
