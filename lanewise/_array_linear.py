@@ -197,7 +197,10 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 
 def _rotated(columns: Any, with_vectors: bool) -> Any:
-    """Rotates columns, given as [batch][column][element], until they are orthogonal, in place; the rotations, in the same form."""
+    """Rotates columns, given as [batch][column][element], until they are orthogonal, in place; the rotations, in the same form.
+
+    The lengths of the rotated vectors drift by some units in the last place with each sweep: with vectors, this is taken back at the end.
+    """
     batch, n, m = columns.shape
     v = _new(columns, (batch, n, n if with_vectors else 0), columns.dtype)
     if with_vectors:
@@ -208,6 +211,10 @@ def _rotated(columns: Any, with_vectors: bool) -> Any:
         for step in range(n + n % 2 - 1):
             _kernels.rotate[(batch, (n + 1) // 2), _kernels.THREADS](columns, v, step, tolerance, changed)
         if not bool(changed.any()):
+            if with_vectors:
+                length = lw.ufuncs.sqrt((v.real * v.real + v.imag * v.imag if v.dtype.kind == "c" else v * v).sum(axis=2, keepdims=True))
+                v /= length
+                columns /= length
             return v
     raise _Error("SVD did not converge")
 

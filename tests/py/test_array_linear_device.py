@@ -75,6 +75,14 @@ def test_eigenvectors(a, put, way):
 
 
 @needs_kernels
+def test_many_rotations_do_not_change_lengths(put, monkeypatch):
+    monkeypatch.setattr(linear, "_is_large", lambda a: True)
+    a = g.normal(size=(40, 40))
+    w, v = map(back, np.linalg.eigh(put(a + a.T)))
+    assert abs((v * v).sum(axis=0) - 1).max() < 2e-15 and abs(w - np.linalg.eigvalsh(a + a.T)).max() < 3e-15 * abs(w).max()
+
+
+@needs_kernels
 @pytest.mark.parametrize("a", [A, C, TALL, WIDE, F4, C.astype("F")[:, :3], LOW, LOW.T, ONE, g.normal(size=(1, 20, 20)), np.diag([2.0, 2, 2, 0]), np.zeros((4, 3)), 1e160 * ONE, 1e-160 * ONE, I])
 def test_singular_vectors(a, put, way):
     for full in (False, True):
