@@ -171,7 +171,12 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if ord in (None, "fro", "f"):
         return _root_of_squares(x, axes, keepdims)
     if ord in (2, -2, "nuc"):
-        raise _refuse("linalg.norm", f"ord={ord!r} of matrices needs singular values", "call copy_to_host() first, or use CuPy")
+        from lanewise import _array_linear
+
+        rest = [d for d in range(x.ndim) if d not in axes]
+        values = _array_linear.svdvals(x.transpose([*rest, *axes]))
+        made = values.sum(axis=-1) if ord == "nuc" else values.max(axis=-1) if ord == 2 else values.min(axis=-1)
+        return made.reshape(tuple(1 if d in axes else n for d, n in enumerate(x.shape))) if keepdims else made
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError("Invalid norm order for matrices.")
     summed, left = axes if abs(ord) == 1 else axes[::-1]

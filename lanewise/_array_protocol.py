@@ -12,6 +12,7 @@ it, as operands of ufuncs are.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import operator
@@ -39,6 +40,8 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
     if not all(map(_is_known, types)):
         return NotImplemented
     found = _FUNCTIONS.get(function)
+    if found is None:
+        found = _later(function)
     if found is None and getattr(function, "__name__", None) in _BY_METHOD and function is getattr(np, function.__name__, None):
         found = getattr(function, "_implementation")  # type checkers see a plain function
     if found is None and not str(getattr(function, "__module__", "")).startswith("numpy"):
@@ -56,6 +59,68 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
             if isinstance(error.__context__, TypeError) and "converted to a NumPy array by itself" in str(error):
                 raise error.__context__ from None
             raise
+
+
+def method(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    """The method of a device array that is NumPy's function of this name."""
+    function = _METHODS.get(name)
+    return function(self, *args, **kwargs) if function else array_function(self, getattr(np, name), (), (self, *args), kwargs)
+
+
+def _clip_method(a: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    return array_function(a, np.clip, (), (a, min, max, out), kwargs)
+
+
+def _conjugate(a: Any) -> Any:
+    return lw.ufuncs.conjugate(a)
+
+
+def _partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    a[...] = array_function(a, np.partition, (), (a, kth, axis, kind, order), {})
+
+
+def _compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return array_function(a, np.compress, (), (condition, a, axis, out), {})
+
+
+_METHODS: dict[str, Any] = {"clip": _clip_method, "compress": _compress_method, "conj": _conjugate, "conjugate": _conjugate, "partition": _partition_in_place}  # not as the functions are
+
+
+def _format(a: Any, spec: str) -> str:
+    if a.ndim and spec:
+        raise TypeError("unsupported format string passed to a DeviceArray with dimensions: call copy_to_host() first")
+    return str(a) if a.ndim else format(np.asarray(a.copy_to_host())[()], spec)
+
+
+def _round_number(a: Any, ndigits: Any = None) -> Any:
+    if a.ndim:
+        raise TypeError("round() takes a DeviceArray without dimensions; numpy.round(a) rounds all elements")
+    number: Any = np.asarray(a.copy_to_host())[()]
+    return builtins.round(number) if ndigits is None else builtins.round(number, ndigits)
+
+
+_METHODS.update(__format__=_format, __round__=_round_number)
+
+
+def contains(self: Any, value: Any) -> bool:
+    """value in self"""
+    return bool((self == value).any())
+
+
+def unlike(self: Any, other: Any, answer: bool) -> Any:
+    """self == other or self != other for None and texts, which no number equals."""
+    if self.dtype.kind in "US" and other is not None:
+        raise TypeError(f"texts of a DeviceArray are not compared, got {other!r:.50}: call copy_to_host() first")
+    return _filled(self, self.shape, np.bool_, answer)
+
+
+def _later(function: Any) -> Any:
+    """The functions of files that are imported when the first function is asked for that is not in the table."""
+    if getattr(function, "__name__", None) in _BY_METHOD:
+        return None
+    from lanewise import _array_editing, _array_fourier, _array_linear, _array_numbers  # noqa: F401: they register more
+
+    return _FUNCTIONS.get(function)
 
 
 def _is_known(kind: type) -> bool:
@@ -562,10 +627,23 @@ def tile(A: Any, reps: Any) -> Any:
     return wide.copy().reshape(tuple(times * extent for times, extent in zip(reps, shape)))
 
 
+_BY_PLACES = ("edge", "reflect", "symmetric", "wrap")  # modes of np.pad whose new elements are elements of the array
+
+
 @_of(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    if mode != "constant" or set(kwargs) - {"constant_values"}:
-        raise lw.errors.UnsupportedError(f"mode={mode!r:.50} of pad is not supported on device arrays: mode='constant' is")
+    if mode not in ("constant", "empty", *_BY_PLACES) or kwargs.get("reflect_type", "even") != "even":
+        asked = f"mode={mode!r:.50}" if mode not in _BY_PLACES else f"reflect_type={kwargs['reflect_type']!r:.50}"
+        raise lw.errors.UnsupportedError(f"{asked} of pad is not supported on device arrays: mode='constant', 'edge', 'reflect', 'symmetric', 'wrap' and 'empty' are")
+    unknown = set(kwargs) - {"constant": {"constant_values"}, "reflect": {"reflect_type"}, "symmetric": {"reflect_type"}}.get(mode, set())
+    if unknown:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
+    if isinstance(pad_width, dict):
+        pad_width = [_widths(pad_width, d, array.ndim) for d in range(array.ndim)]
+    if mode in _BY_PLACES:
+        for d, pair in enumerate(np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()):
+            array = array.take(np.pad(np.arange(array.shape[d]), pair, mode=mode), axis=d)  # type: ignore[call-overload]
+        return array
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
     values = np.broadcast_to(np.asarray(kwargs.get("constant_values", 0)), (array.ndim, 2))
     if any(n < 0 for pair in widths for n in pair):
@@ -573,7 +651,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     out = _new(array, tuple(n + a + b for n, (a, b) in zip(array.shape, widths)), array.dtype)
     if not out.size:
         return out
-    for d, (a, b) in enumerate(widths):  # later axes have the corners
+    for d, (a, b) in enumerate(widths if mode == "constant" else ()):  # later axes have the corners
         before = (slice(None),) * d
         if a:
             out[before + (slice(None, a),)] = values[d, 0]
@@ -581,6 +659,14 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
             out[before + (slice(out.shape[d] - b, None),)] = values[d, 1]
     out[tuple(slice(a, a + n) for n, (a, _) in zip(array.shape, widths))] = array
     return out
+
+
+def _widths(given: Any, axis: int, ndim: int) -> Any:
+    """pad_width= as a dict gives the widths of some axes."""
+    for d, widths in given.items():
+        if normalize_axis_index(d, ndim) == axis:
+            return (widths, widths) if np.ndim(widths) == 0 else tuple(widths)
+    return (0, 0)
 
 
 # ---- choosing ----

@@ -89,6 +89,10 @@ def attribute(x: Any, name: str) -> Any:
         return lw.typeof(x) if x.ndim or x.dtype.names is None else lw.from_dtype(x.dtype)
     if name == "alloc_size":
         return _extent(x)
+    if name == "mT":
+        if x.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return x.transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
     if name == "device_ctypes_pointer":
         return ctypes.c_void_p(_address(x))
     return cuda.MemoryPointer(cuda.current_context(), _address(x), _extent(x), owner=x)

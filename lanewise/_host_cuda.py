@@ -43,6 +43,17 @@ def _method(name: str):
     return method
 
 
+def _function(name: str):
+    """A method that is NumPy's function of the same name, as a DeviceArray has it."""
+    def method(self, *args, **kwargs):
+        from lanewise import _array_protocol
+
+        return _array_protocol.method(self, name, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
 def _attribute(array, name):
     from lanewise import _device_arrays
 
@@ -83,6 +94,10 @@ class HostArray(np.ndarray):
     @property
     def _numba_type_(self):
         return _attribute(self, "_numba_type_")
+
+    @property
+    def mT(self):
+        return _attribute(self, "mT")
 
     @property
     def alloc_size(self) -> int:
@@ -187,6 +202,9 @@ class HostArray(np.ndarray):
     sum, prod, min, max = _method("sum"), _method("prod"), _method("min"), _method("max")
     any, all, mean, var, std = _method("any"), _method("all"), _method("mean"), _method("var"), _method("std")
     argmin, argmax, cumsum, cumprod = _method("argmin"), _method("argmax"), _method("cumsum"), _method("cumprod")
+    argpartition, choose, clip, compress, conj = _function("argpartition"), _function("choose"), _function("clip"), _function("compress"), _function("conj")
+    conjugate, diagonal, dot, partition, put = _function("conjugate"), _function("diagonal"), _function("dot"), _function("partition"), _function("put")
+    repeat, round, searchsorted, swapaxes, trace = _function("repeat"), _function("round"), _function("searchsorted"), _function("swapaxes"), _function("trace")
 
     def __repr__(self) -> str:
         text = np.array2string(_plain(self), separator=", ", prefix="HostArray(")
@@ -196,8 +214,7 @@ class HostArray(np.ndarray):
     def __str__(self) -> str:
         return str(_plain(self))
 
-    def __format__(self, spec: str) -> str:
-        return format(_plain(self)[()], spec)
+    __format__, __round__ = _function("__format__"), _function("__round__")
 
     def __dask_tokenize__(self):
         from lanewise import _dask_blocks

@@ -106,6 +106,9 @@ _VALUES = ("laneid", "warpsize", "threadIdx", "blockIdx", "blockDim", "gridDim")
 globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrinsics.cuda) if name not in _VALUES})
 
 
+_LIKE = {"arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "empty", "eye", "full", "identity", "ones", "tri", "zeros"}
+
+
 def __getattr__(name):
     if name in _VALUES:
         return getattr(_intrinsics.cuda, name)
@@ -118,7 +121,10 @@ def __getattr__(name):
     if name in _numba_names.CUDA:
         _numba_names.refuse(name, _sys._getframe(1), "lanewise.cuda", _numba_names.CUDA)
     if not name.startswith("_") and callable(getattr(_np, name, None)):  # as in cupy.zeros, cupy.asnumpy
-        hint = f": NumPy's functions take device arrays, such as np.zeros_like(d), and cuda.to_device(np.{name}(...)) copies a result to the device"
+        like = f"np.{name}(..., like=d) makes an array on the device of an array d" if name in _LIKE else "NumPy's functions take device arrays, such as np.zeros_like(d)"
+        hint = f": {like}, and cuda.to_device(np.{name}(...)) copies a result to the device"
+    elif name in ("fft", "linalg"):
+        hint = f": NumPy's functions take device arrays, such as np.{'fft.fft' if name == 'fft' else 'linalg.solve'}(d)"
     elif name == "asnumpy":
         hint = ": d.copy_to_host() gives a NumPy array"
     raise AttributeError(f"module 'lanewise.cuda' has no attribute {name!r:.200}{hint}")

@@ -511,7 +511,7 @@ def test_tuples_that_double():
 # ---- names of CuPy ----
 
 
-@pytest.mark.parametrize("name, hint", [("zeros", r"cuda\.to_device\(np\.zeros"), ("arange", r"cuda\.to_device\(np\.arange"), ("asnumpy", "copy_to_host")])
+@pytest.mark.parametrize("name, hint", [("zeros", r"np\.zeros\(\.\.\., like=d\) makes .* cuda\.to_device\(np\.zeros"), ("sort", r"NumPy's functions take .* cuda\.to_device\(np\.sort"), ("fft", r"np\.fft\.fft\(d\)"), ("linalg", r"np\.linalg\.solve\(d\)"), ("arange", r"cuda\.to_device\(np\.arange"), ("asnumpy", "copy_to_host")])
 def test_names_of_cupys_say_what_to_write(name, hint):
     with pytest.raises(AttributeError, match=hint):
         getattr(lw.cuda, name)

@@ -654,6 +654,7 @@ static PyGetSetDef getset[] = {
     {"imag", lw_array_get_imag, lw_array_set_imag,
      "a view of the imaginary parts; for real numbers, an array of zeros", NULL},
     {"T", lw_array_get_transposed, NULL, "a view with the axes reversed", NULL},
+    {"mT", lw_array_get_service, NULL, "a view with the last two axes exchanged", (void *)"mT"},
     {"__array_priority__", get_priority, NULL, "above a NumPy array's", NULL},
     {"_numba_type_", lw_array_get_service, NULL, "what lw.typeof gives",
      (void *)"_numba_type_"},
@@ -745,6 +746,7 @@ make_type(PyObject *module)
                              {Py_mp_subscript, lw_array_subscript},
                              {Py_mp_ass_subscript, lw_array_ass_subscript},
                              {Py_sq_length, lw_array_length},
+                             {Py_sq_contains, lw_array_contains},
                              {Py_sq_item, lw_array_sq_item}};
     PyType_Spec spec = {"lanewise.cuda.DeviceArray", sizeof(lw_device_array), 0,
                         Py_TPFLAGS_DEFAULT, slots};

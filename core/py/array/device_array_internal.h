@@ -100,6 +100,10 @@ int lw_array_set_real(PyObject *self, PyObject *value, void *closure);
 int lw_array_set_imag(PyObject *self, PyObject *value, void *closure);
 /* An attribute that Python computes; closure: its name. */
 PyObject *lw_array_get_service(PyObject *self, void *closure);
+/* value in self: whether an element equals it; -1 with an exception. Waits for the device. */
+int lw_array_contains(PyObject *self, PyObject *value);
+/* self == other or self != other for what no element equals: None, texts. */
+PyObject *lw_array_unlike(PyObject *self, PyObject *other, bool equal);
 extern PyMethodDef lw_array_service_methods[];
 
 /* ---- device_array_ops.c ---- */

@@ -172,6 +172,10 @@ compare(PyObject *a, PyObject *b, int how)
         [Py_GT] = LW_OPERATOR_greater, [Py_GE] = LW_OPERATOR_greater_equal};
     PyObject *args[] = {a, b};
 
+    /* the slot's array is a */
+    if ((how == Py_EQ || how == Py_NE) &&
+        (b == Py_None || PyUnicode_Check(b) || PyBytes_Check(b)))
+        return lw_array_unlike(a, b, how == Py_EQ);
     return call(ops[how], args, 2);
 }
 

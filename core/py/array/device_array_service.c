@@ -127,6 +127,79 @@ forward(const char *name, PyObject *self, PyObject *args, PyObject *kwargs)
 METHODS(DEFINE)
 #undef DEFINE
 
+/* Methods that are NumPy's functions of the same name, with the array in front. */
+#define FUNCTIONS(X)                                                                           \
+    X(argpartition, "argpartition(kth, axis=-1)")                                              \
+    X(choose, "choose(choices, out=None, mode='raise')")                                       \
+    X(clip, "clip(min=None, max=None, out=None): limit the elements")                          \
+    X(compress, "compress(condition, axis=None, out=None): some rows along an axis")           \
+    X(conj, "conj(): the complex conjugates")                                                  \
+    X(conjugate, "conjugate(): the complex conjugates")                                        \
+    X(diagonal, "diagonal(offset=0, axis1=0, axis2=1): a view")                                \
+    X(dot, "dot(b, out=None)")                                                                 \
+    X(partition, "partition(kth, axis=-1): in place")                                          \
+    X(put, "put(indices, values, mode='raise'): in place")                                     \
+    X(repeat, "repeat(repeats, axis=None)")                                                    \
+    X(round, "round(decimals=0, out=None)")                                                    \
+    X(searchsorted, "searchsorted(v, side='left', sorter=None)")                               \
+    X(swapaxes, "swapaxes(axis1, axis2): a view")                                              \
+    X(trace, "trace(offset=0, axis1=0, axis2=1, dtype=None, out=None)")
+
+static PyObject *
+call_function(const char *name, PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *first = Py_BuildValue("(Os)", self, name);
+    PyObject *all = first ? PySequence_Concat(first, args) : NULL;
+    PyObject *method = all ? lw_service_find(LW_SERVICE_ARRAY_PROTOCOL, "method") : NULL;
+    PyObject *result = method ? PyObject_Call(method, all, kwargs) : NULL;
+
+    Py_XDECREF(first);
+    Py_XDECREF(all);
+    Py_XDECREF(method);
+    return result;
+}
+
+/* __format__(spec) and __round__(ndigits=None): of the number, for an array without dimensions.
+ */
+static PyObject *
+method_format(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return call_function("__format__", self, args, kwargs);
+}
+
+static PyObject *
+method_round_number(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return call_function("__round__", self, args, kwargs);
+}
+
+int
+lw_array_contains(PyObject *self, PyObject *value)
+{
+    PyObject *found =
+        lw_service_call(LW_SERVICE_ARRAY_PROTOCOL, "contains", self, &value, 1, NULL);
+    int is_true = found != NULL ? PyObject_IsTrue(found) : -1;
+
+    Py_XDECREF(found);
+    return is_true;
+}
+
+PyObject *
+lw_array_unlike(PyObject *self, PyObject *other, bool equal)
+{
+    PyObject *args[] = {other, equal ? Py_False : Py_True};
+
+    return lw_service_call(LW_SERVICE_ARRAY_PROTOCOL, "unlike", self, args, 2, NULL);
+}
+
+#define DEFINE(name, doc)                                                                      \
+    static PyObject *method_##name(PyObject *self, PyObject *args, PyObject *kwargs)           \
+    {                                                                                          \
+        return call_function(#name, self, args, kwargs);                                       \
+    }
+FUNCTIONS(DEFINE)
+#undef DEFINE
+
 static PyObject *
 method_take(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -177,6 +250,7 @@ lw_array_get_service(PyObject *self, void *closure)
 }
 
 #define ROW(name, function, doc) {#name, LW_KEYWORDS(method_##name), doc},
+#define FUNCTION_ROW(name, doc)  {#name, LW_KEYWORDS(method_##name), doc},
 
 static PyObject *
 repr_html(PyObject *self, PyObject *Py_UNUSED(unused))
@@ -187,11 +261,16 @@ repr_html(PyObject *self, PyObject *Py_UNUSED(unused))
 PyMethodDef lw_array_service_methods[] = {
     {"_repr_html_", repr_html, METH_NOARGS,
      "what notebooks show: shape, dtype, size, device and contents"},
-    METHODS(ROW){"take", LW_KEYWORDS(method_take),
-                 "take(indices, axis=None, out=None, mode='raise'): return the elements at "
-                 "these indices, as numpy.ndarray.take does"},
+    METHODS(ROW) FUNCTIONS(FUNCTION_ROW){
+        "take", LW_KEYWORDS(method_take),
+        "take(indices, axis=None, out=None, mode='raise'): return the elements at "
+        "these indices, as numpy.ndarray.take does"},
     {"bind", LW_KEYWORDS(method_bind),
      "bind(stream=0): return a view whose next operations run on this stream"},
+    {"__format__", LW_KEYWORDS(method_format),
+     "__format__(spec): the number of an array without dimensions, formatted"},
+    {"__round__", LW_KEYWORDS(method_round_number),
+     "__round__(ndigits=None): the number of an array without dimensions, rounded"},
     {"__dask_tokenize__", method_dask_tokenize, METH_NOARGS,
      "Dask's token: of the contents, which are copied to the host for it"},
     {NULL, NULL, 0, NULL}};
