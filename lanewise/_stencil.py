@@ -135,7 +135,7 @@ def _driver_text(name: str, parameters: list[str], indexed: list[str], reach: An
         lines += ["    if isinstance(stencil_out.dtype.type(0), (np.integer, np.bool_)):",
                   "        raise ValueError('stencil: cval does not fit the integers that the function returns')"]
     if sets_border:
-        lines += ["        stencil_out[...] = border"]
+        lines += ["    if out is not None:", "        stencil_out[...] = border"]
     for k, (low, high) in enumerate(reach):
         loop = "prange" if k == 0 else "range"
         lines += ["    " * (k + 1) + f"for {places[k]} in {loop}({max(-low, 0)}, {first}.shape[{k}] - {max(high, 0)}):"]

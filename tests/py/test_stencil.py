@@ -1,5 +1,7 @@
 """lanewise.stencil: numba's decorator for functions of an element's neighbours."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,20 @@ def test_given_outputs_and_borders():
     assert np.allclose(mean_of_four(a, out=out), expected(a, 7.0)) and np.allclose(out, expected(a, 7.0))
     with_border = stencil("constant", cval=-1.0)(mean_of_four_again)
     assert np.allclose(with_border(a), expected(a, -1.0)) and np.allclose(with_border(a, out=out), expected(a, -1.0))
+
+
+@pytest.mark.parametrize("cval", [-2.5, np.nan, 3])
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_every_cval_is_stored_in_given_outputs(cval, n):
+    @lw.stencil(cval=cval)
+    def before(a):
+        return a[-1] * 2
+
+    out = np.full(n, 42.0)
+    before(np.arange(1.0, n + 1), out=out)
+    assert np.array_equal(out, [cval, *(2.0 * k for k in range(1, n))], equal_nan=True)
+    with pytest.raises(ValueError, match="cval does not fit") if cval != 3 else contextlib.nullcontext():
+        before(np.arange(n), out=np.full(n, 42))
 
 
 def mean_of_four_again(a):
