@@ -23,8 +23,14 @@ from lanewise.errors import UnsupportedError
 
 __all__ = ["stencil"]
 
+_arrays = intrinsics.arrays
 _PLACES = "stencil_place_"  # the beginning of names that no user has
 _numbers = itertools.count(1)  # of the texts of this process
+
+
+def overlap(x: Any, y: Any) -> Any:
+    """Whether two arrays share memory. Compiled only; it has a name by which pickle finds it."""
+    return _arrays.meet(x, y)
 
 
 def _definition(function: Any) -> ast.FunctionDef:
@@ -182,7 +188,7 @@ def _made(function: Any, neighborhood: Any, standard_indexing: Any, cval: Any, o
     indexed = [each for each in parameters if each in places.indexed]
     is_whole = cval is None or (not isinstance(cval, (complex, np.complexfloating)) and math.isfinite(cval) and cval == int(cval))
     text = _driver_text(name, parameters, indexed, neighborhood or places.reach, cval is not None, is_whole)
-    namespace = {"np": np, "prange": lanewise.prange, "meet": intrinsics.arrays.meet, "point": point, "border": 0 if cval is None else cval}
+    namespace = {"np": np, "prange": lanewise.prange, "meet": overlap, "point": point, "border": 0 if cval is None else cval}
     driver: Any = _texts.run(text, _filename(name), namespace)[name]
     driver.__module__, driver.__doc__, driver.__qualname__ = function.__module__, function.__doc__, function.__qualname__
     return _core.jit(driver, **options)

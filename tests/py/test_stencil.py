@@ -1,6 +1,8 @@
 """lanewise.stencil: numba's decorator for functions of an element's neighbours."""
 
 import contextlib
+import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -169,3 +171,18 @@ def test_the_result_is_an_array_of_its_own_and_of_the_same_shape():
             two(x, out=out)
     assert (big == np.arange(30.0)).all()
     assert (two(big[:10], out=big[10:20])[1:-1] == 2 * np.arange(1, 9)).all()
+
+
+def test_stencils_travel_by_their_source():
+    scale = 3.0
+
+    @lw.stencil(cval=1.5)
+    def wide(a, k):
+        return (a[-1] + a[1]) * k * scale
+
+    x, out = np.arange(6.0), np.zeros(6)
+    want = wide(x, 2)
+    for again in (pickle.loads(pickle.dumps(wide)), copy.copy(wide), copy.deepcopy(wide)):
+        assert np.array_equal(again(x, 2), want) and np.array_equal(again(x, 2, out=out), want)
+        with pytest.raises(ValueError, match="overlap in memory"):
+            again(x, 2, out=x)
