@@ -141,7 +141,40 @@ def slices(a):
     return a[0:2]
 
 
+def by_a_second_name(a):
+    b = a
+    return b[-1] + a[1]
+
+
+def passed_on(a):
+    return a[1] + first_of(a)
+
+
+def first_of(x):
+    return x[0]
+
+
+def one_after_the_other(a):
+    return a[0][1]
+
+
+def assigned(a):
+    a = a[0] * 2
+    return a
+
+
+def hidden(a):
+    return max(a[0] for a in (1, 2))
+
+
+def in_a_lambda(a):
+    return (lambda a: a[0])((1.0,)) + a[1]
+
+
 @pytest.mark.parametrize("function, keywords, error, says", [
+    (by_a_second_name, {}, TypeError, "`a` has relative indices, and can be used only as in"), (passed_on, {}, TypeError, "`a` has relative indices"),
+    (one_after_the_other, {}, TypeError, "write all indices in one subscript"), (assigned, {}, TypeError, "give other variables other names"),
+    (hidden, {}, TypeError, "give other variables other names"), (in_a_lambda, {}, TypeError, "give other variables other names"),
     (assigns, {}, TypeError, "assigning to arrays that are passed"), (by_variable, {}, TypeError, "give neighborhood="), (of_two_kinds, {}, TypeError, "has 2 indices, other subscripts have 1"),
     (slices, {}, lw.errors.UnsupportedError, "a slice of `a`"), (forward_again, {"neighborhood": ((0, 1), (0, 1))}, ValueError, "neighborhood= has 2 axes"),
     (forward_again, {"neighborhood": ((1, 0),)}, ValueError, "the first and the last index"), (forward_again, {"standard_indexing": "b"}, ValueError, "'b', which is no parameter"),
