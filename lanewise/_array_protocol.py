@@ -738,7 +738,7 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 def _triangle(m: Any, k: int) -> Any:
-    return np.tri(*m.shape[-2:], k=k, dtype=bool)  # of a row, that of the square matrix in which the row is repeated
+    return np.tri(m.shape[-2:][0], m.shape[-1], k=k, dtype=bool)  # of a row, that of the square matrix in which the row is repeated
 
 
 @_of(np.tril)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -243,7 +244,7 @@ class _Renaming(ast.NodeTransformer):
         return ast.copy_location(ast.Name(f".{node.id}", node.ctx), node) if node.id in self.names else node
 
 
-def _names(trees: list[ast.AST], context: type) -> set[str]:
+def _names(trees: Sequence[ast.AST], context: type) -> set[str]:
     return {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
 
 
@@ -255,8 +256,8 @@ def _apart(generator: Any, outside: list[ast.AST]) -> Any:
     made = copy.deepcopy(generator)
     inside = [one.target for one in made.generators]
     if isinstance(made.elt, ast.ListComp):  # whose loop is a part of this one's function
-        made.elt = _apart(made.elt, [])
-        inside += [one.target for one in made.elt.generators]
+        row = made.elt = _apart(made.elt, [])
+        inside += [one.target for one in row.generators]
     first = made.generators[0].iter
     hidden = _names(inside, ast.Store) & _names([first, *outside], ast.Load)
     if hidden:
