@@ -824,7 +824,7 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 def _triangle(m: Any, k: int) -> Any:
-    return np.tri(m.shape[-2], m.shape[-1], k=k, dtype=bool)
+    return np.tri(m.shape[-2:][0], m.shape[-1], k=k, dtype=bool)  # of a row, that of the square matrix in which the row is repeated
 
 
 @_of(np.tril)
@@ -863,8 +863,9 @@ def flatnonzero(a: Any) -> Any:
 
 @_of(np.argwhere)
 def argwhere(a: Any) -> Any:
-    found = a.nonzero()
-    return stack(found, 1) if found else _new(a, (0, 0), np.int64)
+    if a.ndim == 0:
+        return _new(a, (int(bool(a)), 0), np.int64)
+    return stack(a.nonzero(), 1)
 
 
 # ---- arithmetic ----

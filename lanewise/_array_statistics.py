@@ -239,6 +239,14 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     return _median("nanmedian", True, a, axis, out, keepdims)
 
 
+def _quantile_dtype(a: Any, q: Any) -> np.dtype[Any]:
+    """The dtype of quantiles that are interpolated: that of the elements if q is a Python number, else the common one."""
+    if a.dtype.kind != "f" or type(q) in (int, float):
+        return _mean_dtype(a)
+    q = q.dtype if hasattr(q, "dtype") else np.asarray(q).dtype
+    return np.result_type(a.dtype, q if q.kind == "f" else np.float64)
+
+
 def _quantile(name: str, without_nan: bool, percent: bool, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, interpolation: Any) -> Any:
     if weights is not None:
         raise _refuse(name, "weights= is not supported", _TO_HOST)
@@ -250,6 +258,7 @@ def _quantile(name: str, without_nan: bool, percent: bool, a: Any, q: Any, axis:
     a = _array(a, _first(a, q))
     if a.dtype.kind == "b":
         raise TypeError(f"numpy.{name} of bools is not defined, as in NumPy: pass a.astype(float)")
+    dtype = _quantile_dtype(a, q)
     q = np.asarray(q.copy_to_host() if _is_own(q) else q, np.float64)
     q = q / 100.0 if percent else q
     if not bool(((q >= 0) & (q <= 1)).all()):
@@ -258,7 +267,7 @@ def _quantile(name: str, without_nan: bool, percent: bool, a: Any, q: Any, axis:
     if rows.shape[1] == 0 and not without_nan:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
     alpha, beta, kind = _METHODS[method]
-    made = _new(a, (q.size, rows.shape[0]), _mean_dtype(a))
+    made = _new(a, (q.size, rows.shape[0]), _mean_dtype(a) if kind in (1, 2, 3) else dtype)
     if kind in (1, 2, 3) and a.dtype.kind in "iu" and rows.shape[1]:  # elements, in their dtype: numbers of 64 bits are not rounded
         made = _new(a, made.shape, a.dtype)
         for k, one in enumerate(q.ravel().tolist()):
@@ -369,6 +378,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     like = _first(x, xp, fp)
     x, xp, fp = (_array(one, like) for one in (x, xp, fp))
+    for one in (x, xp):
+        if not np.can_cast(one.dtype, np.float64, "safe") and one.dtype.kind not in "iu":
+            raise TypeError(f"Cannot cast array data from {one.dtype!r} to dtype('float64') according to the rule 'safe'")
     kind = np.complex128 if fp.dtype.kind == "c" else np.float64
     x, xp, fp = x.astype(np.float64), xp.astype(np.float64), fp.astype(kind)
     if xp.ndim != 1 or fp.ndim != 1:

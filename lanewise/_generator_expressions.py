@@ -7,6 +7,8 @@ The front end reads that function in the place of the call (core/front/read/arra
 from __future__ import annotations
 
 import ast
+import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -234,8 +236,47 @@ def _with_repeated_rows(generator: ast.expr | None) -> ast.expr | None:
     return ast.ListComp(ast.ListComp(_load(_REPEATED), [once, turns]), generator.generators)
 
 
+class _Renaming(ast.NodeTransformer):
+    def __init__(self, names: set[str]):
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.copy_location(ast.Name(f".{node.id}", node.ctx), node) if node.id in self.names else node
+
+
+def _names(trees: Sequence[ast.AST], context: type) -> set[str]:
+    return {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
+
+
+def _apart(generator: Any, outside: list[ast.AST]) -> Any:
+    """The expression with other names for loop variables that hide a variable of the user's function: the first iterable, and
+    what is outside of the expression, do not see the loop variables, as in ``sum(x for x in x)``."""
+    if not isinstance(generator, (ast.GeneratorExp, ast.ListComp)) or any(isinstance(node, ast.Lambda) for node in ast.walk(generator)):
+        return generator
+    made = copy.deepcopy(generator)
+    inside = [one.target for one in made.generators]
+    if isinstance(made.elt, ast.ListComp):  # whose loop is a part of this one's function
+        row = made.elt = _apart(made.elt, [])
+        inside += [one.target for one in row.generators]
+    first = made.generators[0].iter
+    hidden = _names(inside, ast.Store) & _names([first, *outside], ast.Load)
+    if hidden:
+        made = _Renaming(hidden).visit(made)
+        made.generators[0].iter = copy.deepcopy(generator.generators[0].iter)
+    return made
+
+
+def _with_own_names(call: ast.Call) -> ast.Call:
+    if not call.args:
+        return call
+    made = copy.copy(call)
+    made.args = [_apart(call.args[0], [*call.args[1:], *(keyword.value for keyword in call.keywords)]), *call.args[1:]]
+    return made
+
+
 def loop(name: str, call: ast.Call) -> ast.FunctionDef | None:
     """The function without parameters that gives what ``name(e for …)`` gives; None: the loop cannot say it."""
+    call = _with_own_names(call)
     generator = call.args[0] if call.args else None
     if name == "array":
         generator = _with_repeated_rows(generator)

@@ -111,7 +111,7 @@ def appended(items, n, x):
     if n < items.shape[0]:
         _store(items, n, x)
         return items
-    more = np.empty(2 * n, items.dtype)
+    more = np.empty(max(2 * n, 8), items.dtype)  # n is 0 for an array that was made without items, as by [0] * 0
     more[:n] = items
     _store(more, n, x)
     return more
@@ -292,20 +292,36 @@ class _Rewriter(ast.NodeTransformer):
     def _add(self, name: str, n: int) -> ast.stmt:
         return _set(_count(name), ast.BinOp(_load(_count(name)), ast.Add() if n > 0 else ast.Sub(), ast.Constant(abs(n))))
 
+    def _append_all(self, name: str, items: list[ast.expr], before: list[ast.stmt]) -> list[ast.stmt]:
+        """Appends items, all of which are computed before anything happens to the list if they read it; `before` comes between."""
+        reads = any(_mentions(item, name) for item in items)
+        items = [self.visit(item) for item in items]
+        held: list[ast.stmt] = []
+        for k, item in enumerate(items if reads else []):
+            parts = item.elts if isinstance(item, ast.Tuple) else [item]
+            names = [f".{k}.{i} for {name}" for i in range(len(parts))]
+            held += map(_set, names, parts)
+            items[k] = ast.Tuple([*map(_load, names)], ast.Load()) if isinstance(item, ast.Tuple) else _load(names[0])
+        return [*held, *before, *(each for item in items for each in self._append(name, item))]
+
     def _make(self, name: str, value: ast.expr) -> list[ast.stmt]:
         items = value.elts if isinstance(value, ast.List) else []
         if isinstance(value, ast.Call) or (isinstance(value, ast.List) and not items) or self.lists[name]:
             empty = [_set(part, ast.Constant(None)) for part in self._parts(name)]
-            return [*empty, _set(_count(name), ast.Constant(0)), *(each for item in items for each in self._append(name, self.visit(item)))]
+            return self._append_all(name, items, [*empty, _set(_count(name), ast.Constant(0))])
         length = ast.Subscript(ast.Attribute(_load(name), "shape", ast.Load()), ast.Constant(0), ast.Load())
         return [_set(name, _call(np.array, self.visit(value))), _set(_count(name), length)]
 
     def _place(self, node: ast.Subscript) -> ast.expr:
         return _call(place, self.visit(node.slice), _load(_count(self._named(node.value))))
 
-    def _take(self, name: str, at: ast.expr) -> ast.expr:
-        items = [_call(taken, _load(part), _load(_count(name)), self.visit(copy.deepcopy(at))) for part in self._parts(name)]
-        return ast.Tuple(items, ast.Load()) if self.lists[name] else items[0]
+    def _take(self, name: str, at: ast.expr, target: ast.expr | None) -> list[ast.stmt]:
+        """Takes an item, then stores it: the target may be another item of the list, which is shorter by then."""
+        parts = self._parts(name)
+        held = [f".taken from {part}" for part in parts]
+        found = [_set(one, _call(taken, _load(part), _load(_count(name)), self.visit(copy.deepcopy(at)))) for one, part in zip(held, parts)]
+        value = ast.Tuple([*map(_load, held)], ast.Load()) if self.lists[name] else _load(held[0])
+        return [*found, self._add(name, -1), *([] if target is None else [ast.Assign([self.visit(target)], value)])]
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         target = node.targets[0]
@@ -316,7 +332,7 @@ class _Rewriter(ast.NodeTransformer):
             if not arguments:
                 return self._pop_last(node, name, ast.Assign([self.visit(target)], node.value), "value")
             if _is_simple(arguments[0]):
-                return self._at(node, [ast.Assign([self.visit(target)], self._take(name, arguments[0])), self._add(name, -1)])
+                return self._at(node, self._take(name, arguments[0], target))
         if len(node.targets) == 1 and isinstance(target, ast.Subscript) and self.lists.get(self._named(target.value)) and _is_simple(target.slice):
             if _width(node.value) == self.lists[self._named(target.value)]:
                 stored = ast.Assign([self._item(self._named(target.value), self._place(target), ast.Store())], self.visit(node.value))
@@ -333,7 +349,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         name = self._named(node.target)
         if name and isinstance(node.op, ast.Add) and isinstance(node.value, ast.List) and _is_new(node.value):
-            return self._at(node, [each for item in node.value.elts for each in self._append(name, self.visit(item))] or [ast.Pass()])
+            return self._at(node, self._append_all(name, node.value.elts, []) or [ast.Pass()])
         name, method, arguments = _method(node.value, self.lists)
         if method == "pop" and not arguments and isinstance(node.target, ast.Name) and not self._named(node.target):
             return self._pop_last(node, name, node, "value")
@@ -352,7 +368,7 @@ class _Rewriter(ast.NodeTransformer):
         if method == "pop" and n == 0:
             return [_set(_count(name), _call(popped, _load(_count(name))))]
         if method == "pop" and n == 1 and _is_simple(arguments[0]):
-            return [ast.Expr(self._take(name, arguments[0])), self._add(name, -1)]
+            return self._take(name, arguments[0], None)
         if method == "clear" and n == 0:
             return [_set(_count(name), ast.Constant(0))]
         if width:

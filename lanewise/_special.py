@@ -872,9 +872,13 @@ def comb(N, k, *, exact=False, repetition=False):
     if exact:
         if int(N) != N or int(k) != k:
             raise ValueError("N and k must be integers where exact=True")
+        if repetition and k == 0:
+            return 1 if N >= 0 else 0  # the formula for n below would be -1 where N is 0
         n = int(N) + int(k) - 1 if repetition else int(N)
         return math.comb(n, int(k)) if 0 <= int(k) and int(k) <= n else 0
-    n = np.float64(N) + np.float64(k) - 1.0 if repetition else np.float64(N)
+    if repetition:
+        return _t2(N, k)(1.0 if k == 0 and N >= 0 else _binom(np.float64(N) + np.float64(k) - 1.0, np.float64(k)))
+    n = np.float64(N)
     return _t2(N, k)(_binom(n, np.float64(k)) if 0.0 <= k and k <= n and n >= 0.0 else 0.0)
 
 

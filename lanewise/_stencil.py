@@ -23,8 +23,14 @@ from lanewise.errors import UnsupportedError
 
 __all__ = ["stencil"]
 
+_arrays = intrinsics.arrays
 _PLACES = "stencil_place_"  # the beginning of names that no user has
 _numbers = itertools.count(1)  # of the texts of this process
+
+
+def overlap(x: Any, y: Any) -> Any:
+    """Whether two arrays share memory. Compiled only; it has a name by which pickle finds it."""
+    return _arrays.meet(x, y)
 
 
 def _definition(function: Any) -> ast.FunctionDef:
@@ -61,11 +67,35 @@ class _Places(ast.NodeTransformer):
         self.arrays, self.given = arrays, neighborhood
         self.reach: list[list[int]] = []
         self.indexed: set[str] = set()
+        self.whole: set[str] = set()  # used without a subscript, which would have ordinary indices
+        self.hidden: set[str] = set()  # other variables have their names
+
+    def _array(self, node: ast.AST) -> str:
+        return node.id if isinstance(node, ast.Name) and node.id in self.arrays else ""
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        (self.whole if isinstance(node.ctx, ast.Load) else self.hidden).update({node.id} & self.arrays)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> Any:
+        self.hidden.update({node.arg} & self.arrays)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        return node if self._array(node.value) else self.generic_visit(node)  # `a.shape`
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        is_length = isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1 and self._array(node.args[0])
+        return node if is_length else self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
-        self.generic_visit(node)
-        if not isinstance(node.value, ast.Name) or node.value.id not in self.arrays:
-            return node
+        inner = node.value.value if isinstance(node.value, ast.Subscript) else node
+        if self._array(inner) and not (isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)):
+            raise TypeError(f"stencil: `{ast.unparse(node)}`: write all indices in one subscript, as in `{self._array(inner)}[0, 1]`")
+        if not self._array(node.value):
+            return self.generic_visit(node)
+        node.slice = self.visit(node.slice)
+        assert isinstance(node.value, ast.Name)
         if not isinstance(node.ctx, ast.Load):
             raise TypeError(f"stencil: `{node.value.id}` is read only: assigning to arrays that are passed to the function is not allowed")
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -73,6 +103,12 @@ class _Places(ast.NodeTransformer):
         places = [ast.BinOp(ast.Name(f"{_PLACES}{k}", ast.Load()), ast.Add(), index) for k, index in enumerate(indices)]
         made = ast.Subscript(node.value, ast.Tuple(list(places), ast.Load()) if len(places) > 1 else places[0], ast.Load())
         return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def check(self) -> None:
+        for name in sorted(self.indexed & self.hidden):
+            raise TypeError(f"stencil: `{name}` is an array with relative indices: give other variables other names")
+        for name in sorted(self.indexed & self.whole):
+            raise TypeError(f"stencil: `{name}` has relative indices, and can be used only as in `{name}[0]`, `{name}.shape` and `len({name})`")
 
     def _widen(self, name: str, indices: list[ast.expr]) -> None:
         self.indexed.add(name)
@@ -135,7 +171,7 @@ def _driver_text(name: str, parameters: list[str], indexed: list[str], reach: An
         lines += ["    if isinstance(stencil_out.dtype.type(0), (np.integer, np.bool_)):",
                   "        raise ValueError('stencil: cval does not fit the integers that the function returns')"]
     if sets_border:
-        lines += ["        stencil_out[...] = border"]
+        lines += ["    if out is not None:", "        stencil_out[...] = border"]
     for k, (low, high) in enumerate(reach):
         loop = "prange" if k == 0 else "range"
         lines += ["    " * (k + 1) + f"for {places[k]} in {loop}({max(-low, 0)}, {first}.shape[{k}] - {max(high, 0)}):"]
@@ -169,6 +205,7 @@ def _made(function: Any, neighborhood: Any, standard_indexing: Any, cval: Any, o
     definition = _definition(function)
     places = _Places(set(parameters) - set(standard_indexing), neighborhood)
     definition.body = [places.visit(statement) for statement in definition.body]
+    places.check()
     if not places.reach:
         raise TypeError(f"stencil: `{function.__name__}` reads no element of its arrays")
     if neighborhood is not None and len(neighborhood) != len(places.reach):
@@ -182,7 +219,7 @@ def _made(function: Any, neighborhood: Any, standard_indexing: Any, cval: Any, o
     indexed = [each for each in parameters if each in places.indexed]
     is_whole = cval is None or (not isinstance(cval, (complex, np.complexfloating)) and math.isfinite(cval) and cval == int(cval))
     text = _driver_text(name, parameters, indexed, neighborhood or places.reach, cval is not None, is_whole)
-    namespace = {"np": np, "prange": lanewise.prange, "meet": intrinsics.arrays.meet, "point": point, "border": 0 if cval is None else cval}
+    namespace = {"np": np, "prange": lanewise.prange, "meet": overlap, "point": point, "border": 0 if cval is None else cval}
     driver: Any = _texts.run(text, _filename(name), namespace)[name]
     driver.__module__, driver.__doc__, driver.__qualname__ = function.__module__, function.__doc__, function.__qualname__
     return _core.jit(driver, **options)

@@ -12,7 +12,11 @@ import copy
 from typing import Any
 
 _MOST = 16  # copies, where the number of items is not known
-_GOES_ON = ".goes on"  # no name of the user's
+
+
+def _goes_on(node: ast.For) -> str:
+    """The variable that says whether no copy of the loop has left it. Loops in loops have one each; no name of the user's."""
+    return f".{node.lineno}.{node.col_offset} goes on"
 
 
 def _constant(value: Any) -> ast.expr:
@@ -36,8 +40,8 @@ def _items_of(node: ast.For, own: set[str]) -> ast.expr | None:
 class _Jumps(ast.NodeTransformer):
     """A copy of the body is a loop that runs once: ``continue`` leaves it, and ``break`` leaves the others, too."""
 
-    def __init__(self) -> None:
-        self.breaks = self.jumps = False
+    def __init__(self, goes_on: str) -> None:
+        self.goes_on, self.breaks, self.jumps = goes_on, False, False
 
     def visit_Continue(self, node: ast.Continue) -> Any:
         self.jumps = True
@@ -45,7 +49,7 @@ class _Jumps(ast.NodeTransformer):
 
     def visit_Break(self, node: ast.Break) -> Any:
         self.breaks = self.jumps = True
-        return [ast.copy_location(ast.Assign([ast.Name(_GOES_ON, ast.Store())], _constant(False)), node), node]
+        return [ast.copy_location(ast.Assign([ast.Name(self.goes_on, ast.Store())], _constant(False)), node), node]
 
     def visit_For(self, node: Any) -> Any:
         node.orelse = [each for statement in node.orelse for each in _listed(self.visit(statement))]
@@ -84,7 +88,7 @@ class _Unroller(ast.NodeTransformer):
         return [ast.fix_missing_locations(ast.copy_location(each, old)) for each in statements]
 
     def _copy(self, node: ast.For, item: ast.expr) -> tuple[list[ast.stmt], bool]:
-        jumps = _Jumps()
+        jumps = _Jumps(_goes_on(node))
         body = [each for statement in copy.deepcopy(node.body) for each in _listed(jumps.visit(statement))]
         body = [ast.copy_location(ast.Assign([copy.deepcopy(node.target)], item), node.target), *body]
         if jumps.jumps:
@@ -95,25 +99,30 @@ class _Unroller(ast.NodeTransformer):
         """The items are evaluated before the first copy runs, as those of a tuple are."""
         names = [f".item {i} of {node.lineno}.{node.col_offset}" for i in range(len(items))]
         made: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], item) for name, item in zip(names, items)]
-        return made + self._in_turn([(None, *self._copy(node, ast.Name(name, ast.Load()))) for name in names])
+        return made + self._in_turn(node, [(None, *self._copy(node, ast.Name(name, ast.Load()))) for name in names])
 
     def _of_argument(self, node: ast.For, items: Any) -> list[ast.stmt]:
+        kept: list[ast.stmt] = []
+        if any(isinstance(part, ast.Name) and part.id == items.id and not isinstance(part.ctx, ast.Load) for part in ast.walk(node)):
+            name = f".items of {node.lineno}.{node.col_offset}"  # the body gives the name another value
+            kept = [ast.Assign([ast.Name(name, ast.Store())], items)]
+            items = ast.Name(name, ast.Load())
         length = ast.Call(_constant(len), [ast.Name(items.id, ast.Load())], [])
         copies = []
         for i in range(_MOST):
             item = ast.Subscript(ast.Name(items.id, ast.Load()), _constant(i), ast.Load())
             copies.append((ast.Compare(copy.deepcopy(length), [ast.Gt()], [_constant(i)]), *self._copy(node, item)))
         more = ast.Compare(copy.deepcopy(length), [ast.Gt()], [_constant(_MOST)])
-        return [ast.If(more, [node], self._in_turn(copies))]
+        return [*kept, ast.If(more, [node], self._in_turn(node, copies))]
 
-    def _in_turn(self, copies: list[Any]) -> list[ast.stmt]:
+    def _in_turn(self, node: ast.For, copies: list[Any]) -> list[ast.stmt]:
         """Copies that are only there if their condition is true, and run unless one before them has left the loop."""
         made: list[ast.stmt] = []
         breaks = any(leaves for _, _, leaves in copies)
         for condition, body, _ in copies:
-            part = [ast.If(ast.Name(_GOES_ON, ast.Load()), body, [])] if breaks else body
+            part = [ast.If(ast.Name(_goes_on(node), ast.Load()), body, [])] if breaks else body
             made += part if condition is None else [ast.If(condition, part, [])]
-        return [ast.Assign([ast.Name(_GOES_ON, ast.Store())], _constant(True)), *made] if breaks else made
+        return [ast.Assign([ast.Name(_goes_on(node), ast.Store())], _constant(True)), *made] if breaks else made
 
 
 def _own_names(function: ast.FunctionDef) -> set[str]:

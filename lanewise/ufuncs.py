@@ -119,10 +119,23 @@ def _for_numpy(ufunc: np.ufunc) -> "_core.Ufunc | None":
     return found or special._for_scipy(ufunc)
 
 
+def _given_dtypes(operands: tuple[Any, ...]) -> list[Any]:
+    return [type(x) if type(x) in (int, float, complex) else getattr(x, "dtype", None) or np.asarray(x).dtype for x in operands]
+
+
+def _check_casts(reference: np.ufunc, operands: tuple[Any, ...], rules: tuple[Any, Any, Any]) -> None:
+    """NumPy's error where its ufunc would have to cast the operands, which casting="no" and "equiv" forbid."""
+    casting, dtype, signature = rules
+    if signature is None and dtype is not None:
+        signature = (*[None] * reference.nin, *[np.dtype(dtype)] * reference.nout)
+    given = _given_dtypes(operands)
+    if all(isinstance(one, (type, np.dtype)) for one in given):
+        reference.resolve_dtypes((*given, *[None] * reference.nout), signature=signature, casting=casting)
+
+
 def _check_signature(reference: np.ufunc, operands: tuple[Any, ...], signature: Any) -> None:
     """NumPy's error where its ufunc has no loop for such operands under signature=."""
-    given = [type(x) if type(x) in (int, float, complex) else getattr(x, "dtype", None) or np.asarray(x).dtype
-             for x in operands]
+    given = _given_dtypes(operands)
     if all(isinstance(one, type) or isinstance(one, np.dtype) and one.isbuiltin == 1 for one in given):
         reference.resolve_dtypes((*given, *[None] * reference.nout), signature=signature, casting="unsafe")
 

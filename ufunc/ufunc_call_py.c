@@ -209,23 +209,33 @@ call_by_names(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
 
 /* ---- casting="no" and "equiv" ---- */
 
-/* Whether the call says so, and leaves the choice of dtypes to us. -1: a rule that is none. */
+/* The value of a keyword (borrowed), or NULL: not given, or None. */
+static PyObject *
+keyword_of(PyObject *const *values, PyObject *kwnames, const char *wanted)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), wanted) == 0)
+            return values[i] == Py_None ? NULL : values[i];
+    return NULL;
+}
+
+static PyObject *
+signature_of(PyObject *const *values, PyObject *kwnames)
+{
+    PyObject *given = keyword_of(values, kwnames, "signature");
+
+    return given ? given : keyword_of(values, kwnames, "sig");
+}
+
+/* Whether the call says so. -1: a rule that is none. */
 static int
 wants_no_casts(PyObject *const *values, PyObject *kwnames)
 {
     NPY_CASTING rule = NPY_SAME_KIND_CASTING;
+    PyObject *given = keyword_of(values, kwnames, "casting");
 
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
-        if ((PyUnicode_CompareWithASCIIString(name, "dtype") == 0 ||
-             PyUnicode_CompareWithASCIIString(name, "signature") == 0 ||
-             PyUnicode_CompareWithASCIIString(name, "sig") == 0) &&
-            values[i] != Py_None)
-            return 0;
-        if (PyUnicode_CompareWithASCIIString(name, "casting") == 0 &&
-            !PyArray_CastingConverter(values[i], &rule))
-            return -1;
-    }
+    if (given != NULL && !PyArray_CastingConverter(given, &rule))
+        return -1;
     return rule <= NPY_EQUIV_CASTING;
 }
 
@@ -244,8 +254,43 @@ strong_descr(PyObject *operand)
     return (PyArray_Descr *)dtype;
 }
 
+/* Whether the function of NumPy's that this one stands for takes such operands under a rule: a
+ * function of lanewise.ufuncs answers, whose exception is the answer no (-1). */
+static int
+ask_rules(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args, PyObject *rule,
+          const char *question)
+{
+    PyObject *given = n_args < self->base.nin ? NULL : PyTuple_New(self->base.nin), *answer;
+
+    if (given == NULL)
+        return n_args < self->base.nin ? 0 : -1;
+    for (int i = 0; i < self->base.nin; i++)
+        PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
+    answer = lw_service_call(LW_SERVICE_UFUNCS, question, self->base.numpys,
+                             (PyObject *[]){given, rule}, 2, NULL);
+    Py_DECREF(given);
+    Py_XDECREF(answer);
+    return answer ? 0 : -1;
+}
+
+/* Asks with the keywords that say which loop is wanted, as NumPy's resolve_dtypes has them. */
+static int
+ask_casts(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+          PyObject *kwnames)
+{
+    PyObject *dtype = keyword_of(args + n_args, kwnames, "dtype");
+    PyObject *signature = signature_of(args + n_args, kwnames);
+    PyObject *rules = Py_BuildValue("OOO", keyword_of(args + n_args, kwnames, "casting"),
+                                    dtype ? dtype : Py_None, signature ? signature : Py_None);
+    int result = rules ? ask_rules(self, args, n_args, rules, "_check_casts") : -1;
+
+    Py_XDECREF(rules);
+    return result;
+}
+
 /* A lazy loop reads each operand in its own dtype, where NumPy's loops cast them to the common
- * one: that would be a cast, so it is refused. -1: exception. */
+ * one: that would be a cast, so it is refused. Functions that stand for NumPy's refuse what
+ * those refuse: `hypot` has loops for integers here, and none in NumPy. -1: exception. */
 static int
 refuse_casts(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
              PyObject *kwnames)
@@ -255,6 +300,10 @@ refuse_casts(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_ar
 
     if (wanted <= 0)
         return wanted;
+    if (self->base.numpys != NULL)
+        return ask_casts(self, args, n_args, kwnames);
+    if (keyword_of(args + n_args, kwnames, "dtype") || signature_of(args + n_args, kwnames))
+        return 0; /* the call has chosen the dtypes */
     for (int i = 0; i < self->base.nin && i < n_args; i++) {
         descrs[n] = strong_descr(args[i]);
         n += descrs[n] != NULL;
@@ -295,25 +344,11 @@ static int
 check_signature(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
                 PyObject *kwnames)
 {
-    PyObject *signature = NULL, *given, *result = NULL;
+    PyObject *signature = signature_of(args + n_args, kwnames);
 
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
-        if (PyUnicode_CompareWithASCIIString(name, "signature") == 0 ||
-            PyUnicode_CompareWithASCIIString(name, "sig") == 0)
-            signature = args[n_args + i];
-    }
-    if (signature == NULL || signature == Py_None || n_args < self->base.nin)
+    if (signature == NULL)
         return 0;
-    given = PyTuple_New(self->base.nin);
-    for (int i = 0; given != NULL && i < self->base.nin; i++)
-        PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
-    if (given != NULL)
-        result = lw_service_call(LW_SERVICE_UFUNCS, "_check_signature", self->base.numpys,
-                                 (PyObject *[]){given, signature}, 2, NULL);
-    Py_XDECREF(given);
-    Py_XDECREF(result);
-    return result ? 0 : -1;
+    return ask_rules(self, args, n_args, signature, "_check_signature");
 }
 
 static PyObject *
@@ -341,8 +376,8 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
         call_by_names(self, args, n_args, kwnames, &result))
         return result;
     s = lw_look(args, n_args, kwnames, true);
-    if (kwnames != NULL && self->base.lazy && !self->mixes && !(s.kinds & LW_CALL_KIND_OTHER) &&
-        refuse_casts(self, args, n_args, kwnames) < 0)
+    if (kwnames != NULL && (self->base.numpys != NULL || (self->base.lazy && !self->mixes)) &&
+        !(s.kinds & LW_CALL_KIND_OTHER) && refuse_casts(self, args, n_args, kwnames) < 0)
         return refuse_or_ask(self, args, n_args, kwnames);
     if (kwnames != NULL && self->base.numpys != NULL &&
         check_signature(self, args, n_args, kwnames) < 0)
@@ -677,6 +712,23 @@ forward_without_stream(lw_ufunc_object *self, lw_ufunc_method id, PyObject *cons
                                   calls[id]);
 }
 
+/* Whether NumPy's ufunc computes the reduction: of times, where a dtype or an output is given.
+ * NumPy ignores dtype=float for sums of times and refuses it for products; its loops are not
+ * asked for in a way that a promoter of ours would see. */
+static bool
+is_left_to_numpy(const lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args,
+                 Py_ssize_t n_args, PyObject *kwnames)
+{
+    Py_ssize_t n_plain = id == LW_METHOD_reduceat ? 3 : 2; /* before dtype and out */
+
+    if (self->base.numpys == NULL || id > LW_METHOD_reduceat || n_args < 1 ||
+        !PyArray_Check(args[0]) ||
+        !PyTypeNum_ISDATETIME(PyArray_TYPE((PyArrayObject *)args[0])))
+        return false;
+    return n_args > n_plain || (kwnames && (keyword_of(args + n_args, kwnames, "dtype") ||
+                                            keyword_of(args + n_args, kwnames, "out")));
+}
+
 static PyObject *
 call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
             PyObject *kwnames)
@@ -699,6 +751,9 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
         return self->base.options.target == LW_CHOOSE_CPU
                    ? lw_refuse_device((lw_ufunc_head *)self)
                    : call_device_method(self, id, args, n_args, kwnames);
+    if (s.stream < 0 && is_left_to_numpy(self, id, args, n_args, kwnames))
+        return lw_ufunc_ask_numpys(self->base.numpys, lw_ufunc_method_names[id], args, n_args,
+                                   kwnames);
     lw_host_call_begin(self->base.table);
     return forward_without_stream(self, id, args, n_args, kwnames, s.stream);
 }

@@ -59,6 +59,7 @@ CASES = [
     ("dots_both", lambda a, b: np.einsum("...i,...i->...", a, b), E3, E3[0]), ("implicit_dots", lambda a, b: np.einsum("...i,i", a, b), E3, E3[0, 0]), ("three", lambda a, b, c: np.einsum("ij,jk,k->i", a, b, c), X, X.T, X[:, 0]), ("ones", lambda a, b: np.einsum("ij,ij->ij", a, b), X, X[:1]),
     ("ones_summed", lambda a, b: np.einsum("ij,ij->j", a, b), X, X[:1]), ("lists", lambda a, b: np.einsum(a, [0, 1], b, [1, 2], [0, 2]), X, X.T), ("complex", lambda a, b: np.einsum("ij,kj", a, b), C, X), ("repeated", lambda a, b: np.einsum("iij,j->i", a, b), g.normal(size=(3, 3, 5)), X[0, :5]),
     ("integers", lambda a, b: np.einsum("ij,jk", a, b), I, I.T), ("scalar", lambda a, b: np.einsum(",ij->ij", a, b), np.array(2.0), X), ("unused", lambda a, b: np.einsum("ij,k->i", a, b), X, X[0]),
+    ("triu_row", lambda x: np.triu(x), X[0]), ("tril_row", lambda x: np.tril(x, -1), I[0]), ("argwhere_0", lambda x: np.argwhere(x), np.array(2.5)), ("argwhere_zero", lambda x: np.argwhere(x), np.array(0j)),
     ("norm", lambda x: np.linalg.norm(x), X), ("norm_int", lambda x: np.linalg.norm(x, axis=1), I), ("norm_keep", lambda x: np.linalg.norm(x, axis=0, keepdims=True), F4), ("norm_complex", lambda x: np.linalg.norm(x, axis=1), C),
     *((f"norm_{o}", lambda x, o=o: np.linalg.norm(x, o, axis=1), X) for o in (0, 1, 2, 3, -1, np.inf, -np.inf)), *((f"norm_matrix_{o}", lambda x, o=o: np.linalg.norm(x, o), X) for o in ("fro", 1, -1, np.inf, -np.inf)),
     ("norm_stack", lambda x: np.linalg.norm(x, 1, axis=(0, 2), keepdims=True), E3), ("norm_stack_inf", lambda x: np.linalg.norm(x, np.inf, axis=(2, 1)), E3),
@@ -79,6 +80,18 @@ def test_numpys_results(name, f, arrays, put):
     in_every_layout(f, arrays, put)
 
 
+@pytest.mark.parametrize("method", ["linear", "hazen", "midpoint", "lower"])
+@pytest.mark.parametrize("q", [0.3, [0.3, 0.7], (0.25,), np.array([0.3], "f4"), np.float32(0.3)], ids=repr)
+@pytest.mark.parametrize("x", [F2, F4, X, I], ids=["f2", "f4", "f8", "i8"])
+def test_dtypes_of_quantiles(x, q, method, put):
+    """The dtype of the elements for a Python number, otherwise the common one; NumPy rounds differences of elements to their dtype."""
+    for f in (np.quantile, np.nanquantile, lambda x, q, **kw: np.percentile(x, np.asarray(q) * 100 if type(q) is not float else q * 100, **kw)):
+        want, got = f(x, q, axis=0, method=method), back(f(put(x), q, axis=0, method=method))
+        assert got.dtype == want.dtype and got.shape == want.shape
+        if not FAKE:
+            np.testing.assert_allclose(got, want, rtol=4e-3 if x.dtype == np.float16 else 1e-5, atol=1e-3)
+
+
 REFUSED = [
     ("bincount_negative", lambda d: np.bincount(d.astype(np.int64).ravel() - 9), ValueError, "must have no negative elements"), ("bincount_float", lambda d: np.bincount(d.ravel()), TypeError, "according to the rule 'safe'"),
     ("bincount_2d", lambda d: np.bincount(d.astype(np.int64)), ValueError, "too deep"), ("histogram_nan", lambda d: np.histogram(d * np.nan), ValueError, r"autodetected range of \[nan, nan\] is not finite"),
@@ -91,6 +104,7 @@ REFUSED = [
     ("einsum_out", lambda d: np.einsum("ij->k", d), ValueError, "never appeared"), ("einsum_count", lambda d: np.einsum("ij,jk", d), ValueError, "operands provided"), ("norm_order", lambda d: np.linalg.norm(d, 3), ValueError, "Invalid norm order for matrices"),
     ("convolve", lambda d: np.convolve(d.ravel(), []), ValueError, "v cannot be empty"), ("mode", lambda d: np.convolve(d.ravel(), [1.0], "most"), ValueError, "mode must be one of"), ("gradient", lambda d: np.gradient(d, 1, 2, 3), TypeError, "invalid number of arguments"), ("gradient_small", lambda d: np.gradient(d[:1]), ValueError, "too small"),
     ("select", lambda d: np.select([d > 0], [d, d]), ValueError, "same length"), ("select_numbers", lambda d: np.select([d], [d]), TypeError, "should be boolean"), ("interp", lambda d: np.interp(d, [], []), ValueError, "sample points is empty"), ("weights", lambda d: np.cov(d, fweights=[1]), errors.UnsupportedError, "fweights"),
+    ("interp_complex", lambda d: np.interp(d * 1j, [0.0, 1.0], [1.0, 2.0]), TypeError, "according to the rule 'safe'"), ("interp_points", lambda d: np.interp(d, d[0] * 1j, d[0]), TypeError, "according to the rule 'safe'"),
 ]
 
 

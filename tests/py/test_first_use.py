@@ -423,6 +423,25 @@ def test_casting_rules_that_allow_no_cast(rule):
     assert lw.ldexp(f4, i4, casting=rule).dtype == np.ldexp(f4, i4, casting=rule).dtype
 
 
+@pytest.mark.parametrize("rule", ["no", "equiv", "safe"])
+@pytest.mark.parametrize("name", ["sin", "hypot", "ldexp", "frexp", "signbit", "true_divide", "float_power", "square", "power", "less", "add"])
+def test_casting_rules_are_those_of_numpys_function(name, rule):
+    """Our functions have loops for integers where NumPy's cast them to floats."""
+    x = np.arange(3)
+    ours, numpys = getattr(lw, name), getattr(np, name)
+    for a in (x, x.astype("u1"), x.astype("f4"), x > 1, x.astype(">i8"), x.astype("m8[s]")):
+        for b in (a, a.astype("m8[ms]")) if a.dtype.kind == "m" and numpys.nin == 2 else (a,):
+            for more in ({}, {"dtype": "f8"}, {"signature": (None,) * numpys.nin + ("f8",) * numpys.nout}, {"out": np.zeros(3)} if numpys.nout == 1 else {}):
+                operands = (a, b)[:numpys.nin]
+                try:
+                    want = numpys(*operands, casting=rule, **more)
+                except (TypeError, ValueError):
+                    with pytest.raises((TypeError, ValueError)):
+                        ours(*operands, casting=rule, **more)
+                else:
+                    assert np.asarray(ours(*operands, casting=rule, **more)).dtype == np.asarray(want).dtype
+
+
 def test_bit_length_and_is_integer():
     f = lw.vectorize(lambda x: x.bit_length() * 1000)
     for value in (0, 1, -8, 2**62, -2**63, True, np.int8(-128), np.uint64(2**64 - 1), np.int32(77), np.uint8(255)):

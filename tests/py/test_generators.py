@@ -81,6 +81,16 @@ def test_in_functions_of_numbers_lambdas_and_gufuncs():
     np.testing.assert_allclose(norm(x), np.linalg.norm(x, axis=1))
 
 
+@pytest.mark.parametrize("f", [
+    lambda x: sum(x for x in x), lambda x: np.array([x * 2 for x in x if x > 1]).sum(), lambda x: (lambda v: sum((v for v in x), v) + v)(100.0),
+    lambda x: max(max(x * w for x in x) for w in x), lambda x: sum(x + i for i, x in enumerate(x)), lambda x: np.array([[v * x for x in range(3)] for v in x]).sum(),
+    lambda x: (lambda n: np.array([[v * n for n in range(n)] for v in x]).sum() + n)(3),
+])
+def test_the_first_iterable_does_not_see_the_loop_variables(f):
+    x = np.array([1.0, 2.0, 3.0, 0.5])
+    assert lw.njit(f)(x) == f(x)
+
+
 def test_names_of_the_expression_stay_inside():
     @lw.vectorize
     def f(x):

@@ -167,7 +167,38 @@ def changed_pairs(n):
     return total, first, ps
 
 
-CALLS = [(appended, 40), (appended, 0), (primes, 100), (every_method, 3), (sorts, 9), (stack, 1), (loops, 6), (made_in_a_loop, 6), (from_others, 3), (pop_returned, 2),
+def from_nothing(n):
+    zeros = [7] * n
+    zeros.append(5)
+    numbers = [0.5] * n
+    for i in range(20):
+        numbers.append(0.25 * i)
+    return zeros, numbers
+
+
+def stored_what_it_gave(n):
+    out = [1, 2, 3, n]
+    out.append(5)
+    out[-1] = out.pop(0)
+    ps = [(1, n)]
+    ps.append((2, 3))
+    ps.append((4, 5))
+    out[-1], b = ps.pop(0)
+    return out, ps, b
+
+
+def from_itself(n):
+    out = [n]
+    out.append(2)
+    out += [len(out), len(out), out[-1] + out[0], out[-1]]
+    path = [(0, 1)]
+    for i in range(n):
+        path = [(path[-1][0] + i, path[0][1] * 2), (path[0][1], path[-1][0])]
+        path.append((path[0][1], path[0][0]))
+    return out, path
+
+
+CALLS = [(from_nothing, 0), (from_nothing, 2), (stored_what_it_gave, 9), (from_itself, 3), (appended, 40), (appended, 0), (primes, 100), (every_method, 3), (sorts, 9), (stack, 1), (loops, 6), (made_in_a_loop, 6), (from_others, 3), (pop_returned, 2),
          (pop_returned, 0), (indexed, 0), (indexed, -2), (indexed, 2), (indexed, -3), (pairs, 5), (pairs, 0), (walked, 9), (changed_pairs, 9)]
 
 
@@ -288,6 +319,22 @@ def test_an_item_that_does_not_fit():
 
     with pytest.raises(lw.errors.TypingError, match="E142"):
         g(0.5)
+
+
+@pytest.mark.parametrize("item", ["None", "'text'"])
+def test_an_item_that_is_no_number(item):
+    """The call that fails is inferred again for its message, below callers that came later."""
+    text = f"""
+def f(n):
+    out = []
+    for i in range(n):
+        out.append({item})
+    return len(out)
+"""
+    space = {}
+    exec(text, space)
+    with pytest.raises(lw.errors.TypingError, match="E120"):
+        lw.njit(space["f"])(3)
 
 
 def second_name(n):

@@ -75,6 +75,38 @@ def test_like_python(function, arguments):
     assert lw.njit(function)(*arguments) == function(*arguments)
 
 
+def loops_in_loops(x, t):
+    s = 0.0
+    for a in literal_unroll((1, 2.5, x)):
+        for b in literal_unroll((10, 20.5)):
+            if b > 15:
+                break
+            s += a * b
+        for b in literal_unroll(t):
+            if b > 2:
+                break
+            s += a * 10 + b
+        if s > 500:
+            break
+        s += 0.25
+    return s
+
+
+def assigned_meanwhile(x, t):
+    s = 0.0
+    for v in literal_unroll(t):
+        t = (x, x)
+        s += v * t[0]
+    return s
+
+
+@pytest.mark.parametrize("function", [loops_in_loops, assigned_meanwhile])
+@pytest.mark.parametrize("x", [3.5, 1, 100])
+@pytest.mark.parametrize("t", [(1, 2.5, 3), (1.5, 2), (4,)])
+def test_each_loop_is_left_for_itself(function, x, t):
+    assert lw.njit(function)(x, t) == function(x, t)
+
+
 def test_too_many_items_of_different_types():
     with pytest.raises(lw.errors.TypingError, match="E140"):
         lw.njit(of_argument)((np.ones(2),) * 16 + (np.ones(2, np.int8),))

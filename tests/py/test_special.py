@@ -230,6 +230,10 @@ def test_exact_integers_from_python():
                              (lw.special.factorial(20, exact=True), math.factorial(20)), (lw.special.comb(60, 3, exact=True, repetition=True), math.comb(62, 3))):
         assert result.dtype == np.int64 and int(result) == expected
     assert lw.special.factorial(np.arange(5), exact=True).tolist() == [1, 1, 2, 6, 24]
+    for n in (-2, 0, 1, 5):  # with repetition, there is one way to choose nothing from nothing
+        for k in (-1, 0, 1, 2):
+            assert lw.special.comb(n, k, exact=True, repetition=True) == (math.comb(n + k - 1, k) if n > 0 and k > 0 else int(k == 0 and n >= 0))
+    assert lw.special.comb(np.array([0, 0, 2, 0.5]), np.array([0, 1, 0, 2.0]), repetition=True).tolist() == [1, 0, 1, 0.375]
     assert lw.special.comb(5, 2).dtype == np.float64 and lw.special.comb(5, 2, repetition=True) == 15
     with pytest.raises(OverflowError, match="int64"):
         lw.special.comb(70, 35, exact=True)

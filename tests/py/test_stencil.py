@@ -1,5 +1,9 @@
 """lanewise.stencil: numba's decorator for functions of an element's neighbours."""
 
+import contextlib
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -44,6 +48,20 @@ def test_given_outputs_and_borders():
     assert np.allclose(mean_of_four(a, out=out), expected(a, 7.0)) and np.allclose(out, expected(a, 7.0))
     with_border = stencil("constant", cval=-1.0)(mean_of_four_again)
     assert np.allclose(with_border(a), expected(a, -1.0)) and np.allclose(with_border(a, out=out), expected(a, -1.0))
+
+
+@pytest.mark.parametrize("cval", [-2.5, np.nan, 3])
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_every_cval_is_stored_in_given_outputs(cval, n):
+    @lw.stencil(cval=cval)
+    def before(a):
+        return a[-1] * 2
+
+    out = np.full(n, 42.0)
+    before(np.arange(1.0, n + 1), out=out)
+    assert np.array_equal(out, [cval, *(2.0 * k for k in range(1, n))], equal_nan=True)
+    with pytest.raises(ValueError, match="cval does not fit") if cval != 3 else contextlib.nullcontext():
+        before(np.arange(n), out=np.full(n, 42))
 
 
 def mean_of_four_again(a):
@@ -123,7 +141,40 @@ def slices(a):
     return a[0:2]
 
 
+def by_a_second_name(a):
+    b = a
+    return b[-1] + a[1]
+
+
+def passed_on(a):
+    return a[1] + first_of(a)
+
+
+def first_of(x):
+    return x[0]
+
+
+def one_after_the_other(a):
+    return a[0][1]
+
+
+def assigned(a):
+    a = a[0] * 2
+    return a
+
+
+def hidden(a):
+    return max(a[0] for a in (1, 2))
+
+
+def in_a_lambda(a):
+    return (lambda a: a[0])((1.0,)) + a[1]
+
+
 @pytest.mark.parametrize("function, keywords, error, says", [
+    (by_a_second_name, {}, TypeError, "`a` has relative indices, and can be used only as in"), (passed_on, {}, TypeError, "`a` has relative indices"),
+    (one_after_the_other, {}, TypeError, "write all indices in one subscript"), (assigned, {}, TypeError, "give other variables other names"),
+    (hidden, {}, TypeError, "give other variables other names"), (in_a_lambda, {}, TypeError, "give other variables other names"),
     (assigns, {}, TypeError, "assigning to arrays that are passed"), (by_variable, {}, TypeError, "give neighborhood="), (of_two_kinds, {}, TypeError, "has 2 indices, other subscripts have 1"),
     (slices, {}, lw.errors.UnsupportedError, "a slice of `a`"), (forward_again, {"neighborhood": ((0, 1), (0, 1))}, ValueError, "neighborhood= has 2 axes"),
     (forward_again, {"neighborhood": ((1, 0),)}, ValueError, "the first and the last index"), (forward_again, {"standard_indexing": "b"}, ValueError, "'b', which is no parameter"),
@@ -153,3 +204,18 @@ def test_the_result_is_an_array_of_its_own_and_of_the_same_shape():
             two(x, out=out)
     assert (big == np.arange(30.0)).all()
     assert (two(big[:10], out=big[10:20])[1:-1] == 2 * np.arange(1, 9)).all()
+
+
+def test_stencils_travel_by_their_source():
+    scale = 3.0
+
+    @lw.stencil(cval=1.5)
+    def wide(a, k):
+        return (a[-1] + a[1]) * k * scale
+
+    x, out = np.arange(6.0), np.zeros(6)
+    want = wide(x, 2)
+    for again in (pickle.loads(pickle.dumps(wide)), copy.copy(wide), copy.deepcopy(wide)):
+        assert np.array_equal(again(x, 2), want) and np.array_equal(again(x, 2, out=out), want)
+        with pytest.raises(ValueError, match="overlap in memory"):
+            again(x, 2, out=x)

@@ -163,3 +163,21 @@ def test_lists_are_arguments():
 
     with pytest.raises(lw.errors.TypingError, match="E162"):
         change([1])
+
+
+@pytest.mark.parametrize("method", ["reduce", "accumulate", "reduceat"])
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "floor_divide", "true_divide", "remainder", "logical_or"])
+def test_dtypes_for_times_are_numpys(method, name):
+    """NumPy ignores dtype= for sums of durations, and refuses it for products and for dates."""
+    more = ([0, 1],) if method == "reduceat" else ()
+    ours, numpys = getattr(getattr(lw, name), method), getattr(getattr(np, name), method)
+    for x in (np.array([3, 1, 4], "m8[s]"), np.array([3, "NaT", 4], "M8[D]")):
+        for dtype in ("f4", "u2", "?", "m8[ms]"):
+            try:
+                want = numpys(x, *more, dtype=dtype)
+            except TypeError:
+                with pytest.raises(TypeError):
+                    ours(x, *more, dtype=dtype)
+            else:
+                got = ours(x, *more, dtype=dtype)
+                assert got.dtype == want.dtype and got.tobytes() == want.tobytes()

@@ -49,14 +49,16 @@ lw_recursion_widen(lw_infer_frame *f, lw_infer_value *result)
         result->type = widened(f, result->type);
 }
 
+/* The frame is the innermost one. Memos that are busy nevertheless are those of its callers:
+ * where a failure is made again to be reported, it keeps its number, and the caller may be
+ * newer. */
 static void
 drop_resting(lw_run *run, const lw_infer_frame *f)
 {
     for (uint32_t i = f->memo + 1; i < run->memos.n; i++) {
         lw_memo *memo = &run->memos.data[i];
 
-        assert(!memo->busy); /* the frame is the innermost one */
-        if (memo->rests_on <= f->depth)
+        if (!memo->busy && memo->rests_on <= f->depth)
             memo->key.fn = 0;
     }
 }
