@@ -320,7 +320,8 @@ object_of(const lw_result *form, PyObject *items)
                            PyTuple_GET_ITEM(items, 2));
     if (form->user_class->is_list)
         return lw_service_call(LW_SERVICE_GROWING_LISTS, "in_python",
-                               PyTuple_GET_ITEM(items, 0), NULL, 0, NULL);
+                               PyTuple_GET_ITEM(items, 0), &PyTuple_GET_ITEM(items, 1), 1,
+                               NULL);
     if (form->user_class->is_namedtuple)
         return lw_object_make_tuple(type, items);
     names = lw_text_names(form->names, form->n);

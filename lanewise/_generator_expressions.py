@@ -274,8 +274,25 @@ def _with_own_names(call: ast.Call) -> ast.Call:
     return made
 
 
-def loop(name: str, call: ast.Call) -> ast.FunctionDef | None:
-    """The function without parameters that gives what ``name(e for …)`` gives; None: the loop cannot say it."""
+def _without_parameters(name: str, statements: list[ast.stmt], at: ast.expr) -> ast.FunctionDef:
+    no_parameters = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    function = ast.FunctionDef(f"<{name} of a generator expression>", no_parameters, statements, [])
+    return ast.fix_missing_locations(ast.copy_location(function, at))
+
+
+def _grow(comprehension: ast.ListComp) -> list[ast.stmt]:
+    """A list that grows (lanewise/_growing_lists.py)."""
+    from lanewise import _growing_lists
+
+    append = ast.Call(ast.Attribute(_load(_TOTAL), "append", ast.Load()), [comprehension.elt], [])
+    made = _set(_TOTAL, ast.Call(_constant(_growing_lists.empty), [], []))
+    return [made, *_loops(comprehension, [ast.Expr(append)]), ast.Return(_load(_TOTAL))]
+
+
+def loop(name: str, call: Any) -> ast.FunctionDef | None:
+    """The function without parameters that gives what ``name(e for …)``, or the list comprehension, gives; None: the loop cannot say it."""
+    if isinstance(call, ast.ListComp):
+        return None if has_walrus(call) else _without_parameters(name, _grow(_apart(call, [])), call)
     call = _with_own_names(call)
     generator = call.args[0] if call.args else None
     if name == "array":
@@ -295,6 +312,4 @@ def loop(name: str, call: ast.Call) -> ast.FunctionDef | None:
     else:
         before, body, after = _parts(name, generator.elt, _start(name, call))
         statements = [*before, *_loops(generator, body), *after]
-    no_parameters = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    function = ast.FunctionDef(f"<{name} of a generator expression>", no_parameters, statements, [])
-    return ast.fix_missing_locations(ast.copy_location(function, call))
+    return _without_parameters(name, statements, call)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
-from lanewise import _growing_lists, _unrolled_loops
+from lanewise import _list_displays, _unrolled_loops
 
 
-def rewritten(function: ast.FunctionDef) -> ast.FunctionDef:
-    """The function itself, if nothing in it has to be written in another way."""
+def rewritten(function: ast.FunctionDef, compiled: Any) -> ast.FunctionDef:
+    """The function itself, if nothing in it has to be written in another way. compiled: the function of Python."""
     function = _unrolled_loops.rewritten(function) or function
-    return _growing_lists.rewritten(function) or function
+    return _list_displays.rewritten(function, compiled.__globals__) or function

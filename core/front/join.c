@@ -266,6 +266,23 @@ may_hold_none(const lw_type_row *tuple)
            (class == NULL || class->is_namedtuple || class->is_slice);
 }
 
+/* A field of lists: where one without items, which has no array yet, meets one with items, None
+ * becomes an array without elements (lw_value_convert). */
+static lw_type
+join_of_list(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+             const char **problem)
+{
+    lw_type *given = lw_arena_take(types->arena, (n + 1) * sizeof *given);
+    uint32_t n_given = 0;
+
+    if (given == NULL)
+        return LW_T_BOTTOM;
+    for (uint32_t i = 0; i < n; i++)
+        if (set[i] != LW_T_NONE)
+            given[n_given++] = set[i];
+    return n_given ? lw_join(types, typing, given, n_given, problem) : (lw_type)LW_T_NONE;
+}
+
 /* Joins tuples element by element; the sets are built in scratch memory of the arena.
  * with_none: None may stand beside other items. */
 static lw_type
@@ -301,6 +318,8 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
             column[i] = lw_type_get(types, set[i])->elements[j];
         if (mixes_records(types, column, n))
             *problem = "E140"; /* whose copies nobody could follow */
+        else if (user_class && user_class->is_list)
+            elements[j] = join_of_list(types, typing, column, n, problem);
         else
             elements[j] = with_none && may_hold_none(&first)
                               ? lw_join_optional(types, typing, column, n, problem)

@@ -15,7 +15,7 @@ typedef enum lw_index_kind {
     LW_INDEX_NEW,   /* None: a new axis of extent 1 */
     LW_INDEX_ARRAY, /* an array of integers, or of bool over as many axes as it has: the axes
                         stay in the view, of which a function then takes elements
-                        (core/front/infer/index_arrays.c) */
+                        (core/front/infer/array.c) */
 } lw_index_kind;
 
 typedef struct lw_index_item {

@@ -187,6 +187,8 @@ not look below this node */
     uint8_t call;  /* lw_call_kind */
     bool unwraps;  /* expressions: the value may be None, which is a TypeError; type is that of
                       others */
+    bool decays;   /* expressions: a list, of which the array is wanted: `asks` makes it of the
+                      value, and type is that of the array */
     bool dead;     /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable;
                       lowering skips them */
     bool

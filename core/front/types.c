@@ -380,6 +380,14 @@ lw_type_is_slice(const lw_types *types, lw_type type)
 }
 
 bool
+lw_type_is_grown(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(types, type, LW_TK_TUPLE);
+
+    return row && row->user_class && row->user_class->is_list;
+}
+
+bool
 lw_type_has_list(const lw_types *types, lw_type type)
 {
     const lw_type_row *row = lw_type_get_kind(types, type, LW_TK_TUPLE);

@@ -222,6 +222,23 @@ fail:
     return status;
 }
 
+/* *object: the list of which the target is an item, or items; else BOTTOM. */
+static lw_status
+infer_list_of(lw_infer_frame *f, uint32_t target, lw_infer_value *object)
+{
+    const lw_node *n = lw_node_of(f, target);
+    lw_status status;
+
+    *object = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (n->kind != LW_NODE_SUBSCRIPT || f->notes == NULL)
+        return LW_OK;
+    LW_TRY(lw_infer_borrowed(f, n->a, object));
+    if (!lw_is_grown_list(f, object->type))
+        object->type = LW_T_BOTTOM;
+fail:
+    return status;
+}
+
 /* Whether the mask, which is the index of the target, has as many axes as the array. */
 static bool
 masks_elements(lw_infer_frame *f, uint32_t target, lw_type array)
@@ -262,11 +279,17 @@ fail:
 
 /* What an assignment to a target is. Each question infers parts of the target, where `:=` or a
  * call may assign: the next one begins where this one began. */
-typedef enum lw_target_kind { TO_ARRAY, TO_OBJECT, TO_PROPERTY, TO_MASK } lw_target_kind;
+typedef enum lw_target_kind {
+    TO_ARRAY,
+    TO_OBJECT,
+    TO_PROPERTY,
+    TO_MASK,
+    TO_LIST
+} lw_target_kind;
 
 typedef struct lw_target {
     lw_target_kind kind;
-    lw_infer_value object; /* TO_OBJECT: whose field it is */
+    lw_infer_value object; /* TO_OBJECT: whose field it is; TO_LIST: whose item */
     lw_type array;         /* TO_MASK */
 } lw_target;
 
@@ -277,7 +300,13 @@ ask_kind(lw_infer_frame *f, uint32_t target, const lw_flow *before, const lw_inf
     bool found = false;
     lw_status status;
 
-    *out = (lw_target){.kind = TO_OBJECT};
+    *out = (lw_target){.kind = TO_LIST};
+    LW_TRY(infer_list_of(f, target, &out->object));
+    if (out->object.type != LW_T_BOTTOM)
+        return LW_OK;
+    if (before->reach)
+        lw_flow_set(f, before);
+    out->kind = TO_OBJECT;
     LW_TRY(infer_object_of(f, target, &out->object));
     if (out->object.type != LW_T_BOTTOM)
         return LW_OK;
@@ -325,10 +354,14 @@ lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     lw_status status;
 
     LW_TRY(kind_of_target(f, target, &value, &to));
+    if (to.kind == TO_LIST)
+        return lw_infer_list_store(f, target, to.object, value);
     if (to.kind == TO_OBJECT)
         return lw_infer_object_store(f, target, to.object, value);
     if (to.kind == TO_PROPERTY)
         return LW_OK;
+    if (f->source)
+        LW_TRY(lw_infer_list_array(f, source, &value));
     lw_note_store(f);
     if (to.kind == TO_MASK && value.type == LW_T_BOTTOM)
         return LW_OK;
@@ -452,7 +485,9 @@ infer_special_target(lw_infer_frame *f, uint32_t node, bool *done)
     if (f->run->assigns_inside && !lw_flow_take(f, &before))
         return lw_out_of_memory(f);
     LW_TRY(kind_of_target(f, lw_node_of(f, node)->a, NULL, &to));
-    if (to.kind == TO_PROPERTY) {
+    if (to.kind == TO_LIST) {
+        status = lw_infer_augmented_item(f, node, to.object);
+    } else if (to.kind == TO_PROPERTY) {
         status = lw_infer_augmented_property(f, node);
     } else if (to.kind == TO_OBJECT) {
         status = lw_infer_augmented_field(f, node, to.object);

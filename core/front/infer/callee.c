@@ -392,6 +392,10 @@ lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     status = lw_infer_args(f, n, args_kind_of(f, callee), &args, &unknown);
     lw_unhold(f, held);
     LW_TRY(status);
+    LW_TRY(lw_infer_list_extreme(f, node, callee, &args, &found, out));
+    if (found)
+        return LW_OK;
+    LW_TRY(lw_infer_list_arguments(f, callee, &args, &unknown));
     if (unknown || callee.type == LW_T_BOTTOM)
         return LW_OK;
     if (!(n->flags & LW_NODE_FORCED)) {

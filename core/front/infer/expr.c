@@ -665,7 +665,7 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     f->nodes[node].element = LW_T_BOTTOM;
     f->nodes[node].constant = out->constant;
     f->nodes[node].asks = 0;
-    f->nodes[node].unwraps = false;
+    f->nodes[node].unwraps = f->nodes[node].decays = false;
     if (!wants_optional)
         lw_unwrap(f, node, out);
     if (!items)

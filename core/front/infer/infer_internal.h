@@ -240,6 +240,21 @@ lw_infer_operand_of(const lw_arg *arg)
     return (lw_infer_operand){arg->node, arg->value};
 }
 
+/* ---- list.c ---- */
+/* Whether it is a list that grows. */
+bool lw_is_grown_list(lw_infer_frame *f, lw_type type);
+/* x[start:stop:step], of a list. */
+lw_status lw_infer_list_slice(lw_infer_frame *f, uint32_t node, lw_infer_value object,
+                              bool *found, lw_infer_value *out);
+/* x[i] = v, x[start:stop:step] = v and x[i] += v, of a list. */
+lw_status lw_infer_list_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
+                              lw_infer_value value);
+lw_status lw_infer_augmented_item(lw_infer_frame *f, uint32_t node, lw_infer_value object);
+/* Where an array is wanted: a list becomes the array of its items (`decays`). */
+lw_status lw_infer_list_array(lw_infer_frame *f, uint32_t node, lw_infer_value *value);
+/* The item of a list of tuples, of which these are the arrays. */
+lw_type lw_item_of_rows(lw_infer_frame *f, lw_type rows);
+
 /* ---- complain.c ---- */
 /* An error inside a function that this frame calls: add where it is called, except for
  * lanewise's own functions. */
@@ -588,7 +603,7 @@ lw_status lw_infer_array_len(lw_infer_frame *f, uint32_t node, uint32_t array, l
 lw_status lw_infer_array_items(lw_infer_frame *f, uint32_t node, lw_type array, lw_type *item,
                                int64_t *count);
 
-/* ---- index_arrays.c: subscripts with arrays. view: what the rest of the index selects.
+/* ---- array.c: subscripts with arrays. view: what the rest of the index selects.
  * stored: what is assigned, or NULL. ---- */
 typedef struct lw_stored {
     lw_arg value;

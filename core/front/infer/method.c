@@ -102,6 +102,7 @@ static const char *const of_arrays[] = {
 #define NEAR_SPECIAL(name)
 #define NEAR_RANDOM(name)
 #define NEAR_PY_RANDOM(name)
+#define NEAR_HEAPQ(name)
 #include "core/tables/array_functions.def"
 };
 
@@ -119,6 +120,7 @@ static const char *const of_numpy[] = {
 #define ALONE_SPECIAL(name)
 #define ALONE_RANDOM(name)
 #define ALONE_PY_RANDOM(name)
+#define ALONE_HEAPQ(name)
 #include "core/tables/array_functions.def"
 };
 
@@ -185,9 +187,10 @@ lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name)
     for (size_t i = 0; lw_tuple_row(f, object.type) && i < sizeof methods / sizeof *methods;
          i++)
         if (strcmp(name, methods[i]) == 0)
-            return "a list can grow if the function makes it, `x = []`, and uses it only in "
-                   "`x.append(v)`, `x.pop()`, `len(x)`, `x[i]`, loops, functions of NumPy and "
-                   "`return`; otherwise fill an array, `np.empty(n)`, and count its items";
+            return lw_tuple_row(f, object.type)->is_list
+                       ? "this list is a constant, or an argument from Python: `y = list(x)` "
+                         "makes a list that can change"
+                       : "a tuple cannot change: `y = list(x)` makes a list that can";
     return NULL;
 }
 

@@ -121,7 +121,12 @@ complain_shared(lw_infer_frame *f, uint32_t loc, const lw_class *class, uint32_t
     const char *of = class ? lw_format_text(f, "`%s`", class->name) : "an object in a tuple";
 
     if (f->held[var])
-        why = lw_format_text(f, "`%s` is read before in the same expression", name);
+        why = lw_format_text(f,
+                             class && class->is_list
+                                 ? "`%s` is read before in the same expression, or a loop "
+                                   "around goes over it"
+                                 : "`%s` is read before in the same expression",
+                             name);
     else if (lost & LW_HOLDS_ENTRY)
         why = lw_format_text(
             f, "`%s` is an argument, and the caller's object would stay as it is", name);
@@ -132,6 +137,18 @@ complain_shared(lw_infer_frame *f, uint32_t loc, const lw_class *class, uint32_t
     else
         why = line ? lw_format_text(f, "`%s` may have another name since line %u", name, line)
                    : lw_format_text(f, "`%s` may have another name", name);
+    if (class && class->is_list)
+        return lw_complain(
+            f, loc, "E165", why,
+            f->held[var]
+                ? lw_format_text(f,
+                                 "change the list in a statement of its own; in a loop "
+                                 "over it, loop over `%s.copy()`",
+                                 name)
+            : lost & (LW_HOLDS_ENTRY | LW_HOLDS_CAPTURE | LW_HOLDS_PARAM)
+                ? "pass the list as an argument, or return a new list"
+                : "use one name for a list; `y = x.copy()` is another list",
+            "a list that may have two names in compiled code is changed");
     return lw_complain(
         f, loc, "E165", why,
         class ? lw_format_text(f, "make a new object, as in `q = %s(...)`, and use that",
@@ -170,6 +187,10 @@ check_changed(lw_infer_frame *f, uint32_t node, uint32_t loc, uint8_t how, bool 
     *var = lw_variable_of(f, node, &is_whole);
     deep = (how & LW_CHANGES_INNER) || !is_whole;
     *allowed = *var ? may_change(f, *var, deep) : f->notes[node].fresh > deep;
+    if (!*allowed && *var == 0 && class && class->is_list)
+        return lw_complain(f, loc, "E165", "no single variable holds the list",
+                           "give the list a name, and change it by that name",
+                           "a list that is an item, or has no name, is changed");
     if (!*allowed && *var == 0)
         return lw_complain(f, loc, "E165", "no single variable holds the object",
                            "change the object before it is put there",

@@ -646,11 +646,6 @@ lw_infer_object_items(lw_infer_frame *f, uint32_t node, lw_infer_value value, bo
     *found = class != NULL && (!class->is_tuple || method != NULL);
     if (!*found)
         return LW_OK;
-    if (method == NULL && class->is_list)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E165", NULL,
-                           "loop over its indices: `for i in range(len(x)): a, b = x[i]`",
-                           "a list of tuples that a function has returned is no sequence of "
-                           "a loop");
     if (method == NULL)
         return lw_complain(
             f, lw_node_of(f, node)->loc, "E165",

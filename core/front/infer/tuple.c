@@ -430,6 +430,11 @@ infer_object_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object, 
     lw_status status;
     uint32_t held;
 
+    *found = false;
+    if (lw_node_of(f, n->b)->kind == LW_NODE_SLICE)
+        LW_TRY(lw_infer_list_slice(f, node, object, found, out));
+    if (*found)
+        return LW_OK;
     *found =
         lw_member_of(lw_class_of(f, object.type), "__getitem__") ||
         (lw_tuple_row(f, object.type) == NULL && !lw_record_row(lw_types_of(f), object.type));
@@ -738,10 +743,14 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
     *count = -1;
     iterable.type = lw_record_items(lw_types_of(f), iterable.type);
     if (lw_class_of(f, iterable.type)) {
-        bool found;
+        bool found, is_list = lw_is_grown_list(f, iterable.type);
         lw_status status = lw_infer_object_items(f, node, iterable, &found, &iterable);
         if (status != LW_OK || (found && f->nodes[node].asks == 0))
             return status;
+        if (is_list && lw_tuple_row(f, iterable.type)) {
+            item->type = lw_item_of_rows(f, iterable.type);
+            return LW_OK;
+        }
     }
     row = lw_type_get(lw_types_of(f), iterable.type);
     elements = row ? row->elements : NULL;

@@ -296,7 +296,8 @@ lw_lower_ifexp(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
     const lw_typed_node *t = lw_typed_at(f, node);
-    lw_type type = t->unwraps ? t->operand : t->type; /* one of them may be None */
+    lw_type type = t->unwraps ? t->operand /* one of them may be None */
+                              : lw_lower_type_of(f, node);
     lw_builder *b = &f->b;
     bool only_b = lw_typed_at(f, n->c)->dead, only_c = lw_typed_at(f, n->b)->dead;
 

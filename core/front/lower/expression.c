@@ -519,13 +519,22 @@ lw_lower_field_of(lw_lower_frame *f, lw_lower_value object, const char *name, lw
     return lw_value_convert(f, item, type);
 }
 
+/* Of a list of which the array is wanted, that of the list. */
+lw_type
+lw_lower_type_of(const lw_lower_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+
+    return t->decays ? f->l->typed->instances.data[t->asks].param_types[0] : t->type;
+}
+
 /* .real and .imag, and the fields of a namedtuple; all other attributes were folded. */
 static lw_lower_value
 lower_attribute(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
     const char *name = lw_typed_constant(f->l->typed, n->b)->text;
-    lw_type type = lw_typed_at(f, node)->type;
+    lw_type type = lw_lower_type_of(f, node);
     lw_lower_value object = lw_lower_expression(f, n->a);
 
     if (lw_lower_field_name(f, node, object.type))
@@ -565,9 +574,11 @@ constant_integer(const lw_lower_frame *f, uint32_t node, int64_t *value)
 
 /* The type of an item, or of a slice, of a tuple; it is unwrapped after it was selected. */
 static lw_type
-item_type(const lw_typed_node *t)
+item_type(const lw_lower_frame *f, uint32_t node)
 {
-    return t->unwraps && t->operand != LW_T_BOTTOM ? t->operand : t->type;
+    const lw_typed_node *t = lw_typed_at(f, node);
+
+    return t->unwraps && t->operand != LW_T_BOTTOM ? t->operand : lw_lower_type_of(f, node);
 }
 
 /* Elements start, start + step, … as slice.indices of Python selects them. */
@@ -576,7 +587,7 @@ lower_slice(lw_lower_frame *f, uint32_t node, lw_lower_value tuple, uint32_t sli
 {
     const lw_node *s = lw_node_at(f, slice);
     int64_t n = lw_type_get(f->l->types, tuple.type)->n, step = 1, bounds[2];
-    lw_type type = item_type(lw_typed_at(f, node));
+    lw_type type = item_type(f, node);
     uint32_t total = lw_parts_of(f->l->types, type), at = 0;
     lw_ref *parts = lw_arena_take(f->l->arena, (total + 1) * sizeof *parts);
 
@@ -620,7 +631,7 @@ static lw_lower_value
 lower_subscript(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
-    lw_type type = item_type(lw_typed_at(f, node));
+    lw_type type = item_type(f, node);
     lw_lower_value tuple, field;
     int64_t index;
 
@@ -691,7 +702,7 @@ lower_name(lw_lower_frame *f, uint32_t node)
     const lw_typed_node *t = lw_typed_at(f, node);
 
     if (t->web != 0)
-        return lw_value_convert(f, lw_lower_web_read(f, t->web), t->type);
+        return lw_value_convert(f, lw_lower_web_read(f, t->web), lw_lower_type_of(f, node));
     if (lw_type_kind_of(f->l->types, t->type) == LW_TK_FUNCTION)
         return lower_function(f, node);
     return no_value();
@@ -745,6 +756,8 @@ lw_lower_expression(lw_lower_frame *f, uint32_t node)
                                : lower_kind(f, node);
     if (t->unwraps)
         value = lw_value_convert(f, value, t->type);
+    if (t->decays)
+        value = lw_lower_asked(f, node, value);
     f->node = outer;
     f->b.loc = loc;
     return value;

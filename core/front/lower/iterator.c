@@ -305,6 +305,32 @@ of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type item)
     return it;
 }
 
+static void take_shortest(lw_lower_frame *f, lw_iterator *it);
+
+/* The items of a list of tuples, whose arrays these are. */
+static lw_iterator
+of_rows(lw_lower_frame *f, lw_lower_value rows, lw_type item)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, rows.type);
+    const lw_type_row *items = lw_type_get_kind(f->l->types, item, LW_TK_TUPLE);
+    lw_iterator it = {.kind = LW_OVER_ZIP, .n_inner = row->n, .item = item};
+
+    it.inner = lw_arena_take(f->l->arena, (it.n_inner + 1) * sizeof *it.inner);
+    for (uint32_t i = 0; it.inner && i < it.n_inner; i++) {
+        lw_lower_value part = lw_value_element(f, rows, i);
+        bool is_array = lw_type_kind_of(f->l->types, part.type) == LW_TK_ARRAY;
+        lw_type of_part = items && i < items->n
+                              ? items->elements[i]
+                              : lw_type_get(f->l->types, part.type)->elements[0];
+
+        it.inner[i] = is_array ? of_array(f, part, of_part) : of_rows(f, part, of_part);
+    }
+    if (it.inner == NULL)
+        it.n_inner = 0;
+    take_shortest(f, &it);
+    return it;
+}
+
 /* Iterations, with those of the loops around, up to which loops over constants are unrolled:
  * unrolled, the items are constants; beyond that they are read from a table. */
 enum { MOST_CONSTANT_ITERATIONS = 256 };
@@ -445,6 +471,8 @@ of_node(lw_lower_frame *f, uint32_t node, lw_type item)
     if (!t->asks && of_long_constant(f, node, item, &it))
         return it;
     lw_lower_value value = lw_lower_asked(f, node, lw_lower_expression(f, node));
+    if (t->asks && lw_type_is_grown(f->l->types, t->type) && lw_value_is_tuple(&value, f))
+        return of_rows(f, value, item);
     return value.iterator ? *value.iterator : of_value(f, lw_lower_items(f, value), item);
 }
 
@@ -485,6 +513,8 @@ item_type(lw_lower_frame *f, const lw_iterator *it, uint32_t i)
 {
     lw_type_kind kind = lw_type_kind_of(f->l->types, it->type);
 
+    if (it->kind == LW_OVER_ZIP && it->item != LW_T_BOTTOM) /* of_rows */
+        return it->item;
     if (kind == LW_TK_RANGE)
         return lw_type_get(f->l->types, it->type)->elements[0];
     if (kind == LW_TK_TUPLE && i < lw_type_get(f->l->types, it->type)->n)

@@ -422,7 +422,7 @@ lw_lower_bind_parameters(lw_lower_frame *f)
             value.n = value.parts ? lw_parts_of(f->l->types, value.type) : 0;
             f->webs[web] = NULL;
         }
-        lw_lower_web_write(f, web, value);
+        lw_lower_web_bind(f, web, value);
     }
 }
 

@@ -313,6 +313,7 @@ lw_lower_value lw_lower_call_with(lw_lower_frame *f, uint32_t node, lw_lower_val
  * of typed->lists from `written` on. */
 lw_lower_value lw_lower_call_values(lw_lower_frame *f, uint32_t node, uint32_t instance,
                                     const lw_lower_value *values, uint32_t written);
+lw_type lw_lower_type_of(const lw_lower_frame *f, uint32_t node);
 /* What the method that the node asks (`asks`) gives for its value; without one, the value. */
 lw_lower_value lw_lower_asked(lw_lower_frame *f, uint32_t node, lw_lower_value value);
 bool lw_lower_calls_method(const lw_lower_frame *f, uint32_t node);
@@ -348,6 +349,8 @@ void lw_lower_body(lw_lower_frame *f, uint32_t body);
 void lw_lower_statement(lw_lower_frame *f, uint32_t node);
 void lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value);
 void lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value);
+/* The same with what the caller passes for a parameter. */
+void lw_lower_web_bind(lw_lower_frame *f, uint32_t web, lw_lower_value value);
 lw_lower_value lw_lower_web_read(lw_lower_frame *f, uint32_t web);
 uint32_t lw_lower_region_open(lw_lower_frame *f, bool loop); /* BLOCK or LOOP; its number */
 void lw_lower_region_close(lw_lower_frame *f);

@@ -35,11 +35,12 @@ pending_of(lw_lower_frame *f, uint32_t web, uint32_t start)
     return NULL;
 }
 
-void
-lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value)
+/* is_held: somebody holds the value as long as the variable has it. */
+static void
+web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value, bool is_held)
 {
     value = lw_value_convert(f, value, web_at(f, web)->type);
-    if (f->converted_arms == 0 && lw_type_is_owned(f->l->types, value.type)) {
+    if (!is_held && f->converted_arms == 0 && lw_type_is_owned(f->l->types, value.type)) {
         if (f->owners[web] == NULL)
             f->owners[web] = lw_lower_owners(f, value.type);
         lw_lower_hold(f, f->owners[web], value);
@@ -63,6 +64,19 @@ lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value)
         else
             f->l->module->failed = true;
     }
+}
+
+void
+lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value)
+{
+    web_write(f, web, value, false);
+}
+
+/* The caller holds what it passes, for a parameter that has nothing else. */
+void
+lw_lower_web_bind(lw_lower_frame *f, uint32_t web, lw_lower_value value)
+{
+    web_write(f, web, value, web_at(f, web)->single && !f->slotted[web]);
 }
 
 lw_lower_value
@@ -323,6 +337,11 @@ lower_augassign(lw_lower_frame *f, uint32_t node)
     }
     if (lw_is_object_target(f, n->a)) {
         lw_lower_augmented_field(f, node);
+        return;
+    }
+    if (lw_node_at(f, n->a)->kind == LW_NODE_SUBSCRIPT && lw_lower_calls_method(f, node) &&
+        !lw_lower_calls_method(f, n->a)) { /* of a list: the call does all of it */
+        (void)lw_lower_method(f, node);
         return;
     }
     if (lw_node_at(f, n->a)->kind != LW_NODE_NAME) {

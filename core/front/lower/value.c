@@ -575,6 +575,8 @@ lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to)
         return lw_value_convert(f, unwrapped(f, value), to);
     if (kind == LW_TK_OPTIONAL && lw_type_kind_of(f->l->types, value.type) != LW_TK_OPTIONAL)
         return made_optional(f, value, to);
+    if (value.type == LW_T_NONE && (kind == LW_TK_ARRAY || kind == LW_TK_TUPLE))
+        return lw_value_zero(f, to); /* the items of an empty list (join_of_list) */
     if (kind != LW_TK_ARRAY && lw_value_is_axisless(f, &value))
         return lw_value_convert(f, only_element(f, value), to);
     if (is_compile_time(kind))

@@ -22,6 +22,7 @@ typedef enum array_owner {
     SPECIAL,
     RANDOM,
     PY_RANDOM,
+    HEAPQ,
 } array_owner;
 
 typedef struct array_function {
@@ -82,7 +83,11 @@ is_from(PyObject *object, const char *name)
 static const struct {
     const char *module;
     array_owner owner;
-} modules[] = {{"numpy", NUMPY}, {"numpy.linalg", LINALG}, {"math", MATH}};
+} modules[] = {{"numpy", NUMPY},
+               {"numpy.linalg", LINALG},
+               {"math", MATH},
+               {"_heapq", HEAPQ},
+               {"heapq", HEAPQ}};
 
 /* ---- scipy.special, numpy.random and random ---- */
 
@@ -334,20 +339,14 @@ loop_of(const char *name, PyObject *call)
     return def;
 }
 
-uint32_t
-lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc)
+/* A call of the function that loops over what the call or comprehension contains; 0 and status
+ * OK: there is none. */
+static uint32_t
+read_loop(lw_reader *r, const char *name, PyObject *call, uint32_t loc)
 {
-    const char *name = name_of_consumer(lw_read_object(r, callee));
-    PyObject *args, *def;
-    lw_ast_kind kind = LW_AST_Call;
+    PyObject *def = loop_of(name, call);
     uint32_t fn, lambda;
 
-    if (name != NULL && lw_ast_list(call, r->ast.args, &args) > 0)
-        kind = lw_ast_kind_of(&r->ast, PyList_GET_ITEM(args, 0));
-    if (kind != LW_AST_GeneratorExp && kind != LW_AST_ListComp &&
-        !(kind == LW_AST_BinOp && strcmp(name, "array") == 0)) /* np.array([x] * n) */
-        return 0;
-    def = loop_of(name, call);
     if (def == NULL)
         return PyErr_Occurred() ? lw_read_failed(r) : 0;
     fn = lw_read_nested(r, def);
@@ -358,6 +357,27 @@ lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc)
     return lambda
                ? lw_read_list_node(r, (lw_node){LW_NODE_CALL, .loc = loc, .a = lambda}, NULL, 0)
                : 0;
+}
+
+uint32_t
+lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc)
+{
+    const char *name = name_of_consumer(lw_read_object(r, callee));
+    PyObject *args;
+    lw_ast_kind kind = LW_AST_Call;
+
+    if (name != NULL && lw_ast_list(call, r->ast.args, &args) > 0)
+        kind = lw_ast_kind_of(&r->ast, PyList_GET_ITEM(args, 0));
+    if (kind != LW_AST_GeneratorExp && kind != LW_AST_ListComp &&
+        !(kind == LW_AST_BinOp && strcmp(name, "array") == 0)) /* np.array([x] * n) */
+        return 0;
+    return read_loop(r, name, call, loc);
+}
+
+uint32_t
+lw_read_list_comprehension(lw_reader *r, PyObject *comprehension, uint32_t loc)
+{
+    return read_loop(r, "list", comprehension, loc);
 }
 
 /* ---- ufuncs with an output ---- */

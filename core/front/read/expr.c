@@ -631,6 +631,14 @@ read_list(lw_reader *r, PyObject *node, uint32_t loc)
 }
 
 static uint32_t
+read_list_comprehension(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t made = lw_read_list_comprehension(r, node, loc);
+
+    return made || r->status != LW_OK || PyErr_Occurred() ? made : read_unsupported(r, node);
+}
+
+static uint32_t
 read_expr(lw_reader *r, PyObject *node)
 {
     uint32_t loc = lw_read_loc(r, node);
@@ -651,6 +659,7 @@ read_expr(lw_reader *r, PyObject *node)
     case LW_AST_Slice: return read_slice(r, node, loc);
     case LW_AST_Tuple: return read_sequence(r, node, loc, false);
     case LW_AST_List: return read_list(r, node, loc);
+    case LW_AST_ListComp: return read_list_comprehension(r, node, loc);
     case LW_AST_NamedExpr: return read_walrus(r, node, loc);
     case LW_AST_Starred: return read_star(r, node, loc);
     case LW_AST_Lambda: return read_lambda(r, node, loc);

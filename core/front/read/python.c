@@ -243,7 +243,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
     r->tree->fns.data[fn].line = (uint32_t)code->co_firstlineno;
     r->tree->fns.data[fn].of_package = is_of(function, "lanewise.");
     r->tree->fns.data[fn].takes_none =
-        is_of(function, "lanewise._growing_lists") || is_of(function, "lanewise._dicts");
+        is_of(function, lw_service_name(LW_SERVICE_GROWING_LISTS)) || is_of(function, "lanewise._dicts");
     r->tree->fns.data[fn].inlined =
         is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
     r->tree->fns.data[fn].shared = (uint8_t)sharing_of(function, r->tree->fns.data[fn].name);
@@ -306,41 +306,17 @@ read_lambda_body(lw_reader *r, PyObject *body)
                      : 0;
 }
 
-/* Whether the code, or that of a nested function, has a name of what is written in another way
- * before it is read. */
-static bool
-is_rewritten(PyObject *code)
-{
-    PyObject *names = PyObject_GetAttrString(code, "co_names");
-    PyObject *constants = PyObject_GetAttrString(code, "co_consts"), *name;
-    bool found = false;
-
-    for (Py_ssize_t i = 0; names && !found && i < PyTuple_GET_SIZE(names); i++) {
-        name = PyTuple_GET_ITEM(names, i);
-        found = PyUnicode_CompareWithASCIIString(name, "append") == 0 ||
-                PyUnicode_CompareWithASCIIString(name, "literal_unroll") == 0;
-    }
-    for (Py_ssize_t i = 0; constants && !found && i < PyTuple_GET_SIZE(constants); i++)
-        found = PyCode_Check(PyTuple_GET_ITEM(constants, i)) &&
-                is_rewritten(PyTuple_GET_ITEM(constants, i));
-    Py_XDECREF(names);
-    Py_XDECREF(constants);
-    lw_read_clear();
-    return found;
-}
-
-/* The function as it is read (lanewise/_rewriting.py), a new reference: its lists that grow are
- * arrays, and loops over the items of tuples copies of their bodies. */
+/* The function as it is read (lanewise/_rewriting.py), a new reference: displays of lists that
+ * grow are calls, and loops over the items of tuples copies of their bodies. */
 static PyObject *
 rewritten(lw_reader *r, PyObject *node)
 {
     PyObject *module, *made;
 
-    if (lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda ||
-        !is_rewritten(PyFunction_GET_CODE(r->function)))
+    if (lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda || is_of(r->function, "lanewise."))
         return Py_NewRef(node);
     module = lw_service_module(LW_SERVICE_REWRITING);
-    made = module ? PyObject_CallMethod(module, "rewritten", "O", node) : NULL;
+    made = module ? PyObject_CallMethod(module, "rewritten", "OO", node, r->function) : NULL;
     Py_XDECREF(module);
     return made;
 }

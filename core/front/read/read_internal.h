@@ -134,6 +134,9 @@ uint32_t lw_read_own_function(lw_reader *r, const char *name);
 /* `sum(e for v in it)`: a CALL of a nested function that loops. 0 and status OK: the call is
  * not of this kind. */
 uint32_t lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc);
+/* A list comprehension as a call of the function that makes the list; 0 and status OK: it
+ * cannot be compiled. */
+uint32_t lw_read_list_comprehension(lw_reader *r, PyObject *comprehension, uint32_t loc);
 /* An error that is raised only if this code is reached: a diagnostic of the tree, or an ERROR
  * node with one. The format makes the sentence. */
 uint32_t lw_read_diag(lw_reader *r, uint32_t loc, lw_fault fault, const char *format, ...)

@@ -408,18 +408,13 @@ set_is_slice(lw_reader *r, PyObject *object, lw_class *class)
 static bool
 set_is_list(lw_reader *r, PyObject *object, lw_class *class)
 {
-    static const char *const names[] = {"GrownList", "GrownTuples"};
+    PyObject *lists = strcmp(class->name ? class->name : "", "list") == 0
+                          ? lw_service_find(LW_SERVICE_GROWING_LISTS, "GrownList")
+                          : Py_NewRef(Py_None);
 
-    if (strcmp(class->name ? class->name : "", "list") != 0)
-        return true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        PyObject *lists = lw_service_find(LW_SERVICE_GROWING_LISTS, names[i]);
-        if (lists == NULL)
-            return lw_read_failed(r);
-        class->is_list |= lists == object;
-        Py_DECREF(lists);
-    }
-    return true;
+    class->is_list = lists == object;
+    Py_XDECREF(lists);
+    return lists ? true : lw_read_failed(r);
 }
 
 static uint32_t

@@ -1,0 +1,247 @@
+/* Lists that grow, objects of the class of lanewise/_growing_lists.py: slices of them, and what
+ * takes a list where an array is wanted. */
+#include "core/front/infer/call.h"
+
+#include "core/front/named.h"
+
+#include <assert.h>
+
+bool
+lw_is_grown_list(lw_infer_frame *f, lw_type type)
+{
+    const lw_class *class = lw_class_by_value(f, type);
+
+    return class && class->is_list;
+}
+
+/* The bounds that stand in the brackets, as keyword arguments. */
+static lw_status
+add_bounds(lw_infer_frame *f, uint32_t slice, lw_arg *args, uint32_t *n)
+{
+    static const char *const names[] = {"start", "stop", "step"};
+    const lw_node *s = lw_node_of(f, slice);
+    const uint32_t bounds[] = {s->a, s->b, s->c};
+    lw_status status = LW_OK;
+
+    for (int i = 0; i < 3; i++) {
+        if (bounds[i] == 0)
+            continue;
+        args[*n] = (lw_arg){.node = bounds[i], .entry = bounds[i], .keyword = names[i]};
+        f->wants_optional = true;
+        LW_TRY(lw_infer_expr(f, bounds[i], &args[*n].value));
+        ++*n;
+    }
+fail:
+    return status;
+}
+
+/* The call that `node` is, of a method of the list. */
+static lw_status
+call_method(lw_infer_frame *f, uint32_t node, const char *name, lw_arg *args, uint32_t n,
+            lw_infer_value *out)
+{
+    const lw_class_member *method =
+        lw_member_of(lw_class_by_value(f, args[0].value.type), name);
+
+    assert(method != NULL);
+    for (uint32_t i = 1; i < n; i++)
+        if (args[i].value.type == LW_T_BOTTOM)
+            return LW_OK;
+    return lw_infer_call_member(f, node, method, args, n, out);
+}
+
+/* The index, or the bounds, in the brackets. *n: of the arguments so far. */
+static lw_status
+add_index(lw_infer_frame *f, uint32_t index, lw_arg *args, uint32_t *n)
+{
+    if (lw_node_of(f, index)->kind == LW_NODE_SLICE)
+        return add_bounds(f, index, args, n);
+    args[*n] = (lw_arg){.node = index, .entry = index};
+    return lw_infer_borrowed(f, index, &args[(*n)++].value);
+}
+
+lw_status
+lw_infer_list_slice(lw_infer_frame *f, uint32_t node, lw_infer_value object, bool *found,
+                    lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_arg args[4] = {{.node = n->a, .entry = n->a, .value = object}};
+    uint32_t n_args = 1, held;
+    lw_status status;
+
+    *found = lw_is_grown_list(f, object.type);
+    if (!*found)
+        return LW_OK;
+    held = lw_hold(f, n->a);
+    status = add_bounds(f, n->b, args, &n_args);
+    lw_unhold(f, held);
+    LW_TRY(status);
+    LW_TRY(call_method(f, node, "__getslice__", args, n_args, out));
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_list_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
+                    lw_infer_value value)
+{
+    const lw_node *n = lw_node_of(f, target);
+    bool is_slice = lw_node_of(f, n->b)->kind == LW_NODE_SLICE;
+    lw_arg stored = {.node = f->source ? f->source : target,
+                     .entry = LW_ARG_STORED,
+                     .value = {value.type, 0}};
+    lw_arg args[5] = {{.node = n->a, .entry = n->a, .value = object}, stored};
+    uint32_t n_args = 1 + is_slice, held = lw_hold(f, n->a);
+    lw_infer_value nothing = {LW_T_BOTTOM, 0};
+    lw_status status = add_index(f, n->b, args, &n_args);
+
+    lw_unhold(f, held);
+    LW_TRY(status);
+    if (!is_slice)
+        args[n_args++] = stored;
+    LW_TRY(call_method(f, target, is_slice ? "__setslice__" : "__setitem__", args, n_args,
+                       &nothing));
+    f->nodes[target].type = nothing.type;
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_augmented_item(lw_infer_frame *f, uint32_t node, lw_infer_value object)
+{
+    const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
+    lw_constant op = {.kind = LW_K_STR, .text = lw_pyop_text[n->op]};
+    lw_arg args[4] = {{.node = target->a, .entry = target->a, .value = object},
+                      {.node = target->b, .entry = target->b},
+                      {.node = n->b, .entry = n->b},
+                      {.node = node}};
+    uint32_t held[3] = {lw_hold(f, target->a), 0, 0}, name;
+    lw_infer_value nothing = {LW_T_BOTTOM, 0};
+    lw_status status = LW_OK;
+
+    if (lw_node_of(f, target->b)->kind == LW_NODE_SLICE)
+        status = lw_complain(f, target->loc, "E165", "these are items of a list",
+                             "write it in full: `x[i:j] = x[i:j] + ...`",
+                             "an augmented assignment to a slice of a list");
+    for (int i = 1; i < 3 && status == LW_OK; i++) {
+        status = lw_node_of(f, args[i].node)->kind == LW_NODE_SLICE
+                     ? LW_OK
+                     : lw_infer_borrowed(f, args[i].node, &args[i].value);
+        held[i] = lw_hold(f, args[i].node);
+    }
+    for (int i = 0; i < 3; i++)
+        lw_unhold(f, held[i]);
+    LW_TRY(status);
+    name = lw_constant_add(f, 0, &op);
+    args[3].value = lw_constant_value(f, name);
+    args[3].entry = LW_ARG_CONSTANT | name;
+    LW_TRY(call_method(f, node, "__augment__", args, 4, &nothing));
+    f->nodes[node].type = nothing.type;
+fail:
+    return status;
+}
+
+/* ---- lists as arrays ---- */
+
+lw_status
+lw_infer_list_array(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    const lw_class_member *method;
+    lw_infer_value array;
+    lw_status status;
+
+    if (!lw_is_grown_list(f, value->type))
+        return LW_OK;
+    method = lw_member_of(lw_class_by_value(f, value->type), "__array__");
+    LW_TRY(lw_infer_asked(f, node, method, *value, &array));
+    *value = array;
+    f->nodes[node].decays = f->nodes[node].asks != 0;
+    f->nodes[node].type = array.type;
+    f->nodes[node].constant = array.constant;
+fail:
+    return status;
+}
+
+/* Python's functions that understand lists themselves, or show what they are given. */
+static bool
+takes_lists(lw_name_id name)
+{
+    switch (name) {
+    case LW_NAME_builtins_len:
+    case LW_NAME_builtins_bool:
+    case LW_NAME_builtins_print:
+    case LW_NAME_builtins_isinstance:
+    case LW_NAME_builtins_type:
+    case LW_NAME_builtins_enumerate:
+    case LW_NAME_builtins_zip:
+    case LW_NAME_builtins_reversed: return true;
+    default: return false;
+    }
+}
+
+static bool
+takes_arrays_alone(lw_infer_frame *f, lw_infer_value callee)
+{
+    const lw_constant *k = callee.constant ? lw_constant_of(f, callee.constant) : NULL;
+
+    if (k == NULL || k->overloaded)
+        return false;
+    if (k->kind == LW_K_NAMED)
+        return !takes_lists((lw_name_id)k->u);
+    return k->is_ufunc ||
+           (k->kind == LW_K_FUNCTION && f->run->tree->fns.data[k->u].implements != NULL &&
+            !f->run->tree->fns.data[k->u].takes_none); /* heapq */
+}
+
+lw_status
+lw_infer_list_arguments(lw_infer_frame *f, lw_infer_value callee, lw_arg_list *args,
+                        bool *unknown)
+{
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < args->n; i++) {
+        lw_arg *arg = &args->data[i];
+        if ((arg->entry & LW_ARG_TAG) || !lw_is_grown_list(f, arg->value.type) ||
+            !takes_arrays_alone(f, callee))
+            continue;
+        LW_TRY(lw_infer_list_array(f, arg->node, &arg->value));
+        *unknown |= arg->value.type == LW_T_BOTTOM;
+    }
+fail:
+    return status;
+}
+
+/* max(x) and min(x) of a list of tuples, of which no array holds the items. */
+lw_status
+lw_infer_list_extreme(lw_infer_frame *f, uint32_t node, lw_infer_value callee,
+                      const lw_arg_list *args, bool *found, lw_infer_value *out)
+{
+    const lw_constant *k = callee.constant ? lw_constant_of(f, callee.constant) : NULL;
+    bool is_max = k && k->kind == LW_K_NAMED && k->u == LW_NAME_builtins_max;
+    bool is_min = k && k->kind == LW_K_NAMED && k->u == LW_NAME_builtins_min;
+    lw_arg arg;
+
+    *found = false;
+    if ((!is_max && !is_min) || args->n != 1 || !lw_is_grown_list(f, args->data[0].value.type))
+        return LW_OK;
+    arg = args->data[0];
+    *found = lw_tuple_row(f, lw_field_of_object(f, arg.value.type, "items")) != NULL;
+    return *found ? call_method(f, node, is_max ? "__max__" : "__min__", &arg, 1, out) : LW_OK;
+}
+
+/* ---- items of lists of tuples ---- */
+
+lw_type
+lw_item_of_rows(lw_infer_frame *f, lw_type rows)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), rows);
+    lw_type *items;
+    uint32_t n = row ? row->n : 0;
+
+    if (row == NULL || row->kind == LW_TK_ARRAY)
+        return row ? row->elements[0] : (lw_type)LW_T_BOTTOM;
+    items = lw_arena_take(f->run->arena, (n + 1) * sizeof *items);
+    for (uint32_t i = 0; items && i < n; i++)
+        items[i] = lw_item_of_rows(f, lw_type_get(lw_types_of(f), rows)->elements[i]);
+    return items ? lw_type_tuple(lw_types_of(f), items, n, NULL) : (lw_type)LW_T_BOTTOM;
+}

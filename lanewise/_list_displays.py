@@ -1,0 +1,404 @@
+"""Which lists of a function grow: its displays, ``[]`` and ``[x, y]``, and what else of its lists is written in another way before it is
+read (lanewise/_rewriting.py).
+
+A display is a tuple in compiled code, unless the list may change: ``[]``, and displays that are assigned to a variable of which
+a method is called that changes lists. These become calls of lanewise/_growing_lists.py. So do ``[x] * n``, ``list(x)`` and ``sorted(x)``. A second name that has the same list all the time,
+``y = x``, becomes the first one, because objects of compiled code have no second name. A loop over a list that changes in the loop
+counts the places, as Python does.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from typing import Any
+
+from lanewise import _growing_lists
+
+_CHANGING = frozenset(("append", "extend", "insert", "pop", "clear", "sort", "reverse", "remove"))
+_READING = frozenset(("len", "sum", "min", "max", "any", "all", "sorted", "list", "tuple", "enumerate", "zip", "reversed", "range", "print", "bool"))
+_ITERATORS = frozenset(("range", "zip", "enumerate", "reversed", "map"))
+
+
+def _constant(value: Any) -> ast.expr:
+    return ast.Constant(value)
+
+
+def _call(function: Any, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(_constant(function), [*arguments], [])
+
+
+def _load(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _set(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _called(node: ast.AST) -> str:
+    """The name of the function that is called; an empty text: it is no call of a name."""
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+def _changed_by(node: ast.AST) -> str:
+    """The text of the variable, or of the attribute of one, whose list the expression or statement may change; or an empty text."""
+    target: ast.AST | None = None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+        target = node.func.value
+    elif isinstance(node, ast.AugAssign):
+        target = node.target.value if isinstance(node.target, ast.Subscript) else node.target
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
+        target = node.value
+    return ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
+
+
+def _parts_of_repeated(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """x and n of ``[x] * n`` and ``n * [x]``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        for row, n in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(row, ast.List) and len(row.elts) == 1 and not isinstance(n, ast.List):
+                return row.elts[0], n
+    return None
+
+
+def _is_constant(node: ast.expr) -> bool:
+    """Whether a display is made of constants, as a tuple; other expressions are, for this question."""
+    if isinstance(node, ast.IfExp):
+        return _is_constant(node.body) and _is_constant(node.orelse)
+    if not isinstance(node, ast.List):
+        return _parts_of_repeated(node) is None or isinstance(_parts_of_repeated(node)[1], ast.Constant)  # type: ignore[index]
+    return not any(isinstance(part, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)) for item in node.elts for part in ast.walk(item))
+
+
+def _arms(value: ast.expr | None) -> list[ast.expr | None]:
+    return _arms(value.body) + _arms(value.orelse) if isinstance(value, ast.IfExp) else [value]
+
+
+def _are_mixed(values: list[ast.expr | None]) -> bool:
+    """Whether a variable has a list of another kind or length besides a display."""
+    arms = [arm for value in values for arm in _arms(value)]
+    lengths = {len(arm.elts) if isinstance(arm, ast.List) else 0 for arm in arms}
+    return len(arms) > 1 and (0 in lengths or len(lengths) > 1)
+
+
+def _names_of(value: ast.expr | None) -> list[str]:
+    """The variables whose value this may be."""
+    return [arm.id for arm in _arms(value) if isinstance(arm, ast.Name)]
+
+
+def _object(node: ast.expr, names: dict[str, Any]) -> Any:
+    """What a name, or an attribute of a module, is among the globals."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return getattr(names.get(node.value.id), node.attr, None)
+    return names.get(node.id) if isinstance(node, ast.Name) else None
+
+
+def _may_change_lists(function: Any) -> bool:
+    """Whether a function that is called names a method that changes lists, or is one of heapq."""
+    code = getattr(getattr(function, "py_func", function), "__code__", None)
+    return getattr(function, "__module__", None) in ("heapq", "_heapq") or (code is not None and not _CHANGING.isdisjoint(code.co_names))
+
+
+class _Facts:
+    """What is assigned to each variable, which lists change, and which names are returned."""
+
+    def __init__(self, function: ast.AST, names: dict[str, Any]):
+        self.values: dict[str, list[ast.expr | None]] = {}  # None: a value that nobody sees
+        self.changed: set[str] = set()
+        self.returned: set[str] = set()
+        for node in ast.walk(function):
+            if isinstance(node, ast.Return) and node.value is not None:
+                items = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+                self.returned.update(item.id for item in items if isinstance(item, ast.Name))
+            self.changed.add(_changed_by(node))
+            if isinstance(node, ast.Call) and _may_change_lists(_object(node.func, names)):
+                self.changed.update(ast.unparse(argument) for argument in node.args if isinstance(argument, (ast.Name, ast.Attribute)))
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self._assign(target, node.value)
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                self._add(node.target.id, None)
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                self._assign(node.target, node.value)
+            elif isinstance(node, (ast.For, ast.comprehension)):
+                self._assign(node.target, None)
+            elif isinstance(node, ast.NamedExpr):
+                self._assign(node.target, None)
+            elif isinstance(node, ast.arg):
+                self._add(node.arg, None)
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node is not function:
+                self._add(node.name, None)
+            elif isinstance(node, (ast.Global, ast.Nonlocal)):
+                for name in node.names:
+                    self._add(name, None)
+            elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+                self._assign(node.optional_vars, None)
+            elif isinstance(node, ast.ExceptHandler) and node.name:
+                self._add(node.name, None)
+            elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+                self._add(node.name, None)
+        self.changed.discard("")
+        self.growing = {name for name, values in self.values.items() if name in self.changed or name in self.returned or _are_mixed(values)} | self.changed
+        size = 0
+        while size < len(self.growing):  # what is assigned to a list that grows grows, too
+            size = len(self.growing)
+            self.growing.update(name for known in [*self.growing] for value in self.values.get(known, []) for name in _names_of(value))
+
+    def _add(self, name: str, value: ast.expr | None) -> None:
+        self.values.setdefault(name, []).append(value)
+
+    def _assign(self, target: ast.expr, value: ast.expr | None) -> None:
+        if isinstance(target, (ast.Name, ast.Attribute)):
+            self._add(ast.unparse(target), value)
+        elif isinstance(target, ast.Starred):
+            self._assign(target.value, None)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            pairs = value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else [None] * len(target.elts)
+            for one, item in zip(target.elts, pairs):
+                self._assign(one, item)
+
+
+def _aliases(function: ast.FunctionDef, facts: _Facts) -> dict[str, str]:
+    """Names that have the list of another name wherever they have a value: ``y = x`` is all that is assigned to y, behind the statement of
+    the function itself that assigns x, once."""
+    found: dict[str, str] = {}
+    assigned = set()
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Name):
+                name, other = node.targets[0].id, found.get(node.value.id, node.value.id)
+                if other in assigned and len(facts.values.get(name, [])) == len(facts.values.get(other, [])) == 1 and _may_grow(facts, other):
+                    found[name] = other
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+            assigned.add(statement.targets[0].id)
+    return found
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+
+
+def _move(function: ast.FunctionDef) -> None:
+    """``y = x`` at the end of a loop that makes a new x before it reads x: both exchange their lists, so that none has two names."""
+    for loop in ast.walk(function):
+        if not isinstance(loop, (ast.For, ast.While)):
+            continue
+        last = loop.body[-1]
+        for at in range(len(loop.body) - 1, 0, -1):
+            last = loop.body[at]
+            if not isinstance(last, ast.Assign) or len(last.targets) != 1 or not isinstance(last.targets[0], ast.Name) or not isinstance(last.value, ast.Name):
+                continue
+            name, other = last.targets[0].id, last.value.id
+            if name != other and not any(_mentions(later, other) for later in loop.body[at + 1:]) and _is_made_in(function, loop, name, other):
+                last.targets = [ast.Tuple([ast.Name(name, ast.Store()), ast.Name(other, ast.Store())], ast.Store())]
+                last.value = ast.Tuple([ast.Name(other, ast.Load()), ast.Name(name, ast.Load())], ast.Load())
+                ast.fix_missing_locations(ast.copy_location(last, loop))
+
+
+def _is_made_in(function: ast.FunctionDef, loop: ast.For | ast.While, name: str, other: str) -> bool:
+    """Whether the loop makes the list `other` before it reads it, nothing reads it outside, and `name` has a list before the loop."""
+    first = next((statement for statement in loop.body if _mentions(statement, other)), None)
+    if not isinstance(first, ast.Assign) or not isinstance(first.targets[0], ast.Name) or first.targets[0].id != other or not isinstance(first.value, (ast.List, ast.ListComp)):
+        return False
+    if sum(_mentions(part, other) for part in ast.walk(function) if isinstance(part, ast.Name)) != sum(_mentions(part, other) for statement in loop.body for part in ast.walk(statement) if isinstance(part, ast.Name)):
+        return False
+    before = [statement for statement in ast.walk(function) if isinstance(statement, ast.Assign) and statement.lineno < loop.lineno]
+    return any(isinstance(target, ast.Name) and target.id == name for statement in before for target in statement.targets)
+
+
+def _may_grow(facts: _Facts, name: str) -> bool:
+    return all(isinstance(value, (ast.List, ast.ListComp)) or _called(value) == "list" or _parts_of_repeated(value) for value in facts.values[name] if value)
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]):
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
+
+
+class _Displays(ast.NodeTransformer):
+    def __init__(self, facts: _Facts, names: dict[str, Any]):
+        self.facts = facts
+        self.names = names  # the globals of the function
+        self.loops = 0
+
+    def _is_builtin(self, name: str) -> bool:
+        return name not in self.facts.values and self.names.get(name, getattr(builtins, name)) is getattr(builtins, name)
+
+    def _is_of_numpy(self, function: ast.expr) -> bool:
+        if isinstance(function, ast.Name):
+            return str(getattr(self.names.get(function.id), "__module__", "")).partition(".")[0] == "numpy"
+        name = function.value.id if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) else ""
+        return str(getattr(self.names.get(name), "__name__", name)).partition(".")[0] in ("np", "numpy")
+
+    def _at(self, old: ast.AST, new: Any) -> Any:
+        return ast.fix_missing_locations(ast.copy_location(new, old))
+
+    def _grows(self, target: ast.expr) -> bool:
+        return isinstance(target, (ast.Name, ast.Attribute)) and ast.unparse(target) in self.facts.growing
+
+    def _list(self, node: ast.expr) -> ast.expr:
+        """The list that a display makes."""
+        if isinstance(node, ast.IfExp):
+            node.body, node.orelse = self._list(node.body), self._list(node.orelse)
+            return self._at(node, ast.IfExp(self.visit(node.test), node.body, node.orelse))
+        parts = _parts_of_repeated(node)
+        if parts is not None:
+            return self._at(node, _call(_growing_lists.repeated_item, *map(self.visit, parts)))
+        if isinstance(node, ast.List) and node.elts:
+            return self._at(node, _call(_growing_lists.listed, ast.Tuple([self.visit(item) for item in node.elts], ast.Load())))
+        return self.visit(node)
+
+    def _value(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            value.elts = [self._value(*pair) for pair in zip(target.elts, value.elts)]
+            return value
+        return self._list(value) if self._grows(target) else self.visit(value)
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Name) and node.targets[0].id == node.value.id:
+            return self._at(node, ast.Pass())  # y = x, of one list
+        node.value = self._value(node.targets[0], node.value)
+        node.targets = [self.visit(target) for target in node.targets]
+        return node
+
+    def visit_List(self, node: ast.List) -> Any:
+        if node.elts or not isinstance(node.ctx, ast.Load):
+            return self.generic_visit(node)
+        return self._at(node, _call(_growing_lists.empty))
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        parts = _parts_of_repeated(node)
+        if parts is not None and not isinstance(parts[1], ast.Constant):
+            return self._list(node)
+        if parts is None:
+            node.left, node.right = self._operand(node.left), self._operand(node.right)
+            return node
+        return self.generic_visit(node)
+
+    def _operand(self, node: ast.expr) -> ast.expr:
+        return self.visit(node) if _is_constant(node) else self._list(node)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        if any(isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in node.ops):
+            return self.generic_visit(node)
+        node.left, node.comparators = self._operand(node.left), [self._operand(other) for other in node.comparators]
+        return node
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        if isinstance(node.value, ast.Tuple):
+            node.value.elts = [self._list(item) for item in node.value.elts]
+        elif node.value is not None:
+            node.value = self._list(node.value)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        function = node.func
+        if self._is_of_numpy(function):
+            node.args = [argument if isinstance(argument, (ast.List, ast.ListComp, ast.BinOp)) else self.visit(argument) for argument in node.args]
+            for keyword in node.keywords:
+                self.visit(keyword)
+            return node
+        name = _called(node)
+        if name in ("list", "sorted") and not self._is_builtin(name):
+            return self.generic_visit(node)
+        if name == "list" and not node.keywords and len(node.args) < 2:
+            return self._at(node, self._listed(node.args[0]) if node.args else _call(_growing_lists.empty))
+        if name == "sorted" and len(node.args) == 1:
+            made = ast.Call(_constant(_growing_lists.in_order_of_values), [self._iterated(node.args[0])], [self.visit(keyword) for keyword in node.keywords])
+            return self._at(node, made)
+        if isinstance(function, ast.Attribute) and function.attr == "extend" and len(node.args) == 1:
+            node.func = self.visit(function)
+            node.args = [self._iterated(node.args[0], function.value)]
+            return node
+        return self.generic_visit(node)
+
+    def _iterated(self, node: ast.expr, target: ast.expr | None = None) -> ast.expr:
+        """An argument that is iterated over: a list of what an iterator gives, which no variable can hold, and a copy of the target itself."""
+        if isinstance(node, ast.GeneratorExp):
+            return self._at(node, self.visit(ast.ListComp(node.elt, node.generators)))
+        if _called(node) in _ITERATORS or (target is not None and ast.unparse(target) == ast.unparse(node)):
+            return self._at(node, self._listed(node))
+        return self.visit(node)
+
+    def _listed(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.GeneratorExp):
+            return self.visit(ast.ListComp(node.elt, node.generators))
+        if _called(node) not in _ITERATORS:
+            return _call(_growing_lists.listed, self.visit(node))
+        item = ast.comprehension(ast.Name(".item", ast.Store()), self.visit(node), [], 0)
+        return ast.ListComp(_load(".item"), [item])
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        target = node.target
+        if isinstance(target, ast.Name) and isinstance(node.op, ast.Add):
+            iterated = self._iterated(node.value, target)
+            node.value = self._list(node.value) if iterated is node.value and not _is_constant(node.value) else iterated
+            return node
+        return self.generic_visit(node)
+
+    def visit_Delete(self, node: ast.Delete) -> Any:
+        statements = []
+        for target in node.targets:
+            if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Tuple):
+                statements.append(self._at(node, ast.Delete([target])))
+                continue
+            method, arguments, keywords = "__delitem__", [target.slice], []
+            if isinstance(target.slice, ast.Slice):
+                bounds = (("start", target.slice.lower), ("stop", target.slice.upper), ("step", target.slice.step))
+                method, arguments, keywords = "__delslice__", [], [ast.keyword(name, self.visit(bound)) for name, bound in bounds if bound is not None]
+            removed = ast.Call(ast.Attribute(self.visit(target.value), method, ast.Load()), [self.visit(argument) for argument in arguments], keywords)
+            statements.append(self._at(target, ast.Expr(removed)))
+        return statements
+
+    def _changes_in(self, name: str, statements: list[ast.stmt]) -> bool:
+        """Whether the list of a variable may get items, or lose some, in the statements."""
+        is_list = any(isinstance(value, (ast.List, ast.ListComp)) or _called(value) in ("list", "sorted") for value in self.facts.values.get(name, []) if value)
+        for part in (part for statement in statements for part in ast.walk(statement)):
+            if _changed_by(part) == name and not isinstance(part, ast.Subscript) and not (isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Subscript)):
+                return True
+            if is_list and isinstance(part, ast.Call) and _called(part) not in _READING and any(isinstance(argument, ast.Name) and argument.id == name for argument in part.args):
+                return True
+        return False
+
+    def visit_For(self, node: ast.For) -> Any:
+        name = node.iter.id if isinstance(node.iter, ast.Name) else ""
+        added = {id(part.target) for statement in node.body for part in ast.walk(statement) if isinstance(part, ast.AugAssign)}
+        stores = (part for statement in node.body for part in ast.walk(statement) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
+        assigned = any(part.id == name and id(part) not in added for part in stores)
+        if not name or assigned or not self._changes_in(name, node.body):
+            return self.generic_visit(node)
+        self.loops += 1
+        place = f".place {self.loops}"
+        item = ast.Assign([node.target], ast.Subscript(_load(name), _load(place), ast.Load()))
+        count = ast.AugAssign(ast.Name(place, ast.Store()), ast.Add(), ast.Constant(1))
+        test = ast.Compare(_load(place), [ast.Lt()], [ast.Call(_constant(len), [_load(name)], [])])
+        loop = self._at(node, ast.While(test, [item, count, *node.body], node.orelse))
+        for statement in (item, count):
+            self._at(node.target, statement)
+        return [self._at(node, _set(place, ast.Constant(0))), self.generic_visit(loop)]
+
+
+def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionDef | None:
+    """The function with lists that grow; None: it has none. names: its globals."""
+    makes = (ast.List, ast.ListComp, ast.Delete)
+    if not any(isinstance(node, makes) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
+        return None
+    made = copy.deepcopy(function)
+    _move(made)
+    facts = _Facts(made, names)
+    aliases = _aliases(made, facts)
+    if aliases:
+        made = _Renamed(aliases).visit(made)
+        facts = _Facts(made, names)
+    displays = _Displays(facts, names)
+    made.body = [part for statement in made.body for part in _statements(displays.visit(statement))]
+    return made
+
+
+def _statements(found: Any) -> list[ast.stmt]:
+    return found if isinstance(found, list) else [found]
