@@ -67,16 +67,6 @@ read_keywords(call *c, PyObject *const *values, PyObject *kwnames)
                 *fields[k].to = values[i];
 }
 
-char
-lw_weak_kind(PyObject *object)
-{
-    if (PyLong_CheckExact(object))
-        return 'i';
-    if (PyFloat_CheckExact(object))
-        return 'f';
-    return PyComplex_CheckExact(object) ? 'c' : 0;
-}
-
 static int
 read_inputs(call *c, PyObject *const *args)
 {

@@ -117,8 +117,6 @@ PyObject *lw_gufunc_for_outputs(lw_gufunc_object *self, PyObject *const *args,
 bool lw_gufunc_makes_outputs(const lw_gufunc_object *self, PyObject *kwnames);
 PyObject *lw_gufunc_call_made(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
                               PyObject *kwnames);
-/* 'i', 'f' or 'c' of Python's own numbers, else 0. */
-char lw_weak_kind(PyObject *object);
 /* _make_gufunc_outputs(on): on every version of NumPy. */
 PyObject *lw_gufunc_make_outputs_always(PyObject *module, PyObject *on);
 

@@ -282,7 +282,13 @@ def _parameters(text: str) -> list:
     return [part.strip() for part in parts if part.strip()]
 
 
-def _fits(operand: _Operand, wanted: str) -> bool:
+def _fits_weakly(operand: _Operand, dtype: np.dtype) -> bool:
+    """Whether the operand is a number of Python and can have the dtype, as beside arrays on the host."""
+    kind = operand.dtype.rstrip("0123456789")
+    return isinstance(operand.type, WeakNumber) and dtype.kind in {"int": "iufc", "float": "fc", "complex": "c"}.get(kind, "")
+
+
+def _fits(operand: _Operand, wanted: str, weakly: bool = False) -> bool:
     """Arrays must have the dtype of a signature; numbers are cast safely."""
     base = wanted.split("[")[0]
     base = "bool" if base == "bool_" else base
@@ -291,7 +297,8 @@ def _fits(operand: _Operand, wanted: str) -> bool:
     if operand.core or operand.is_output or "[" in wanted:
         return False
     try:
-        return np.can_cast(getattr(types, operand.dtype).dtype, getattr(types, base).dtype, "safe")
+        dtype = getattr(types, base).dtype
+        return np.can_cast(getattr(types, operand.dtype).dtype, dtype, "safe") or weakly and _fits_weakly(operand, dtype)
     except (AttributeError, TypeError):
         return False
 
@@ -302,12 +309,13 @@ def _signature_of(call: _Call) -> list | None:
     if declared is None:
         return None
     operands = call.operands
-    for text in declared:
-        wanted = _parameters(text)
-        if len(wanted) < len(operands):  # the function returns its outputs
-            wanted += [operand.dtype for operand in operands[len(wanted):]]
-        if all(map(_fits, operands, wanted)):
-            return wanted
+    for weakly in (False, True):
+        for text in declared:
+            wanted = _parameters(text)
+            if len(wanted) < len(operands):  # the function returns its outputs
+                wanted += [operand.dtype for operand in operands[len(wanted):]]
+            if all(_fits(operand, type_, weakly) for operand, type_ in zip(operands, wanted)):
+                return wanted
     tried = ", ".join(declared)
     raise _Refused(f"E181: `{call.name}` has no signature for the dtypes {', '.join(o.dtype for o in operands if not o.made)}: it has {tried}")
 
@@ -343,8 +351,8 @@ _CORE = "Operand has a mismatch in one of its core dimensions"
 _LOOP = "Loop and array shapes are incompatible"
 
 
-def _unless(condition: str, message: str) -> list:
-    return [f"    if {condition}:", f"        raise ValueError({message!r})"]
+def _unless(condition: str, message: str, error: str = "ValueError") -> list:
+    return [f"    if {condition}:", f"        raise {error}({message!r})"]
 
 
 def _check_cores(operands: list, first: dict) -> list:
@@ -493,12 +501,25 @@ def _body(call: _Call, wanted: list | None, sizes: dict, n: int) -> list:
     return [*lines, text, *behind]
 
 
+def _check_ints(operands: list, wanted: list | None) -> list:
+    """Ints of Python must fit the type of the signature."""
+    lines = []
+    for operand, text in zip(operands, wanted or []):
+        base = text.split("[")[0]
+        if isinstance(operand.type, WeakNumber) and operand.dtype == "int64" and base.lstrip("u").startswith("int"):
+            limits = np.iinfo(base)
+            most = f" or {operand.name} > {limits.max}" if limits.bits < 64 else ""  # larger ones are no int64
+            lines += _unless(f"{operand.name} < {limits.min}{most}", f"Python integer out of bounds for {base}", "OverflowError")
+    return lines
+
+
 def _text(call: _Call, wanted: list | None) -> str:
     operands = call.operands
     n = max((operand.loops for operand in operands), default=0)
     names = [f"a{at}" for at in range(len(call.given))] + list(call.keywords)
     sizes: dict = {}
     lines = [f"def loops({', '.join(names)}):"]
+    lines += _check_ints(operands, wanted)
     lines += _check_cores(operands, sizes)
     lines += _extents(operands, n)
     lines += _makes(operands, n, sizes)

@@ -158,10 +158,7 @@ class HostArray(np.ndarray):
 
     def bind(self, stream=0):
         _check_stream(stream)
-        bound = self.view()
-        if stream is not None:
-            vars(bound)["_stream"] = int(stream) if hasattr(stream, "__int__") else stream.__cuda_stream__()[1]
-        return bound
+        return _on_stream(self.view(), stream)
 
     def split(self, section, stream=0):
         from lanewise import _device_arrays
@@ -272,6 +269,13 @@ def _check_dtype(dtype):
         raise TypeError(f"dtype {dtype!r:.200} holds Python objects, which device memory cannot")
 
 
+def _on_stream(array, stream):
+    """The array, whose attribute `stream` is the stream's handle from now on."""
+    if stream is not None:
+        vars(array)["_stream"] = int(stream) if hasattr(stream, "__int__") else stream.__cuda_stream__()[1]
+    return array
+
+
 def to_device(obj, stream=0, copy=True, to=None):
     _check_stream(stream)
     if to is not None:
@@ -286,9 +290,7 @@ def to_device(obj, stream=0, copy=True, to=None):
     _check_dtype(array.dtype)
     if isinstance(obj, (str, bytes)):
         raise TypeError(f"obj: expected an array or numbers, got {type(obj).__name__} (dtype {array.dtype})")
-    if not copy:
-        return _like(array)
-    return np.array(array, order="A").view(HostArray)
+    return _on_stream(np.array(array, order="A").view(HostArray) if copy else _like(array), stream)
 
 
 def _new(shape, dtype, strides, order, kind):
@@ -323,13 +325,13 @@ def _like(array):
 
 def device_array(shape, dtype=np.float64, strides=None, order="C", stream=0):
     _check_stream(stream)
-    return _new(shape, dtype, strides, order, HostArray)
+    return _on_stream(_new(shape, dtype, strides, order, HostArray), stream)
 
 
 def device_array_like(ary, stream=0):
     _check_stream(stream)
     array = _on_host(ary, "ary")
-    return _like(array if isinstance(array, np.ndarray) else np.asarray(array))
+    return _on_stream(_like(array if isinstance(array, np.ndarray) else np.asarray(array)), stream)
 
 
 def pinned_array(shape, dtype=np.float64, strides=None, order="C"):

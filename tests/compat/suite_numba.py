@@ -35,6 +35,7 @@ MADE = "without signatures outputs are made, where numba wants them given"
 UNWRITTEN = "an output that the function never writes is E185; typing='numba' warns, W207"
 CUT = "a float64 stored in an int32 is E142; typing='numba' cuts it"
 COUNT = "numba says 'too few' of too many arguments; here the error is NumPy's"
+LEADING = "an output may lack leading loop dimensions of size 1, as in NumPy's gufuncs; numba refuses it in compiled functions"
 SIZES = "a dimension in outputs only is measured by out=, or by sizes=; numba refuses it with a NameError"
 WORKS = "expected to fail in numba, and works here"
 WRITABLE = "writable_args= works on GPUs too, and a name that is none is a ValueError"
@@ -87,6 +88,9 @@ EXPECTED = dict([
     *tests(MADE, "test_gufunc.py::TestDynamicGUFunc", """
         test_dynamic_scalar_output
     """),
+    *tests(LEADING, "test_gufunc.py::TestGUVectorizeJit", """
+        test_mismatch_loop_shape
+    """),
     *tests(COUNT, "test_gufunc.py::TestMultipleOutputs", """
         test_incorrect_number_of_pos_args
     """),
@@ -134,7 +138,7 @@ if os.environ.get("LANEWISE_TYPING") != "numba":
 
 WITHOUT = {
     "numba's cache and object mode": (OWN_CACHE, NO_OBJECTS),
-    "what numba refuses, warns of or expects to fail, and works here": (EMPTY_LIST, EXPERIMENTAL, MADE, SIZES, WORKS, WRITABLE),
+    "what numba refuses, warns of or expects to fail, and works here": (EMPTY_LIST, EXPERIMENTAL, LEADING, MADE, SIZES, WORKS, WRITABLE),
 }
 
 

@@ -709,7 +709,7 @@ def test_misspelt_keywords(call, meant):
 
 
 @pytest.mark.parametrize("signatures, argument", [
-    (["f4(f4)"], np.arange(3.0)), (["f4(f4)"], np.arange(3) + 1j), (["i4(i4)"], np.arange(3.0)), (["i4(i4)"], 2),
+    (["f4(f4)"], np.arange(3.0)), (["f4(f4)"], np.arange(3) + 1j), (["i4(i4)"], np.arange(3.0)), (["i4(i4)"], np.int64(2)),
     (["u1(u1)", "f4(f4)"], np.arange(3.0))])
 @pytest.mark.filterwarnings("ignore:Casting complex")
 def test_advice_of_e181_helps(signatures, argument):

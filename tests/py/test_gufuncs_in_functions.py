@@ -204,3 +204,65 @@ def test_shapes_that_do_not_fit_without_outputs():
         lw.jit(lambda x, y: matmul(x, y))(np.ones((2, 3)), np.ones((4, 2)))
     with pytest.raises(ValueError, match="incompatible"):
         lw.jit(lambda x, y: add(x, y))(np.ones((2, 3)), np.ones(3))
+
+
+def scaling(dtype):
+    @lw.guvectorize([f"void({dtype}, {dtype}[:], {dtype}[:])"], "(),(n)->(n)")
+    def scaled(a, x, out):
+        for i in range(x.shape[0]):
+            out[i] = a * x[i]
+
+    return scaled
+
+
+@pytest.mark.parametrize("dtype, number", [("float32", 0.1), ("float32", 2), ("int32", -3), ("complex64", 0.5), ("complex64", 2j), ("uint64", 3), ("uint8", 255)])
+def test_python_numbers_take_the_types_of_a_signature(dtype, number):
+    scaled = scaling(dtype)
+    x = np.arange(3).astype(dtype)
+    expected = scaled(number, x)
+
+    @lw.njit
+    def passed(a, x):
+        return scaled(a, x)
+
+    @lw.njit
+    def written(x):
+        return scaled(number, x)
+
+    @lw.njit
+    def filled(a, x, out):
+        scaled(a, x, out)
+
+    out = np.zeros_like(x)
+    filled(number, x, out)
+    for result in (passed(number, x), written(x), out):
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype, number", [("int32", 2**31), ("int32", -(2**31) - 1), ("uint8", 256), ("uint64", -1)])
+def test_python_ints_that_do_not_fit_the_signature(dtype, number):
+    scaled = scaling(dtype)
+    x = np.zeros(3, dtype)
+
+    @lw.njit
+    def passed(a, x):
+        return scaled(a, x)
+
+    for call in (scaled, passed):
+        with pytest.raises(OverflowError, match=f"out of bounds for {dtype}"):
+            call(number, x)
+
+
+@pytest.mark.parametrize("dtype, number", [("int32", 1.5), ("float32", 1j), ("int32", np.int64(1)), ("float32", np.float64(1))])
+def test_other_numbers_are_still_cast_safely(dtype, number):
+    scaled = scaling(dtype)
+    x = np.zeros(3, dtype)
+
+    @lw.njit
+    def passed(a, x):
+        return scaled(a, x)
+
+    for call in (scaled, passed):
+        with pytest.raises(TypeError, match="E181"):
+            call(number, x)

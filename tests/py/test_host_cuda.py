@@ -523,6 +523,15 @@ def test_streams(host):
     assert set(cuda.current_context().pool_statistics().values()) == {0}
 
 
+def test_arrays_tell_their_stream(host):
+    a, b = cuda.stream(), cuda.stream()
+    made = [cuda.device_array(3, stream=a), cuda.to_device([1, 2], stream=a), cuda.to_device(np.arange(3), a, copy=False),
+            cuda.device_array_like(np.zeros(3), stream=a), cuda.to_device([1]).bind(a)]
+    assert all(array.stream == a != b for array in made)
+    assert made[0].bind(b).stream == b and made[0].stream == a
+    assert cuda.device_array(3).stream == 0 and made[0].bind(None).stream == 0
+
+
 def test_device_has_what_a_device_has(host):
     device = cuda.get_current_device()
     absent = {name for name in dir(cuda.Device) if not hasattr(device, name)}

@@ -434,3 +434,30 @@ def test_leak():
         cuda.synchronize()
         taken.append(before - cuda.current_context().get_memory_info().free)
     assert min(taken) < 64 << 20, taken
+
+
+@pytest.mark.parametrize("signature, args", [("f4(f4)", (1.5,)), ("i4(i4)", (3,)), ("i4(i4,i4)", (3, 4)), ("f4(f4,f4)", (3, 0.5))])
+def test_python_numbers_alone_take_the_dtype_of_the_signature(signature, args):
+    function = (lambda x: x * 2) if len(args) == 1 else (lambda x, y: x * y)
+    f = lw.vectorize([signature], target="cuda")(function)
+    result = f(*args)
+    assert result.dtype == signature[:2] and result == function(*args)
+
+
+@pytest.mark.parametrize("args", [(2**40, 1), (1, 2**40)])
+def test_python_ints_alone_that_do_not_fit_the_signature(args):
+    f, g = lw.vectorize(["i4(i4,i4)"], target="cuda")(lambda x, y: x + y), lw.vectorize(["i4(i4)"], target="cuda")(lambda x: x)
+    with pytest.raises(OverflowError):
+        f(*args)
+    with pytest.raises(OverflowError):
+        g(2**40)
+
+
+def test_a_python_number_alone_in_a_gufunc():
+    @lw.guvectorize(["void(i4, i4[:])"], "()->()", target="cuda")
+    def twice(x, out):
+        out[0] = x * 2
+
+    assert twice(10) == 20
+    with pytest.raises(OverflowError):
+        twice(2**40)

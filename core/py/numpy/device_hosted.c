@@ -3,6 +3,8 @@
 #include "core/py/numpy/device_call.h"
 
 #include "core/py/cuda/cuda_py.h"
+#include "core/py/numpy/numpy_rules.h"
+#include "core/py/numpy/ufunc_choose.h"
 
 enum { MOST_ARGUMENTS = LW_LOOP_OPERANDS + 16 };
 
@@ -54,16 +56,42 @@ number_to_copy(const lw_device_call *call, PyObject *const *args)
     return first_strong < 0 ? 0 : first_strong;
 }
 
+/* The number that becomes an array. If all operands are Python numbers, and no signature takes
+ * what they are by themselves, it has the dtype of the signature that takes them. A new
+ * reference. */
 static PyObject *
-copy_of(const lw_device_call *call, PyObject *object)
+array_of_number(const lw_device_call *call, PyObject *const *args, int number)
 {
-    PyObject *host = PyArray_FROM_O(object), *copy = NULL;
+    char weak[LW_UFUNC_OPERANDS];
+    bool all = true;
+    const lw_loop_head *loop;
+
+    for (int i = 0; i < call->self->nin; i++) {
+        weak[i] = lw_weak_kind(args[i]);
+        all &= weak[i] != 0;
+    }
+    loop = all ? lw_loops_of_numbers(call->self, weak) : NULL;
+    return loop ? lw_number_in(args[number], loop->types[number])
+                : PyArray_FROM_O(args[number]);
+}
+
+/* Steals host; NULL is passed on. */
+static PyObject *
+copy_of_host(const lw_device_call *call, PyObject *host)
+{
+    PyObject *copy = NULL;
 
     if (host != NULL)
         copy = (PyObject *)lw_device_array_from_host((PyArrayObject *)host, call->device,
                                                      call->stream);
     Py_XDECREF(host);
     return copy;
+}
+
+static PyObject *
+copy_of(const lw_device_call *call, PyObject *object)
+{
+    return copy_of_host(call, PyArray_FROM_O(object));
 }
 
 /* Whether the call writes every element of its outputs. */
@@ -142,8 +170,10 @@ moved(const lw_device_call *call, const arguments *given, Py_ssize_t i)
 {
     PyObject *value = given->values[i];
 
+    if (i < call->self->nin && i == given->number)
+        return copy_of_host(call, array_of_number(call, given->values, given->number));
     if (i < call->self->nin)
-        return is_number(value) && i != given->number ? Py_NewRef(value) : copy_of(call, value);
+        return is_number(value) ? Py_NewRef(value) : copy_of(call, value);
     if (i < given->n)
         return copy_of_output(call, value);
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(given->kwnames, i - given->n),

@@ -145,6 +145,29 @@ lw_call_check(const char *name, int nin, int nout, Py_ssize_t n_args, PyObject *
     return read_order(order, letter);
 }
 
+/* ---- Python numbers ---- */
+
+char
+lw_weak_kind(PyObject *object)
+{
+    if (PyLong_CheckExact(object))
+        return 'i';
+    if (PyFloat_CheckExact(object))
+        return 'f';
+    return PyComplex_CheckExact(object) ? 'c' : 0;
+}
+
+PyObject *
+lw_number_in(PyObject *number, lw_dtype dtype)
+{
+    PyArray_Descr *descr = lw_descr_of(dtype);
+
+    if (descr == NULL)
+        return NULL;
+    return PyArray_FromAny(number, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 0, 0, 0,
+                           NULL);
+}
+
 /* ---- no loop: E181 ---- */
 
 bool

@@ -24,6 +24,11 @@ bool lw_cast_allowed(lw_dtype from, lw_dtype to, NPY_CASTING rule);
 int lw_call_check(const char *name, int nin, int nout, Py_ssize_t n_args, PyObject *subok,
                   PyObject *order, char *letter);
 
+/* 'i', 'f' or 'c' of Python's own numbers, else 0. */
+char lw_weak_kind(PyObject *object);
+/* The number as an array without dimensions of that dtype; an int that does not fit is an
+ * OverflowError. A new reference. */
+PyObject *lw_number_in(PyObject *number, lw_dtype dtype);
 /* Whether a Python number (weak: 'i', 'f' or 'c') fits a loop's slot. */
 bool lw_weak_fits(char weak, lw_dtype slot);
 /* For E181: an operand's type, "float32" or "Python int"; why argument number i (from 0), of

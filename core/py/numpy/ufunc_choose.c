@@ -472,20 +472,38 @@ all_weak(lw_ufunc_head *self, const lw_wanted *wanted)
     return true;
 }
 
+/* For nothing but Python numbers: the loop of what they are by themselves, or NULL. */
+static void *
+fit_of_defaults(lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    lw_wanted strong = *wanted;
+
+    for (int i = 0; i < lw_ufunc_shown_inputs(self); i++) {
+        strong.in[i] = default_of(wanted->weak[i]);
+        strong.weak[i] = 0;
+    }
+    return best_fit(self, &strong, lw_can_cast_safe);
+}
+
+void *
+lw_loops_of_numbers(lw_ufunc_head *self, const char *weak)
+{
+    lw_wanted wanted = {0};
+
+    if (self->lazy || lw_ufunc_shown_inputs(self) != self->nin)
+        return NULL;
+    memcpy(wanted.weak, weak, (size_t)self->nin);
+    if (!all_weak(self, &wanted) || fit_of_defaults(self, &wanted) != NULL)
+        return NULL;
+    return best_fit(self, &wanted, lw_can_cast_safe);
+}
+
 static void *
 choose_declared(lw_ufunc_head *self, const lw_wanted *wanted)
 {
     bool out_wanted = false;
-    void *loop = NULL;
+    void *loop = all_weak(self, wanted) ? fit_of_defaults(self, wanted) : NULL;
 
-    if (all_weak(self, wanted)) { /* nothing but Python numbers: what they are by themselves */
-        lw_wanted strong = *wanted;
-        for (int i = 0; i < lw_ufunc_shown_inputs(self); i++) {
-            strong.in[i] = default_of(wanted->weak[i]);
-            strong.weak[i] = 0;
-        }
-        loop = best_fit(self, &strong, lw_can_cast_safe);
-    }
     if (loop == NULL)
         loop = best_fit(self, wanted, lw_can_cast_safe);
     for (int i = 0; i < self->nout; i++)
@@ -764,6 +782,13 @@ lw_loops_of_call(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
     if (answer == NULL && lw_inner_should_ask_again(self, n_given))
         answer =
             lw_numpy_resolve(lw_inner_now(self), self->nin, self->nout, dtypes, weak, rules);
+    if (answer == NULL && rules->signature == NULL && rules->dtype == NULL) {
+        void *loop = lw_loops_of_numbers(self, weak);
+        if (loop != NULL) {
+            PyErr_Clear();
+            return loop;
+        }
+    }
     if (answer != NULL)
         read_answer(self, answer, in);
     else if (ask_numpys(self, dtypes, weak, rules, in) < 0)

@@ -25,6 +25,10 @@ typedef struct lw_wanted {
 void *lw_loops_choose(lw_ufunc_head *self, const lw_wanted *wanted);
 /* The loop of exactly these inputs; failures are remembered. NULL with an exception. */
 void *lw_loops_find_or_make(lw_ufunc_head *self, const lw_dtype *in);
+/* The signature's loop for a call with nothing but Python numbers (weak[i]: 'i', 'f', 'c'),
+ * where none takes what they are by themselves: they take its dtypes. NULL, without an
+ * exception: there is none, or it is not needed. */
+void *lw_loops_of_numbers(lw_ufunc_head *self, const char *weak);
 void lw_loops_raise_none(lw_ufunc_head *self, const lw_wanted *wanted); /* E181 */
 /* Choice and check of casts, where lw_beyond_numpy; chosen: by dtype= or signature=. */
 void *lw_loops_resolve(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,

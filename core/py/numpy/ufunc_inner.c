@@ -2,6 +2,7 @@
 
 #include "core/front/read/services.h"
 #include "core/plan/loop.h"
+#include "core/py/numpy/numpy_rules.h"
 #include "core/py/numpy/ufunc_choose.h"
 #include "core/py/numpy/ufunc_names.h"
 #include "core/py/type_num.h"
@@ -425,6 +426,48 @@ explain_keyword(const lw_ufunc_head *self, PyObject *kwnames)
     Py_XDECREF(trace);
 }
 
+/* A Python number, the only operand, in the dtype of the signature that takes it. NULL without
+ * an exception: no signature does, or it is not needed. */
+static PyObject *
+number_of_signature(lw_ufunc_head *self, PyObject *number)
+{
+    char weak = lw_weak_kind(number);
+    const lw_loop_head *loop = weak ? lw_loops_of_numbers(self, &weak) : NULL;
+
+    return loop && lw_numpy_knows(loop->types, 1) ? lw_number_in(number, loop->types[0]) : NULL;
+}
+
+/* After a call without a loop. NumPy lets Python numbers take the dtype of a signature if there
+ * are several operands, and takes the only operand for an int64 or float64. Here it takes the
+ * signature's dtype, too. NULL with the exception. */
+static PyObject *
+call_with_number(lw_ufunc_head *self, PyObject *inner, PyObject *const *args, size_t nargsf,
+                 PyObject *kwnames)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *values[LW_PLACED_MAX], *number, *result, *type, *value, *trace;
+
+    if (self->nin != 1 || PyVectorcall_NARGS(nargsf) < 1 || n > LW_PLACED_MAX ||
+        !PyErr_ExceptionMatches(PyExc_TypeError))
+        return NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    number = number_of_signature(self, args[0]);
+    if (number == NULL && !PyErr_Occurred()) {
+        PyErr_Restore(type, value, trace);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    if (number == NULL)
+        return NULL;
+    memcpy(values, args, (size_t)n * sizeof *values);
+    values[0] = number;
+    result = PyObject_Vectorcall(inner, values, (size_t)PyVectorcall_NARGS(nargsf), kwnames);
+    Py_DECREF(number);
+    return result;
+}
+
 PyObject *
 lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -434,6 +477,8 @@ lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObjec
 
     if (result == NULL && lw_inner_should_ask_again(self, n_given))
         result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
+    if (result == NULL)
+        result = call_with_number(self, inner, args, nargsf, kwnames);
     Py_DECREF(inner);
     if (result == NULL) {
         explain(self, args, PyVectorcall_NARGS(nargsf));
