@@ -20,22 +20,22 @@ THREADS = 128  # of the block that works on a column, or on a pair of columns
 # ---- one small matrix a thread ----
 
 
-@lw.guvectorize("(n,n),(n,k)->(n,k)")
+@lw.guvectorize("(n,n),(n,k)->(n,k)", warn=False)
 def solve(a, b, x):
     x[:] = np.linalg.solve(a, b)
 
 
-@lw.guvectorize("(n,n)->(n,n)")
+@lw.guvectorize("(n,n)->(n,n)", warn=False)
 def inv(a, x):
     x[:] = np.linalg.inv(a)
 
 
-@lw.guvectorize("(n,n)->()")
+@lw.guvectorize("(n,n)->()", warn=False)
 def det(a, d):
     d[()] = np.linalg.det(a)
 
 
-@lw.guvectorize("(n,n)->(),()")
+@lw.guvectorize("(n,n)->(),()", warn=False)
 def slogdet(a, sign, log):
     t = a.dtype.type
     u = a.copy()
@@ -50,24 +50,24 @@ def slogdet(a, sign, log):
     log[()] = total if flips >= 0 else type(total)(-math.inf)
 
 
-@lw.guvectorize("(n,n)->(n,n)")
+@lw.guvectorize("(n,n)->(n,n)", warn=False)
 def cholesky(a, low):
     low[:] = np.linalg.cholesky(a)
 
 
-@lw.guvectorize("(n,n)->(n),(n,n)")
+@lw.guvectorize("(n,n)->(n),(n,n)", warn=False)
 def eigh(a, w, v):
     values, vectors = np.linalg.eigh(a)
     w[:] = values
     v[:] = vectors
 
 
-@lw.guvectorize("(n,n)->(n)")
+@lw.guvectorize("(n,n)->(n)", warn=False)
 def eigvalsh(a, w):
     w[:] = np.linalg.eigvalsh(a)
 
 
-@lw.guvectorize("(m,n)->(m,k),(k),(k,n)", sizes={"k": lambda m, n: min(m, n)})
+@lw.guvectorize("(m,n)->(m,k),(k),(k,n)", sizes={"k": lambda m, n: min(m, n)}, warn=False)
 def svd(a, u, s, v):
     left, values, right = np.linalg.svd(a, False)
     u[:] = left
@@ -75,19 +75,19 @@ def svd(a, u, s, v):
     v[:] = right
 
 
-@lw.guvectorize("(m,n)->(k)", sizes={"k": lambda m, n: min(m, n)})
+@lw.guvectorize("(m,n)->(k)", sizes={"k": lambda m, n: min(m, n)}, warn=False)
 def svdvals(a, s):
     s[:] = np.linalg.svd(a, False, False)
 
 
-@lw.guvectorize("(m,n)->(m,k),(k,n)", sizes={"k": lambda m, n: min(m, n)})
+@lw.guvectorize("(m,n)->(m,k),(k,n)", sizes={"k": lambda m, n: min(m, n)}, warn=False)
 def qr(a, q, r):
     left, right = np.linalg.qr(a)
     q[:] = left
     r[:] = right
 
 
-@lw.guvectorize("(m,n)->(k,n)", sizes={"k": lambda m, n: min(m, n)})
+@lw.guvectorize("(m,n)->(k,n)", sizes={"k": lambda m, n: min(m, n)}, warn=False)
 def triangle(a, r):
     r[:] = np.linalg.qr(a, "r")
 

@@ -130,7 +130,8 @@ def _check_casts(reference: np.ufunc, operands: tuple[Any, ...], rules: tuple[An
         signature = (*[None] * reference.nin, *[np.dtype(dtype)] * reference.nout)
     given = _given_dtypes(operands)
     if all(isinstance(one, (type, np.dtype)) for one in given):
-        reference.resolve_dtypes((*given, *[None] * reference.nout), signature=signature, casting=casting)
+        said = {} if signature is None else {"signature": signature}  # NumPy 2.5 takes None no longer
+        reference.resolve_dtypes((*given, *[None] * reference.nout), casting=casting, **said)
 
 
 def _check_signature(reference: np.ufunc, operands: tuple[Any, ...], signature: Any) -> None:

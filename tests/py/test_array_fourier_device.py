@@ -8,6 +8,8 @@ import pytest
 from device_checks import back, in_every_layout, put, same  # noqa: F401: put is a fixture
 from fake_driver import needs_kernels
 
+pytestmark = pytest.mark.filterwarnings("error::lanewise.errors.PerformanceWarning")  # no advice about our own kernels
+
 g = np.random.default_rng(7)
 R = g.normal(size=(4, 12))
 C = R + 1j * R[::-1]

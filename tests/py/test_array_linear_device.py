@@ -10,6 +10,8 @@ from fake_driver import FAKE, needs_kernels
 from lanewise import _array_linear as linear
 from lanewise import errors
 
+pytestmark = pytest.mark.filterwarnings("error::lanewise.errors.PerformanceWarning")  # no advice about our own kernels
+
 g = np.random.default_rng(8)
 LinAlgError = np.linalg.LinAlgError
 A, B = g.normal(size=(3, 5, 5)) + 2 * np.eye(5), g.normal(size=(3, 5, 2))
