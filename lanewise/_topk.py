@@ -11,6 +11,7 @@ gives its own best, and a tree chooses among those of several blocks.
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from typing import Any
@@ -161,6 +162,9 @@ def _selected(lines: Any, k: int) -> Any:
 # ---- of device arrays ----
 
 _SHORT = 8192  # elements of a line that a warp takes the best from, or of a part that a block takes them from
+_LATER = 32768  # elements of a later part: those that earlier parts gave
+_BLOCKS = 4  # of a multiprocessor, at most
+_LEAST_BY_DIGITS, _MOST_BY_DIGITS = 1 << 16, 1 << 23  # elements of one line, of which a block would take the best too often
 _MANY = 512  # lines that occupy a device if each has a warp
 _LINES = 4096  # at once of a radix select: each has 8 KiB of counts
 
@@ -194,7 +198,7 @@ def _selected_here(kernels: Any, a: Any, k: int, axis: int) -> tuple[Any, Any]:
     bits = moved.reshape((moved.size,)).view(f"u{a.dtype.itemsize}")
     out, out_places = _empty(a, lines * count, bits.dtype), _empty(a, lines * count, np.int64)
     order = _order_of(a.dtype, k > 0)
-    if count <= kernels.SOME:
+    if count <= kernels.SOME and not _is_by_digits(n, lines, count, a.dtype.itemsize):
         _few(kernels, bits, n, count, order, out, out_places)
     else:
         at_once = lines if n <= kernels.MOST else _LINES
@@ -208,6 +212,7 @@ def _selected_here(kernels: Any, a: Any, k: int, axis: int) -> tuple[Any, Any]:
     return found if axis == a.ndim - 1 else tuple(one.transpose(back) for one in found)
 
 
+@functools.cache
 def _order_of(dtype: Any, is_largest: bool) -> tuple[int, Any, Any, Any]:
     """How keys are made: the kind, the sign bit, the bits of infinity, and those that are inverted, so that the least keys are taken."""
     from lanewise import _topk_kernels as kernels
@@ -219,18 +224,30 @@ def _order_of(dtype: Any, is_largest: bool) -> tuple[int, Any, Any, Any]:
     return kind, number(1 << (bits - 1)), number(infinity or 0), number((1 << bits) - 1 if is_largest else 0)
 
 
+def _is_by_digits(n: int, lines: int, count: int, itemsize: int) -> bool:
+    """Whether a radix select finds as few elements as blocks could sort sooner than they do: elements of 8 bytes have twice as many digits."""
+    if lines > 1 or itemsize > 4 or not _LEAST_BY_DIGITS <= n <= _MOST_BY_DIGITS:
+        return False
+    return count > 128 or (count > 64 and _MOST_BY_DIGITS // 4 < n <= _MOST_BY_DIGITS // 2)
+
+
 def _few(kernels: Any, bits: Any, n: int, count: int, order: Any, out: Any, out_places: Any) -> None:
     """Of lines of n elements, one after the other: of parts of them, then of what these gave, until each line is one part."""
     from lanewise._device_arrays import _empty
 
     kind, *rest = order
-    lines, now, now_n, indices, size = bits.size // n, bits, n, _empty(bits, 0, np.int64), bits.dtype.itemsize
+    lines = bits.size // n
+    if n <= kernels.MOST_LANES:
+        lanes = max(2, 1 << (n - 1).bit_length())
+        kernels.of_short(kind, lanes)[-(-lines * lanes // 256), 256](bits, n, count, lines, *rest, out, out_places)
+        return
+    now, now_n, indices, size = bits, n, _empty(bits, 0, np.int64), bits.dtype.itemsize
     if count <= kernels.FEW and n <= _SHORT and lines >= _MANY:
         kernels.by_warp(kind, size)[-(-lines // 8), 256](bits, indices, bits, n, n, n, count, lines, 1, *rest, out, out_places)
         return
-    blocks = 8 * lw.cuda.get_current_device().MULTIPROCESSOR_COUNT
+    blocks = _BLOCKS * lw.cuda.get_current_device().MULTIPROCESSOR_COUNT
     while True:
-        per = -(-now_n // max(1, min(blocks // lines, now_n // _SHORT)))
+        per = -(-now_n // max(1, min(blocks // lines, now_n // (_SHORT if now is bits else _LATER))))
         parts = -(-now_n // per)
         found = (out, out_places) if parts == 1 else (_empty(bits, lines * parts * count, bits.dtype), _empty(bits, lines * parts * count, np.int64))
         every = 4 if per >= max(_SHORT, 256 * count) else 1  # that fewer elements make groups costs more candidates

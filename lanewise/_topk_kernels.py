@@ -105,14 +105,13 @@ def kernel_of(KIND, IS_WIDE, THREADS, GROUPS, TIMES, PIECES, ROOM, LINES):
 
     @lw.jit
     def rank(keys, places, begin, count, t):
-        """Sorts at most RANKED elements; some may be equal, which stand for groups without elements."""
+        """Sorts at most RANKED elements, no two of which are equal."""
         before, key, place = np.uint32(0), np.uint64(0), np.uint32(0)
         if t < count:
             key, place = keys[begin + t], places[begin + t] if IS_WIDE else np.uint32(0)
             i = begin
             while i < begin + count:
-                is_before = i < begin + t if not IS_WIDE or places[i] == place else places[i] < place
-                before += np.uint32(keys[i] < key or (keys[i] == key and is_before))
+                before += np.uint32(keys[i] < key or (IS_WIDE and keys[i] == key and places[i] < place))
                 i += np.uint32(1)
         meet()
         if t < count:
@@ -155,6 +154,20 @@ def kernel_of(KIND, IS_WIDE, THREADS, GROUPS, TIMES, PIECES, ROOM, LINES):
             meet_within(reach + reach)
 
     @lw.jit
+    def last_of(keys, places, begin, count, k, t):
+        """Sorts what has been collected, and gives the key and the index of the k-th."""
+        sort(keys, places, begin, count, t)
+        return key_at(keys, begin + np.uint32(k - 1)), place_at(keys, places, begin + np.uint32(k - 1))
+
+    @lw.jit
+    def offer(keys, places, begin, counts, own, key, place, end, bound, bound_at):
+        """Collects an element that is not behind the bound, if there is room; counts it in any case."""
+        if (place < end) & ((key < bound) | ((key == bound) & (place <= bound_at))):
+            at = np.uint32(cuda.atomic.add(counts, own, 1))
+            if at < ROOM:
+                put(keys, places, begin + at, key, place)
+
+    @lw.jit
     def least(bits, indices, origin, origin_n, n, per, k, lines, every, sign, infinity, flip, out, out_indices):
         """The k least elements of each part of `per` elements of each line. indices: those in `origin`, of whose elements `bits` are keys, or empty if
         `bits` are themselves those elements. every: the groups have each so many-th run of as many elements as there are threads. out: the elements, or their
@@ -173,7 +186,7 @@ def kernel_of(KIND, IS_WIDE, THREADS, GROUPS, TIMES, PIECES, ROOM, LINES):
         if end - begin > GROUPS * THREADS and 4 * k <= GROUPS * THREADS or end - begin > ROOM:
             best, best_at = cuda.local.array(GROUPS, bits.dtype), cuda.local.array(GROUPS, np.uint32)
             for group in range(GROUPS):
-                best[group], best_at[group] = behind_all, nowhere
+                best[group], best_at[group] = behind_all, nowhere + np.uint32(group * THREADS) + t  # so that no two are equal
             for base in range(begin, end, TIMES * THREADS * every):
                 for u in range(TIMES):
                     i = np.uint32(base + u * every * THREADS + t)
@@ -191,8 +204,8 @@ def kernel_of(KIND, IS_WIDE, THREADS, GROUPS, TIMES, PIECES, ROOM, LINES):
                     order(keys, places, here + t, here + t + size)
                 meet()
             if k <= size:
-                sort(keys, places, here, size, t)
-                bound, bound_at = bits.dtype.type(key_at(keys, here + np.uint32(k - 1))), place_at(keys, places, here + np.uint32(k - 1))
+                last, bound_at = last_of(keys, places, here, size, k, t)
+                bound = bits.dtype.type(last)
                 meet()
 
         if t == 0:
@@ -206,11 +219,7 @@ def kernel_of(KIND, IS_WIDE, THREADS, GROUPS, TIMES, PIECES, ROOM, LINES):
                     loaded[u] = bits[first + min(i, end - 1)]
                 for u in range(TIMES):
                     i = np.uint32(base + (piece * TIMES + u) * THREADS + t)
-                    key = key_of(loaded[u], KIND, sign, infinity, flip)
-                    if (i < end) & ((key < bound) | ((key == bound) & (i <= bound_at))):
-                        at = np.uint32(cuda.atomic.add(counts, own, 1))
-                        if at < ROOM:
-                            put(keys, places, here + at, key, i)
+                    offer(keys, places, here, counts, own, key_of(loaded[u], KIND, sign, infinity, flip), i, end, bound, bound_at)
             meet()
             count = np.uint32(counts[own])
             meet()
@@ -222,15 +231,13 @@ def kernel_of(KIND, IS_WIDE, THREADS, GROUPS, TIMES, PIECES, ROOM, LINES):
                 count = before
                 for u in range(PIECES * TIMES):
                     if count > ROOM - THREADS:
-                        sort(keys, places, here, count, t)
-                        bound, bound_at = bits.dtype.type(key_at(keys, here + np.uint32(k - 1))), place_at(keys, places, here + np.uint32(k - 1))
+                        last, bound_at = last_of(keys, places, here, count, k, t)
+                        bound = bits.dtype.type(last)
                         if t == 0:
                             counts[own] = k
                         meet()
                     i = np.uint32(base + u * THREADS + t)
-                    key = key_of(bits[first + min(i, end - 1)], KIND, sign, infinity, flip)
-                    if (i < end) & ((key < bound) | ((key == bound) & (i <= bound_at))):
-                        put(keys, places, here + np.uint32(cuda.atomic.add(counts, own, 1)), key, i)
+                    offer(keys, places, here, counts, own, key_of(bits[first + min(i, end - 1)], KIND, sign, infinity, flip), i, end, bound, bound_at)
                     meet()
                     count = np.uint32(counts[own])
                     meet()
@@ -260,6 +267,33 @@ def by_block(kind, itemsize):
 def by_warp(kind, itemsize):
     """Blocks of 8 warps take at most FEW elements of 8 lines."""
     return kernel_of(kind, itemsize == 8, 32, 2, 4, 1, 256, 8)
+
+
+# ---- short lines ----
+
+MOST_LANES = 32  # elements of a line that neighbouring threads of a warp have
+
+
+@functools.cache
+def of_short(KIND, LANES):
+    """A kernel for lines of at most LANES elements, a power of two, each of which is one thread's: it counts those before it."""
+
+    @lw.jit
+    def short(bits, n, k, lines, sign, infinity, flip, out, out_places):
+        at = cuda.grid(1)
+        line, lane = at // LANES, np.uint32(at % LANES)
+        is_one = (line < lines) & (lane < n)
+        x = bits[line * n + lane if is_one else 0]
+        key = key_of(x, KIND, sign, infinity, flip) if is_one else sign | (sign - 1)  # which none comes behind, and no line begins with
+        before = np.uint32(0)
+        for apart in range(1, LANES):
+            other = cuda.shfl_xor_sync(0xFFFFFFFF, key, apart)
+            before += np.uint32((other < key) | ((other == key) & ((lane ^ np.uint32(apart)) < lane)))
+        if is_one & (before < k):
+            out[line * k + before] = x
+            out_places[line * k + before] = np.int64(lane)
+
+    return short
 
 
 # ---- more elements ----

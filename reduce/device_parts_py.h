@@ -55,8 +55,8 @@ int lw_reduce_device_results(lw_reduce_device *d, int ndim, const int64_t *shape
  * exception. */
 lw_reduce_entry *lw_reduce_entry_of(lw_reduce_call *call, lw_device *device,
                                     const lw_reduce_key *key);
-lw_status lw_reduce_new_module(const lw_reduction *r, const lw_reduce_key *key, lw_module **out,
-                               lw_error *err);
+lw_status lw_reduce_new_module(const lw_reduction *r, const lw_reduce_key *key,
+                               int max_registers, lw_module **out, lw_error *err);
 /* simulate_py.c: the simulator's, on a grid of tiles times splits. */
 lw_status lw_reduce_simulate(const lw_reduce_entry *entry, uint32_t tiles, uint32_t splits,
                              uint32_t threads, const uint64_t *words, lw_error *err);

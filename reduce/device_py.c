@@ -54,11 +54,11 @@ fail:
 }
 
 lw_status
-lw_reduce_new_module(const lw_reduction *r, const lw_reduce_key *key, lw_module **out,
-                     lw_error *err)
+lw_reduce_new_module(const lw_reduction *r, const lw_reduce_key *key, int max_registers,
+                     lw_module **out, lw_error *err)
 {
-    return (key->scan ? lw_reduce_scan_module : lw_reduce_device_module)(r, key, "lw_reduce",
-                                                                         out, err);
+    return (key->scan ? lw_reduce_scan_module
+                      : lw_reduce_device_module)(r, key, "lw_reduce", max_registers, out, err);
 }
 
 static lw_status
@@ -69,7 +69,7 @@ build(lw_reduce_entry *entry, const lw_reduction *r, const lw_build_options *opt
     lw_status status;
     void *address;
 
-    LW_TRY(lw_reduce_new_module(r, &entry->key, &module, err));
+    LW_TRY(lw_reduce_new_module(r, &entry->key, options->max_registers, &module, err));
     if (entry->device != NULL) {
         LW_TRY(load(entry, module, options, report, err));
         goto fail;

@@ -251,7 +251,8 @@ module_of(const lw_reducer *self, const lw_reduction *r, int cc, lw_module **out
     if (cc == 0)
         return lw_reduce_host_module(r, out, err);
     LW_TRY(key_of(self, r, plan, err));
-    LW_TRY(lw_reduce_device_module(r, &plan->key, "lw_reduce", out, err));
+    LW_TRY(lw_reduce_device_module(r, &plan->key, "lw_reduce", self->options.max_registers, out,
+                                   err));
 fail:
     return status;
 }

@@ -83,7 +83,8 @@ lw_reduce_cubin_of(lw_reduce_call *call, const lw_reduce_key *key, int cc)
         return NULL;
     options = lw_link_options(options, links);
 
-    LW_TRY(lw_reduce_new_module(call->specialisation->reduction, key, &module, &err));
+    LW_TRY(lw_reduce_new_module(call->specialisation->reduction, key, options.max_registers,
+                                &module, &err));
     LW_TRY(lw_build_cuda(module, cc, &options, &cubin, &report, &err));
     result = PyBytes_FromStringAndSize((const char *)lw_blob_data(cubin),
                                        (Py_ssize_t)lw_blob_size(cubin));

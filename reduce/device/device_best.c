@@ -8,7 +8,11 @@
  * read once more, and the user's function combines their elements: so it finds the element and
  * what goes with it. An element costs about as much as in a plain maximum, and of operands that
  * do not decide, only those accesses are read.
- */
+ *
+ * With key->columns a lane has one element of each result in an access, and every lane would
+ * read its best accesses of each result again, which lie far apart: a third of all that it
+ * reads. So it keeps which access the best value is from, and its value if that is all that map
+ * takes. */
 #include "core/block/shuffle.h"
 #include "reduce/device/device_internal.h"
 
@@ -22,7 +26,9 @@ typedef struct best {
     lw_op op;
     lw_ref step;                                       /* between two accesses of a lane */
     lw_ref value_slot[MOST_VECTOR], from[MOST_VECTOR]; /* for each result of the thread */
-    lw_ref top;                                        /* slot of the best value of all lanes */
+    lw_ref number[MOST_VECTOR]; /* with key->columns, i32: which of the accesses from there */
+    bool is_element;            /* with key->columns: the value is all that map takes */
+    lw_ref top;                 /* slot of the best value of all lanes */
 } best;
 
 /* ---- comparing ---- */
@@ -92,36 +98,73 @@ static lw_ref
 is_better(maker *m, const best *w, lw_ref x, lw_ref y)
 {
     lw_builder *b = &m->b;
-    lw_ref more = lw_ir_compare(b, w->op, x, y);
+    lw_op reverse = w->op == LW_OP_GT ? LW_OP_LE : LW_OP_GE;
 
     if (!lw_is_float(w->value))
-        return more;
-    return lw_ir_or(b, more, both(m, is_nan(m, x), lw_ir_compare(b, LW_OP_EQ, y, y)));
+        return lw_ir_compare(b, w->op, x, y);
+    return both(m, lw_ir_not(b, lw_ir_compare(b, reverse, x, y)),
+                lw_ir_compare(b, LW_OP_EQ, y, y));
 }
 
 /* ---- the lane's accesses ---- */
+
+/* Compares a result's elements of `count` accesses, from access `item` on, with the best so
+ * far. */
+static void
+compare(maker *m, const best *w, uint32_t result, lw_ref item, uint32_t count,
+        const access *from)
+{
+    lw_builder *b = &m->b;
+    lw_ref x[MOST_VECTOR * UNROLL] = {0}, now = lw_ir_get(b, w->value_slot[result]), wins;
+    uint32_t together = m->key->vector;
+
+    for (uint32_t k = 0; k < count; k++)
+        for (uint32_t v = 0; v < together; v++)
+            x[k * together + v] = deciding(m, w, &from[k], v);
+    x[0] = best_of(m, w, x, count * together);
+    wins = is_better(m, w, x[0], now);
+    lw_ir_set(b, w->value_slot[result], lw_ir_select(b, wins, x[0], now));
+    lw_ir_set(b, w->from[result], lw_ir_select(b, wins, item, lw_ir_get(b, w->from[result])));
+}
+
+/* The same with key->columns, for one element of each access, whose number is kept. */
+static void
+compare_each(maker *m, const best *w, uint32_t result, lw_ref item, uint32_t count,
+             const access *from)
+{
+    lw_builder *b = &m->b;
+    lw_ref x[UNROLL] = {0}, number[UNROLL] = {0}, now = lw_ir_get(b, w->value_slot[result]);
+    lw_ref wins;
+
+    for (uint32_t k = 0; k < count; k++) {
+        x[k] = deciding(m, w, &from[k], result);
+        number[k] = i32(m, k);
+    }
+    for (uint32_t apart = 1; apart < count; apart *= 2)
+        for (uint32_t k = 0; k + apart < count; k += 2 * apart) {
+            wins = is_better(m, w, x[k + apart], x[k]);
+            x[k] = lw_ir_select(b, wins, x[k + apart], x[k]);
+            number[k] = lw_ir_select(b, wins, number[k + apart], number[k]);
+        }
+    wins = is_better(m, w, x[0], now);
+    lw_ir_set(b, w->value_slot[result], lw_ir_select(b, wins, x[0], now));
+    lw_ir_set(b, w->from[result], lw_ir_select(b, wins, item, lw_ir_get(b, w->from[result])));
+    lw_ir_set(b, w->number[result],
+              lw_ir_select(b, wins, number[0], lw_ir_get(b, w->number[result])));
+}
 
 /* Compares the elements of `count` accesses, from access `item` on, with the best so far. */
 static void
 take_accesses(maker *m, const best *w, lw_ref item, uint32_t count, access *from)
 {
-    lw_builder *b = &m->b;
-    uint32_t together = m->key->vector / n_results(m);
-
     for (uint32_t k = 0; k < count; k++)
         lw_reduce_load_access(m, add(m, item, times(m, w->step, i64(m, k))), m->key->vector,
                               &from[k]);
-    for (uint32_t result = 0; result < n_results(m); result++) {
-        lw_ref x[MOST_VECTOR * UNROLL] = {0}, now = lw_ir_get(b, w->value_slot[result]), wins;
-        for (uint32_t k = 0; k < count; k++)
-            for (uint32_t v = 0; v < together; v++)
-                x[k * together + v] = deciding(m, w, &from[k], result * together + v);
-        x[0] = best_of(m, w, x, count * together);
-        wins = is_better(m, w, x[0], now);
-        lw_ir_set(b, w->value_slot[result], lw_ir_select(b, wins, x[0], now));
-        lw_ir_set(b, w->from[result],
-                  lw_ir_select(b, wins, item, lw_ir_get(b, w->from[result])));
-    }
+    for (uint32_t result = 0; result < n_results(m); result++)
+        if (m->key->columns)
+            compare_each(m, w, result, item, count, from);
+        else
+            compare(m, w, result, item, count, from);
 }
 
 /* A loop that takes `count` accesses in each iteration while the slot `at` is below `end`. */
@@ -137,54 +180,49 @@ take_until(maker *m, const best *w, lw_ref at, lw_ref end, uint32_t count, acces
 
 /* ---- what goes with the best value ---- */
 
+/* Combines the elements of access `item` into the first slot. fresh: it is the first. */
 static void
-map_access(maker *m, uint32_t result, const access *from, lw_ref *out)
+take_whole(maker *m, lw_ref item, access *from, bool fresh)
 {
-    uint32_t together = m->key->vector / n_results(m);
     acc_parts x[MOST_VECTOR];
 
-    for (uint32_t v = 0; v < together; v++)
-        lw_reduce_map_element(m, from, result * together + v, x[v]);
-    lw_reduce_combine_tree(m, together, x);
-    memcpy(out, x[0], sizeof x[0]);
-}
-
-/* Combines the elements of access `item` into the result's slot. fresh: it is the first. */
-static void
-take_whole(maker *m, uint32_t result, lw_ref item, access *from, bool fresh)
-{
-    acc_parts x = {0};
-
     lw_reduce_load_access(m, item, m->key->vector, from);
-    map_access(m, result, from, x);
+    for (uint32_t v = 0; v < m->key->vector; v++)
+        lw_reduce_map_element(m, from, v, x[v]);
+    lw_reduce_combine_tree(m, m->key->vector, x);
     if (fresh)
-        set(m, m->slot[result], x);
+        set(m, m->slot[0], x[0]);
     else
-        lw_reduce_combine_after(m, m->slot[result], x);
+        lw_reduce_combine_after(m, m->slot[0], x[0]);
 }
 
-/* Begins a loop over the accesses among which the lane's best element is, without the first
- * `skipped` of them; the lane has those below `last`. */
+/* Begins a loop over the accesses among which the lane's best element is; the lane has those
+ * below `last`. */
 static lw_for
-among_accesses(maker *m, const best *w, uint32_t result, int64_t skipped, lw_ref last)
+among_accesses(maker *m, const best *w, lw_ref last)
 {
-    lw_ref item = lw_ir_get(&m->b, w->from[result]);
+    lw_ref item = lw_ir_get(&m->b, w->from[0]);
     lw_ref end = smaller(m, last, add(m, item, times(m, w->step, i64(m, UNROLL))));
 
-    return lw_ir_for(&m->b, add(m, item, times(m, w->step, i64(m, skipped))), end, w->step,
-                     LW_LOOP_NO_UNROLL, 0);
+    return lw_ir_for(&m->b, item, end, w->step, LW_LOOP_NO_UNROLL, 0);
 }
 
-/* Finds the lane's best element of a result, and what goes with it. */
+/* With key->columns: what goes with the lane's best element of a result. */
 static void
-find_of_lane(maker *m, const best *w, uint32_t result, lw_ref last, access *from)
+find_of_lane(maker *m, const best *w, uint32_t result, access *from)
 {
-    lw_for loop;
+    lw_ref number = lw_ir_cast(&m->b, LW_DT_i64, lw_ir_get(&m->b, w->number[result]));
+    lw_ref item = add(m, lw_ir_get(&m->b, w->from[result]), times(m, w->step, number));
+    acc_parts x = {0};
 
-    take_whole(m, result, lw_ir_get(&m->b, w->from[result]), from, true);
-    loop = among_accesses(m, w, result, 1, last);
-    take_whole(m, result, loop.i, from, false);
-    lw_ir_for_end(&m->b, &loop);
+    if (w->is_element) {
+        from->values[result][0] = lw_ir_get(&m->b, w->value_slot[result]);
+        lw_reduce_set_index(m, item, m->key->vector, from);
+    } else {
+        lw_reduce_load_access(m, item, m->key->vector, from);
+    }
+    lw_reduce_map_element(m, from, result, x);
+    set(m, m->slot[result], x);
 }
 
 /* ---- lanes of one result ---- */
@@ -256,7 +294,7 @@ find_access(maker *m, const best *w, lw_ref last, access *from)
     lw_ir_set(b, found, i64(m, INT64_MAX));
     lw_ir_if(b, both(m, is_top(m, w, lw_ir_get(b, w->value_slot[0])),
                      is_less(m, lw_ir_get(b, w->from[0]), last)));
-    loop = among_accesses(m, w, 0, 0, last);
+    loop = among_accesses(m, w, last);
     lw_reduce_load_access(m, loop.i, m->key->vector, from);
     for (uint32_t v = 0; v < m->key->vector; v++)
         x[v] = deciding(m, w, from, v);
@@ -280,7 +318,7 @@ find_of_lanes(maker *m, const best *w, lw_ref last, access *from)
     find_access(m, w, last, from);
     join_lanes(m, w, w->from[0], 8);
     lw_ir_if(b, is_equal(m, m->lane, 0));
-    take_whole(m, 0, lw_ir_get(b, w->from[0]), from, true);
+    take_whole(m, lw_ir_get(b, w->from[0]), from, true);
     lw_ir_end(b);
 }
 
@@ -314,11 +352,17 @@ start(maker *m, const lane_range *range)
         w.value = LW_DT_u8;
     w.op = w.extreme.kind == LW_LARGEST ? LW_OP_GT : LW_OP_LT;
     w.top = lw_ir_slot(b, w.value);
+    w.is_element =
+        m->r->n_in == 1 && lw_reduce_deciding_operand(m->r) == 0 && m->r->loaded[0] == w.value;
     for (uint32_t i = 0; i < n_results(m); i++) {
         w.value_slot[i] = lw_ir_slot(b, w.value);
         w.from[i] = lw_ir_slot(b, LW_DT_i64);
         lw_ir_set(b, w.value_slot[i], worst(m, &w));
         lw_ir_set(b, w.from[i], i64(m, INT64_MAX));
+        if (m->key->columns) {
+            w.number[i] = lw_ir_slot(b, LW_DT_i32);
+            lw_ir_set(b, w.number[i], i32(m, 0));
+        }
     }
     return w;
 }
@@ -339,7 +383,7 @@ lw_reduce_take_best(maker *m, access *from)
     take_until(m, &w, at, minus(m, range.last, ahead), UNROLL, from);
     take_until(m, &w, at, range.last, 1, from);
     for (uint32_t i = 0; i < n_results(m) && columns; i++)
-        find_of_lane(m, &w, i, range.last, from);
+        find_of_lane(m, &w, i, from);
     lw_ir_end(b);
     if (columns)
         return range;

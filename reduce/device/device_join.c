@@ -5,6 +5,8 @@
 #include "core/block/shuffle.h"
 #include "reduce/device/device_internal.h"
 
+enum { MOST_PARTIALS = 4 };
+
 static void
 fence(maker *m)
 {
@@ -146,21 +148,29 @@ meet(maker *m)
              lw_ir_compare(b, LW_OP_NE, lw_ir_load(b, LW_DT_i32, 1, m->flag, 0, 0), i32(m, 0)));
 }
 
-/* Combines the accumulators of four blocks, from block `at` on, into result v. All loads come
+/* How many blocks' accumulators of a result are loaded at a time. Where a thread has several
+ * results, those of all are: more would take more registers than the rest of the kernel. */
+static uint32_t
+n_partials(const maker *m)
+{
+    return n_results(m) > 1 ? 1 : MOST_PARTIALS;
+}
+
+/* Combines the accumulators of some blocks, from block `at` on, into result v. All loads come
  * before the first use. */
 static void
 take_partials(maker *m, uint32_t v, lw_ref at, lw_ref last)
 {
-    enum { COUNT = 4 };
     lw_builder *b = &m->b;
-    acc_parts acc = {0}, x[COUNT];
+    uint32_t count = n_partials(m);
+    acc_parts acc = {0}, x[MOST_PARTIALS];
     lw_ref k;
 
-    for (uint32_t i = 0; i < COUNT; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         k = smaller(m, add(m, at, i64(m, i)), minus(m, last, i64(m, 1)));
         load_parts(m, m->partial, partial_at(m, k, v), x[i]);
     }
-    for (uint32_t i = 0; i < COUNT; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         k = is_less(m, add(m, at, i64(m, i)), last);
         get(m, m->slot[v], acc);
         lw_reduce_combine(m, acc, x[i], x[i]);
@@ -185,7 +195,7 @@ lw_reduce_join_blocks(maker *m)
         load_parts(m, m->partial, partial_at(m, range.first, v), x);
         set(m, m->slot[v], x);
     }
-    loop = lw_ir_for(b, add(m, range.first, i64(m, 1)), range.last, i64(m, 4),
+    loop = lw_ir_for(b, add(m, range.first, i64(m, 1)), range.last, i64(m, n_partials(m)),
                      LW_LOOP_NO_UNROLL, 0);
     for (uint32_t v = 0; v < n_results(m); v++)
         take_partials(m, v, loop.i, range.last);

@@ -214,8 +214,8 @@ emit_kernel(maker *m)
 
 lw_status
 lw_reduce_device_module(const lw_reduction *r, const lw_reduce_key *key, const char *symbol,
-                        lw_module **out, lw_error *err)
+                        int max_registers, lw_module **out, lw_error *err)
 {
     assert(!key->scan);
-    return lw_reduce_make_kernel(r, key, symbol, emit_kernel, out, err);
+    return lw_reduce_make_kernel(r, key, symbol, max_registers, emit_kernel, out, err);
 }

@@ -69,6 +69,7 @@ uint32_t lw_reduce_item_words(const lw_reduction *r, const lw_reduce_item *items
  * split results; the counters' address; the addresses of the results; the parts of `initial`
  * or, masked without one, of the result of no elements. */
 lw_status lw_reduce_device_module(const lw_reduction *r, const lw_reduce_key *key,
-                                  const char *symbol, lw_module **out, lw_error *err);
+                                  const char *symbol, int max_registers, lw_module **out,
+                                  lw_error *err);
 
 #endif

@@ -21,7 +21,7 @@ enum {
     LEAST_RESULTS = 64,     /* fewest results for which short rows have a kernel of their own */
     ROWS = 8,               /* short rows of a thread at a time, … */
     LEAST_SHORT = 1 << 17,  /* … where that leaves so many threads */
-    LEAST_COSTLY = 32, /* fewest accesses of a lane where lanes are costly to combine, … */
+    LEAST_COSTLY = 64, /* fewest accesses of a lane where lanes are costly to combine, … */
     FULL = 1 << 18     /* … and that leaves so many threads */
 };
 

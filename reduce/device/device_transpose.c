@@ -6,7 +6,10 @@
 
 #include "core/tables/kernel_ops.h"
 
-enum { MOST_WORDS = 4 }; /* of an access of at most 16 bytes */
+enum {
+    MOST_WORDS = 4, /* of an access of at most 16 bytes */
+    TOGETHER = 32   /* most elements that are combined without a test between them */
+};
 
 /* An access as it lies in memory: words of 4 bytes, or one of fewer. */
 typedef struct words {
@@ -19,6 +22,7 @@ typedef struct exchange {
     lw_ref begin;       /* the block's first access */
     lw_ref first, last; /* i32, counted from there: the first access that this lane reads, and
                            the block's last one */
+    lw_ref each, mine;  /* i32: how many accesses each lane has room for, and this one has */
     lw_ref block[LW_REDUCE_MOST]; /* where the block's accesses begin, unless they are folded */
     lw_ref memory[LW_REDUCE_MOST]; /* shared, this warp's: a row for each lane, and a gap behind
                                       it against bank conflicts */
@@ -78,10 +82,9 @@ static lw_ref
 access_of(maker *m, const exchange *e, uint32_t k, lw_ref done)
 {
     lw_builder *b = &m->b;
-    lw_ref each = lw_ir_cast(b, LW_DT_i32, e->range.each), at;
+    lw_ref at = lw_ir_mul(b, e->each, i32(m, (int64_t)k * (WARP / m->key->piece)));
 
-    at = lw_ir_mul(b, each, i32(m, (int64_t)k * (WARP / m->key->piece)));
-    at = lw_ir_add(b, at, lw_ir_add(b, e->first, lw_ir_cast(b, LW_DT_i32, done)));
+    at = lw_ir_add(b, lw_ir_add(b, e->first, at), done);
     return smaller(m, at, e->last);
 }
 
@@ -124,31 +127,46 @@ hand_over(maker *m, const exchange *e)
         }
 }
 
-/* Combines `count` accesses of the lane, from number `at` of the piece on, which is access
- * number `item` of the result. */
+/* The accumulator that an access makes: number `at` of the piece, and `item` of the result. */
 static void
-take_accesses(maker *m, const exchange *e, lw_ref at, lw_ref item, uint32_t count, access *from)
+take_access(maker *m, const exchange *e, lw_ref at, lw_ref item, access *from, lw_ref *acc)
 {
     lw_builder *b = &m->b;
     uint32_t vector = m->key->vector;
-    acc_parts x[2 * MOST_VECTOR];
+    acc_parts x[MOST_VECTOR];
 
-    assert(count <= 2);
-    for (uint32_t k = 0; k < count; k++) {
-        for (uint32_t i = 0, place = 0; i < m->r->n_in; i++) {
-            lw_dtype dtype = m->r->loaded[i];
-            lw_ref where = place_of(m, e, i, low(m, m->tid, WARP), add(m, at, i64(m, k)));
-            lw_ref all =
-                lw_ir_load(b, lw_dtype_memory_part(dtype), vector * lw_dtype_n_parts(dtype),
-                           where, access_bytes(m, i), 0);
-            lw_reduce_spread_access(m, i, all, place, &from[k]);
-            place += lw_dtype_n_parts(dtype);
-        }
-        lw_reduce_set_index(m, add(m, item, i64(m, k)), vector, &from[k]);
-        for (uint32_t v = 0; v < vector; v++)
-            lw_reduce_map_element(m, &from[k], v, x[k * vector + v]);
+    for (uint32_t i = 0, place = 0; i < m->r->n_in; i++) {
+        lw_dtype dtype = m->r->loaded[i];
+        lw_ref where = place_of(m, e, i, low(m, m->tid, WARP), at);
+        lw_ref all = lw_ir_load(b, lw_dtype_memory_part(dtype),
+                                vector * lw_dtype_n_parts(dtype), where, access_bytes(m, i), 0);
+        lw_reduce_spread_access(m, i, all, place, from);
+        place += lw_dtype_n_parts(dtype);
     }
-    lw_reduce_combine_tree(m, count * vector, x);
+    lw_reduce_set_index(m, item, vector, from);
+    for (uint32_t v = 0; v < vector; v++)
+        lw_reduce_map_element(m, from, v, x[v]);
+    lw_reduce_combine_tree(m, vector, x);
+    memcpy(acc, x[0], sizeof x[0]);
+}
+
+/* Combines `count` accesses of the lane, a power of two, from number `at` of the piece on,
+ * before which `done` have been taken: in a tree of neighbours, with few numbers at a time. */
+static void
+take_accesses(maker *m, const exchange *e, lw_ref at, lw_ref done, uint32_t count, access *from)
+{
+    lw_builder *b = &m->b;
+    acc_parts x[TOGETHER];
+    uint32_t n = 0;
+
+    assert(count > 0 && count <= TOGETHER);
+    for (uint32_t k = 0; k < count; k++) {
+        lw_ref number = add(m, at, i64(m, k));
+        take_access(m, e, number, add(m, e->range.first, add(m, done, number)), from, x[n++]);
+        for (uint32_t trees = k + 1; trees % 2 == 0; trees /= 2, n--)
+            lw_reduce_combine(m, x[n - 2], x[n - 1], x[n - 2]);
+    }
+    assert(n == 1);
     lw_ir_if(b, lw_ir_get(b, e->started));
     lw_reduce_combine_after(m, m->slot[0], x[0]);
     lw_ir_else(b);
@@ -157,16 +175,34 @@ take_accesses(maker *m, const exchange *e, lw_ref at, lw_ref item, uint32_t coun
     lw_ir_set(b, e->started, lw_ir_int(b, LW_DT_b1, 1));
 }
 
-/* Takes `count` accesses of a piece at a time, while the slot `at` is below `end`. */
-static void
-take_until(maker *m, const exchange *e, lw_ref at, lw_ref end, lw_ref done, uint32_t count,
-           access *from)
+/* How many accesses of a piece are taken at a time. */
+static uint32_t
+n_together(const maker *m)
 {
-    lw_ref i = lw_ir_while(&m->b, at, end);
+    uint32_t n = TOGETHER / m->key->vector;
 
-    take_accesses(m, e, i, add(m, e->range.first, add(m, done, i)), count, from);
-    lw_ir_latch(&m->b);
-    lw_ir_while_end(&m->b, at, i64(m, count));
+    return n < m->key->piece ? n : m->key->piece;
+}
+
+/* Takes the lane's accesses of a piece, before which there were `done`: all, or those that it
+ * still has. */
+static void
+take_piece(maker *m, const exchange *e, lw_ref done, access *from)
+{
+    lw_builder *b = &m->b;
+    lw_ref left = lw_ir_sub(b, e->mine, done), wide = lw_ir_cast(b, LW_DT_i64, done);
+    uint32_t many = n_together(m);
+    lw_for loop;
+
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, left, i32(m, m->key->piece)));
+    for (uint32_t at = 0; at < m->key->piece; at += many)
+        take_accesses(m, e, i64(m, at), wide, many, from);
+    lw_ir_else(b);
+    loop = lw_ir_for(b, i64(m, 0), lw_ir_cast(b, LW_DT_i64, left), i64(m, 1), LW_LOOP_NO_UNROLL,
+                     0);
+    take_accesses(m, e, loop.i, wide, 1, from);
+    lw_ir_for_end(b, &loop);
+    lw_ir_end(b);
 }
 
 static void
@@ -205,6 +241,8 @@ start(maker *m)
     first = add(m, times(m, first, e.range.each), low(m, m->tid, m->key->piece));
     e.first = lw_ir_cast(b, LW_DT_i32, first);
     e.last = lw_ir_cast(b, LW_DT_i32, minus(m, e.range.n, i64(m, 1)));
+    e.each = lw_ir_cast(b, LW_DT_i32, e.range.each);
+    e.mine = lw_ir_cast(b, LW_DT_i32, minus(m, e.range.last, e.range.first));
     for (uint32_t i = 0; i < m->r->n_in; i++) {
         e.memory[i] = room_of_warp(m, i);
         if (!m->key->folded)
@@ -221,22 +259,18 @@ lw_reduce_take_in_order(maker *m, access *from)
 {
     lw_builder *b = &m->b;
     exchange e = start(m);
-    lw_ref mine = minus(m, e.range.last, e.range.first), at = lw_ir_slot(b, LW_DT_i64), left,
-           next, last;
+    lw_ref next, last;
     lw_for loop;
 
-    read_together(m, &e, i64(m, 0));
-    loop = lw_ir_for(b, i64(m, 0), e.range.each, i64(m, m->key->piece), LW_LOOP_NO_UNROLL, 0);
+    read_together(m, &e, i32(m, 0));
+    loop = lw_ir_for(b, i32(m, 0), e.each, i32(m, m->key->piece), LW_LOOP_NO_UNROLL, 0);
     hand_over(m, &e);
     wait_for_warp(m);
-    next = add(m, loop.i, i64(m, m->key->piece));
-    lw_ir_if(b, is_less(m, next, e.range.each)); /* memory is busy while the lane combines */
+    next = lw_ir_add(b, loop.i, i32(m, m->key->piece));
+    lw_ir_if(b, is_less(m, next, e.each)); /* memory is busy while the lane combines */
     read_together(m, &e, next);
     lw_ir_end(b);
-    left = smaller(m, minus(m, mine, loop.i), i64(m, m->key->piece));
-    lw_ir_set(b, at, i64(m, 0));
-    take_until(m, &e, at, minus(m, left, i64(m, 1)), loop.i, 2, from);
-    take_until(m, &e, at, left, loop.i, 1, from);
+    take_piece(m, &e, loop.i, from);
     wait_for_warp(m);
     lw_ir_for_end(b, &loop);
     last = add(m, e.begin, e.range.n);

@@ -79,7 +79,7 @@ end(maker *m)
 
 lw_status
 lw_reduce_make_kernel(const lw_reduction *r, const lw_reduce_key *key, const char *symbol,
-                      void (*emit)(maker *m), lw_module **out, lw_error *err)
+                      int max_registers, void (*emit)(maker *m), lw_module **out, lw_error *err)
 {
     maker m = {.r = r, .key = key, .body.reduction = r};
     lw_status status;
@@ -92,6 +92,8 @@ lw_reduce_make_kernel(const lw_reduction *r, const lw_reduce_key *key, const cha
         goto fail;
     }
     begin(&m);
+    if (!key->simulated)
+        m.b.func->max_registers = (uint32_t)max_registers;
     emit(&m);
     end(&m);
     LW_TRY(lw_ir_finish(&m.b, err));

@@ -83,10 +83,10 @@ typedef struct maker {
 } maker;
 
 /* Makes a new module with the reduction's functions and a kernel of this name, whose body
- * `emit` writes. */
+ * `emit` writes. max_registers: a thread's; 0: no limit. */
 lw_status lw_reduce_make_kernel(const lw_reduction *r, const lw_reduce_key *key,
-                                const char *symbol, void (*emit)(maker *m), lw_module **out,
-                                lw_error *err);
+                                const char *symbol, int max_registers, void (*emit)(maker *m),
+                                lw_module **out, lw_error *err);
 /* Adds the next parameter and gives its value. */
 lw_ref lw_reduce_param(maker *m, lw_dtype type, uint32_t flags, const char *name);
 

@@ -41,7 +41,8 @@
  *   any; with keys their address and step, the address of the runs' keys and of their number;
  *   where tiles wait for others, the addresses of the counter and of the sums. */
 lw_status lw_reduce_scan_module(const lw_reduction *r, const lw_reduce_key *key,
-                                const char *symbol, lw_module **out, lw_error *err);
+                                const char *symbol, int max_registers, lw_module **out,
+                                lw_error *err);
 
 /* How many tiles a group has, and how many groups a super-group. */
 int64_t lw_reduce_scan_group(const lw_reduce_key *key);

@@ -191,3 +191,25 @@ lw_reduce_picks(const lw_reduction *r)
         return LW_NO_EXTREME;
     return lw_operator_selects(func, 0);
 }
+
+int
+lw_reduce_deciding_operand(const lw_reduction *r)
+{
+    uint32_t operand = r->best.part;
+
+    if (r->best.kind == LW_NO_EXTREME)
+        return -1;
+    for (uint32_t i = 0; i < r->n_in; i++)
+        if (lw_dtype_n_parts(r->loaded[i]) != 1 || lw_dtype_n_parts(r->in[i]) != 1)
+            return -1;
+    if (r->map != NULL) {
+        const lw_inst *made = mapped(r, r->best.part);
+        if (made == NULL || made->op != LW_OP_PARAM)
+            return -1;
+        operand = made->a;
+    }
+    if (operand >= r->n_in || r->loaded[operand] != r->acc[r->best.part] ||
+        r->in[operand] != r->acc[r->best.part])
+        return -1;
+    return (int)operand;
+}

@@ -16,31 +16,11 @@ typedef struct picker {
     lw_ref nans; /* slot: for each lane whether it has seen a NaN; 0: of integers */
 } picker;
 
-/* The operand whose elements are the values that decide, or -1. */
-static int
-deciding_operand(const maker *m)
+/* Whether vectors have the elements of this type. */
+static bool
+is_picked(lw_dtype type)
 {
-    const lw_reduction *r = m->r;
-    uint32_t part = m->extreme.part, operand = part;
-
-    for (uint32_t i = 0; i < r->n_in; i++)
-        if (lw_dtype_n_parts(r->loaded[i]) != 1 || lw_dtype_n_parts(r->in[i]) != 1)
-            return -1;
-    if (r->map != NULL) {
-        const lw_func *map = m->module->funcs.data[m->body.funcs[0]];
-        const lw_inst *last = &map->insts.data[map->insts.n - 1], *value;
-        if (last->op != LW_OP_RETURN || part >= last->c)
-            return -1;
-        value = &map->insts.data[map->lists.data[last->b + part]];
-        if (value->op != LW_OP_PARAM)
-            return -1;
-        operand = value->a;
-    }
-    if (operand >= r->n_in || r->loaded[operand] != m->value || r->in[operand] != m->value)
-        return -1;
-    if (!lw_is_integer(m->value) && m->value != LW_DT_f32 && m->value != LW_DT_f64)
-        return -1;
-    return (int)operand;
+    return lw_is_integer(type) || type == LW_DT_f32 || type == LW_DT_f64;
 }
 
 static lw_ref
@@ -213,11 +193,11 @@ lw_status
 lw_reduce_pick_loop(maker *m, lw_error *err)
 {
     lw_builder *b = &m->b;
-    int operand = deciding_operand(m);
+    int operand = lw_reduce_deciding_operand(m->r);
     picker p = {.m = m, .type = m->value};
     lw_ref out, best, at, any_nan = 0, value, nan = 0;
 
-    if (operand < 0)
+    if (operand < 0 || !is_picked(m->value))
         return LW_OK;
     p.lanes = LW_REDUCE_BEST_BYTES / lw_dtypes[m->value].size_bytes;
     if (p.lanes > LW_MOST_PICKED)

@@ -36,7 +36,7 @@ def test_best_of_all(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "?"])
-@pytest.mark.parametrize("shape", [(5, 3000), (300, 129), (3000, 6), (2, 50, 70)], ids=str)
+@pytest.mark.parametrize("shape", [(5, 3000), (300, 129), (3000, 6), (1000, 64), (2, 50, 70)], ids=str)
 def test_best_along_an_axis(dtype, shape):
     rng = np.random.default_rng(sum(shape))
     x = drawn(rng, dtype, shape)

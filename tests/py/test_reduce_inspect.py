@@ -78,6 +78,17 @@ def test_resources():
     assert host["target"] == "cpu" and host["code_bytes"] > 0
 
 
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_120"])
+def test_the_most_registers_of_a_thread(arch):
+    def spread(a, b):
+        return a[0] + b[0], max(a[1], b[1]), a[2] * b[2]
+
+    free = lw.reduce(spread, map=lambda x: (x, x, x), finish=lambda s, m, p: s + m + p)
+    limited = lw.reduce(spread, map=lambda x: (x, x, x), finish=lambda s, m, p: s + m + p, max_registers=32)
+    assert ".maxnreg 32" in limited.inspect_ptx("f4(f4)", arch) and ".maxnreg" not in free.inspect_ptx("f4(f4)", arch)
+    assert limited.resources("f4(f4)", arch)["registers"] <= 32 < free.resources("f4(f4)", arch)["registers"]
+
+
 def test_records():
     pair = np.dtype([("x", "f4"), ("y", "f8")])
     r = lw.reduce(map=lambda p: p.x * p.y, combine=lambda a, b: a + b)

@@ -10,6 +10,7 @@ DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "u1", "u8", "?", "M8[s]", "m8[ms]"
 SHAPES = {  # shape, axis, k: lines of a warp, of a block and of several, which are sorted, bounded, or selected by their digits
     "one element": ((1,), 0, 3), "a few": ((7,), 0, 3), "more than there are": ((5, 40), 1, 60), "first axis": ((300, 3), 0, -7), "a block": ((2, 2048), 1, 100),
     "one more": ((1, 2049), 1, -1), "long": ((9001,), 0, 17), "all that a block sorts": ((2, 3000), 1, 2048), "middle axis": ((2, 2500, 2), 1, 5), "smallest": ((3, 2500), 1, -900),
+    "short": ((300, 16), 1, 2), "short, all": ((70, 32), 1, -40), "short, odd": ((1000, 5), 1, 3), "short, one line": ((27,), 0, 9),
     "a warp each": ((520, 150), 1, 5), "a warp each, many of few": ((520, 70), 1, -60), "parts": ((30_000,), 0, -200), "more in a block": ((2, 1500), 1, 256),
 }
 
@@ -52,6 +53,22 @@ def test_equal_elements_are_taken_by_their_index(dtype, target):
     for k in (1, 300, -300):
         check(a, k)
     check(np.sort(np.random.default_rng(2).integers(0, 40, 5000)).astype(dtype)[::-1].copy(), 900)
+
+
+@pytest.mark.parametrize(("n", "lines", "k", "size", "wanted"), [
+    (1 << 16, 1, 256, 4, True), (1 << 20, 1, 129, 2, True), (1 << 23, 1, 256, 4, True), (1 << 22, 1, 100, 4, True),
+    ((1 << 16) - 1, 1, 256, 4, False), ((1 << 23) + 1, 1, 256, 4, False), (1 << 20, 1, 256, 8, False), (1 << 20, 2, 256, 4, False),
+    (1 << 20, 1, 100, 4, False), (1 << 23, 1, 100, 4, False), (1 << 22, 1, 64, 4, False),
+])
+def test_which_selection_is_quicker(n, lines, k, size, wanted):
+    assert _topk._is_by_digits(n, lines, k, size) == wanted
+
+
+@pytest.mark.parametrize(("dtype", "k"), [("f4", 200), ("i2", -256), ("u1", 256)])
+def test_a_line_of_which_few_are_selected_by_their_digits(dtype, k, target, monkeypatch):
+    monkeypatch.setattr(_topk, "_LEAST_BY_DIGITS", 9000)
+    monkeypatch.setattr(_topk, "_few", None)  # is not called
+    check(numbers(np.random.default_rng(6), (9001,), dtype), k)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
@@ -108,7 +125,8 @@ def test_compiled_for_every_gpu(arch, bits):
         (kernels.narrow, f"void({elements}, int64, int64, int64, {order}, int64, int64, bool, int64, uint64[::1], int32[::1])"),
         (kernels.collect, f"void({elements}, int64, int64, int64, {order}, int64, uint64[::1], int32[::1], uint64[::1], int64[::1])"),
         (kernels.arrange, f"void({elements}, int64, int64, int64, int64, {order}, uint64[::1], int64[::1], {elements}, int64[::1])"),
+        (kernels.of_short(kernels.FLOAT, 16), f"void({elements}, int64, int64, int64, {order}, {elements}, int64[::1])"),
         (kernels.by_block(kernels.FLOAT, bits // 8), few), (kernels.by_warp(kernels.TIME, bits // 8), few),
     ):
         ptx = kernel.inspect_ptx(signature, arch)
-        assert f".target {arch}" in ptx and ".shared" in ptx or kernel is kernels.collect
+        assert f".target {arch}" in ptx and (".shared" in ptx or kernel is kernels.collect or "shfl" in ptx)
