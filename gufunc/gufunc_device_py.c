@@ -123,6 +123,7 @@ make_plan(lw_device_gufunc *w)
     plan->loop = loop_of(call);
     plan->can_spread = spread->possible;
     plan->joins = spread->joins;
+    plan->scans_little = spread->scans_little;
     plan->searches = spread->searches;
     plan->in_order = spread->in_order;
     plan->kept_dim = spread->kept_dim;

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <math.h>
 
-enum { WARP = 32, MOST_TIMES = 8 };
+enum { WARP = 32, MOST_TIMES = 8, MOST_SCANS = 16, QUAD = 4 };
 
 /* ---- operations ---- */
 
@@ -131,14 +131,14 @@ term_of_lane(lw_builder *b, term t, lw_ref lane)
                   .factor = t.factor ? of_lane(b, t.factor, lane) : 0};
 }
 
-/* A scan within a warp (Hillis and Steele, 1986): each of the first `n` lanes gets the total of
- * all lanes up to it. */
+/* A scan within a warp (Hillis and Steele, 1986) over `n` lanes that are `apart` from one
+ * another: each gets the total of all of them up to it. at: the thread's place among them. */
 static term
-warp_scan(lw_builder *b, const lw_associative *one, term t, lw_ref lane, int64_t n)
+warp_scan(lw_builder *b, const lw_associative *one, term t, lw_ref at, int64_t n, int64_t apart)
 {
     for (int64_t d = 1; d < n; d *= 2) {
-        term below = term_from_below(b, t, d);
-        lw_ref far = lw_ir_compare(b, LW_OP_GE, lane, lw_ir_int(b, LW_DT_i32, d));
+        term below = term_from_below(b, t, d * apart);
+        lw_ref far = lw_ir_compare(b, LW_OP_GE, at, lw_ir_int(b, LW_DT_i32, d));
         t = chosen(b, far, combined(b, one, below, t), t);
     }
     return t;
@@ -164,26 +164,152 @@ lw_scan_index(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k)
     return lw_ir_add(b, lw_ir_add(b, warp, lane), lw_ir_int(b, type, (int64_t)k * WARP));
 }
 
-/* Scans within a warp: `before` becomes what the lanes before this one add, `total` what the
- * warp adds. */
+/* One variable's terms of a thread, as they are scanned within its warp. */
+typedef struct warp_terms {
+    term at[MOST_TIMES];    /* the terms; by quads, those of the row that is the thread's */
+    term below[MOST_TIMES]; /* what comes before them in the warp; by quads, before the first */
+    uint32_t times;
+    bool quads;
+} warp_terms;
+
+/* Scans the k-th terms of all lanes, for each k. */
 static void
-scan_warp(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref lane)
+scan_rows(lw_builder *b, lw_scan *scans, uint32_t n, lw_ref lane, warp_terms *w)
 {
     lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, 0));
     lw_ref last = lw_ir_int(b, LW_DT_i32, WARP - 1);
     const lw_associative *one = scans->one;
-    term total = {0}, ends[MOST_TIMES], below[MOST_TIMES];
+    term total = {0}, ends[MOST_TIMES];
 
-    for (uint32_t k = 0; k < times; k++) {
-        term all = warp_scan(b, one, scans[k * n].term, lane, WARP);
-        below[k] = chosen(b, is_first, identity_like(b, scans), term_from_below(b, all, 1));
+    for (uint32_t k = 0; k < w->times; k++) {
+        term all = warp_scan(b, one, scans[k * n].term, lane, WARP, 1);
+        w->below[k] = chosen(b, is_first, identity_like(b, scans), term_from_below(b, all, 1));
         ends[k] = term_of_lane(b, all, last);
     }
-    for (uint32_t k = 0; k < times; k++) {
-        scans[k * n].before = k ? combined(b, one, total, below[k]) : below[k];
+    for (uint32_t k = 0; k < w->times; k++) {
+        if (k)
+            w->below[k] = combined(b, one, total, w->below[k]);
         total = k ? combined(b, one, total, ends[k]) : ends[k];
     }
     scans->total = total;
+}
+
+/* Exchanges x of the lanes without the bit `apart` for y of those that are so far above. */
+static void
+exchange(lw_builder *b, lw_ref is_upper, int64_t apart, lw_ref *x, lw_ref *y)
+{
+    lw_ref given = lw_warp_shuffle(b, LW_KOP_shfl_xor, lw_ir_select(b, is_upper, *x, *y),
+                                   lw_ir_int(b, LW_DT_i32, apart));
+
+    *x = lw_ir_select(b, is_upper, given, *x);
+    *y = lw_ir_select(b, is_upper, *y, given);
+}
+
+static lw_ref
+has_bit(lw_builder *b, lw_ref lane, int64_t bit)
+{
+    return lw_ir_compare(b, LW_OP_NE, lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, bit)),
+                         lw_ir_int(b, LW_DT_i32, 0));
+}
+
+/* Transposes the matrix of 4 values of each of 4 neighbouring lanes. */
+static void
+transpose(lw_builder *b, lw_ref lane, lw_ref *v)
+{
+    lw_ref odd = has_bit(b, lane, 1), high = has_bit(b, lane, 2);
+
+    exchange(b, odd, 1, &v[0], &v[1]);
+    exchange(b, odd, 1, &v[2], &v[3]);
+    exchange(b, high, 2, &v[0], &v[2]);
+    exchange(b, high, 2, &v[1], &v[3]);
+}
+
+static void
+transpose_terms(lw_builder *b, lw_ref lane, term *t)
+{
+    lw_ref values[QUAD], factors[QUAD];
+
+    for (int i = 0; i < QUAD; i++) {
+        values[i] = t[i].value;
+        factors[i] = t[i].factor;
+    }
+    transpose(b, lane, values);
+    if (factors[0])
+        transpose(b, lane, factors);
+    for (int i = 0; i < QUAD; i++)
+        t[i] = (term){.value = values[i], .factor = factors[0] ? factors[i] : 0};
+}
+
+/* Sets *below to the total of the first `row` of 4 rows, whose totals are those of the last
+ * lanes of the rows, and gives the total of all. */
+static term
+join_rows(lw_builder *b, lw_scan *scans, term all, lw_ref row, term *below)
+{
+    term total = term_of_lane(b, all, lw_ir_int(b, LW_DT_i32, WARP - QUAD));
+
+    *below = identity_like(b, scans);
+    for (int64_t k = 1; k < QUAD; k++) {
+        lw_ref is = lw_ir_compare(b, LW_OP_EQ, row, lw_ir_int(b, LW_DT_i32, k));
+        *below = chosen(b, is, total, *below);
+        total = combined(b, scans->one, total,
+                         term_of_lane(b, all, lw_ir_int(b, LW_DT_i32, WARP - QUAD + k)));
+    }
+    return total;
+}
+
+/* The same with fewer shuffles, for multiples of 4 terms: 4 lanes exchange their terms so that
+ * each has 4 consecutive ones. Lane 4*q + j then has terms 4*q … 4*q + 3 of row j. */
+static void
+scan_quads(lw_builder *b, lw_scan *scans, lw_ref lane, warp_terms *w)
+{
+    const lw_associative *one = scans->one;
+    lw_ref quad = lw_ir_shr(b, lane, lw_ir_int(b, LW_DT_i32, 2));
+    lw_ref row = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, QUAD - 1));
+    lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, quad, lw_ir_int(b, LW_DT_i32, 0));
+    term total = {0};
+
+    for (uint32_t k = 0; k < w->times; k += QUAD) {
+        term all, below, rows, own;
+        transpose_terms(b, lane, w->at + k);
+        all = w->at[k];
+        for (uint32_t i = 1; i < QUAD; i++)
+            all = combined(b, one, all, w->at[k + i]);
+        all = warp_scan(b, one, all, quad, WARP / QUAD, QUAD);
+        below = chosen(b, is_first, identity_like(b, scans), term_from_below(b, all, QUAD));
+        own = join_rows(b, scans, all, row, &rows);
+        below = combined(b, one, rows, below);
+        w->below[k] = k ? combined(b, one, total, below) : below;
+        total = k ? combined(b, one, total, own) : own;
+    }
+    scans->total = total;
+}
+
+static void
+scan_warp(lw_builder *b, lw_scan *scans, uint32_t n, lw_ref lane, warp_terms *w)
+{
+    for (uint32_t k = 0; k < w->times; k++)
+        w->at[k] = scans[k * n].term;
+    w->quads = w->times % QUAD == 0;
+    if (w->quads)
+        scan_quads(b, scans, lane, w);
+    else
+        scan_rows(b, scans, n, lane, w);
+}
+
+/* Sets `before` of a variable's terms. start: its value before the warp's first term. */
+static void
+put_before(lw_builder *b, lw_scan *scans, uint32_t n, lw_ref lane, const warp_terms *w,
+           lw_ref start)
+{
+    lw_ref x[MOST_TIMES];
+
+    for (uint32_t k = 0; k < w->times; k++)
+        x[k] = w->quads && k % QUAD ? lw_scan_apply(b, scans->one, w->at[k - 1], x[k - 1])
+                                    : lw_scan_apply(b, scans->one, w->below[k], start);
+    for (uint32_t k = 0; k < w->times && w->quads; k += QUAD)
+        transpose(b, lane, x + k);
+    for (uint32_t k = 0; k < w->times; k++)
+        scans[k * n].before = x[k];
 }
 
 /* Where a thread is: its lane, and its warp among those of the block. */
@@ -211,7 +337,7 @@ scan_warps(lw_builder *b, lw_scan *s, lw_ref shared, int64_t factors, const warp
     if (s->term.factor)
         total.factor = lw_ir_load(
             b, s->type, 1, lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, factors)), 0, 0);
-    total = warp_scan(b, s->one, total, lane, n_warps);
+    total = warp_scan(b, s->one, total, lane, n_warps, 1);
     front = chosen(b, is_first, identity_like(b, s), term_of_lane(b, total, previous));
     s->total = term_of_lane(b, total, lw_ir_int(b, LW_DT_i32, n_warps - 1));
     return front;
@@ -224,14 +350,19 @@ lw_block_scan(lw_builder *b, const lw_thread_block *block, lw_scan *scans, uint3
     warp_place at = {.n_warps = block->n_threads / WARP};
     int64_t row = 8 * at.n_warps, rows = n;
     lw_ref thread = lw_ir_cast(b, LW_DT_i32, block->tid), shared;
+    warp_terms terms[MOST_SCANS];
     term front;
 
-    assert(times >= 1 && times <= MOST_TIMES && n > 0);
+    assert(times >= 1 && times <= MOST_TIMES && n > 0 && n <= MOST_SCANS);
     assert(is_whole(block));
     at.lane = lw_ir_and(b, thread, lw_ir_int(b, LW_DT_i32, WARP - 1));
     at.warp = lw_ir_shr(b, thread, lw_ir_int(b, LW_DT_i32, 5));
-    for (uint32_t i = 0; i < n; i++)
-        scan_warp(b, &scans[i], n, times, at.lane);
+    for (uint32_t i = 0; i < n; i++) {
+        terms[i] = (warp_terms){.times = times};
+        scan_warp(b, &scans[i], n, at.lane, &terms[i]);
+        if (at.n_warps == 1)
+            put_before(b, &scans[i], n, at.lane, &terms[i], scans[i].start);
+    }
     if (at.n_warps == 1)
         return;
     for (uint32_t i = 0; i < n; i++)
@@ -252,8 +383,8 @@ lw_block_scan(lw_builder *b, const lw_thread_block *block, lw_scan *scans, uint3
         front =
             scan_warps(b, &scans[i], lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)),
                        n * row, &at);
-        for (uint32_t k = 0; k < times; k++)
-            scans[k * n + i].before = combined(b, scans[i].one, front, scans[k * n + i].before);
+        put_before(b, &scans[i], n, at.lane, &terms[i],
+                   lw_scan_apply(b, scans[i].one, front, scans[i].start));
     }
 }
 
@@ -305,6 +436,17 @@ lw_block_wait(lw_builder *b, const lw_thread_block *block)
         lw_ir_barrier(b);
     else
         lw_ir_kernel_call(b, LW_KOP_syncwarp, LW_DT_void, &all, 1);
+}
+
+lw_ref
+lw_block_all(lw_builder *b, const lw_thread_block *block, lw_ref is)
+{
+    lw_ref args[2] = {lw_ir_int(b, LW_DT_i32, -1), is};
+    lw_ref all = block->n_threads > WARP
+                     ? lw_ir_kernel_call(b, LW_KOP_barrier_and, LW_DT_i32, &is, 1)
+                     : lw_ir_kernel_call(b, LW_KOP_vote_all, LW_DT_i32, args, 2);
+
+    return lw_ir_compare(b, LW_OP_NE, all, lw_ir_int(b, LW_DT_i32, 0));
 }
 
 lw_ref

@@ -43,9 +43,10 @@ typedef struct lw_scan_term {
 typedef struct lw_scan {
     const lw_associative *one; /* of values without factors */
     lw_dtype type;
-    lw_scan_term term;   /* in: this thread's */
-    lw_scan_term before; /* out: the total of all terms before it */
-    lw_scan_term total;  /* out, only in the first term of the variable: that of all terms */
+    lw_scan_term term;  /* in: this thread's */
+    lw_ref start;       /* in, only in the first term of the variable: its value at first */
+    lw_ref before;      /* out: its value before the term */
+    lw_scan_term total; /* out, only in the first term of the variable: that of all terms */
 } lw_scan;
 
 /* The variable's value x after a term. */
@@ -74,6 +75,8 @@ lw_ref lw_block_pick(lw_builder *b, const lw_thread_block *block, const lw_prefe
  * is undefined. */
 void lw_block_give(lw_builder *b, const lw_thread_block *block, lw_ref *values, uint32_t n,
                    lw_ref mine);
+/* Whether a bool is true in all threads. */
+lw_ref lw_block_all(lw_builder *b, const lw_thread_block *block, lw_ref is);
 /* Gives all threads the value of thread 0. */
 lw_ref lw_block_share(lw_builder *b, const lw_thread_block *block, lw_ref value);
 /* The threads wait for each other, and what they have written is seen by all. */

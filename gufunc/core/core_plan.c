@@ -12,8 +12,9 @@
 #define SPREAD_FROM 64
 #define SPREAD_FEW  32
 /* Threads that keep a large GPU busy: some 24 warps on each of 132 SMs. */
-#define FULL_THREADS 100000
-#define MOST_THREADS 512 /* for an item */
+#define FULL_THREADS  100000
+#define MOST_THREADS  512  /* for an item, */
+#define MOST_SCANNING 1024 /* or for one whose threads wait at every step, for a few values */
 /* Items of a block that get a warp each, of so many items: an SM takes 32 blocks, which would
  * be half of its warps. */
 #define WARPS      4
@@ -483,7 +484,7 @@ spread_threads(const lw_core_plan *plan, const lw_core_key *key)
         if ((is_output(plan, i) || plan->loop->writable[i]) && !is_dense(plan, i))
             return 0;
     return fewer_threads(plan, longest,
-                         longest >= 8192   ? MOST_THREADS
+                         longest >= 8192   ? (plan->scans_little ? MOST_SCANNING : MOST_THREADS)
                          : longest >= 4096 ? 256
                          : longest >= 512  ? 128
                          : longest > 64    ? 64

@@ -18,10 +18,11 @@ typedef struct lw_core_plan_operand {
 
 typedef struct lw_core_plan {
     const lw_gufunc_loop *loop;
-    bool can_spread; /* lw_core_spread says so of the loop */
-    bool joins;      /* so it does of this */
-    bool searches;   /* and of this */
-    bool in_order;   /* and of this */
+    bool can_spread;   /* lw_core_spread says so of the loop */
+    bool joins;        /* so it does of this, */
+    bool scans_little; /* this */
+    bool searches;     /* and of this */
+    bool in_order;     /* and of this */
     /* as lw_spread has them */
     uint32_t kept_dim, kept_bytes, kept_weight;
     uint64_t reads_rows, own_rows;

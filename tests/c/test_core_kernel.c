@@ -642,7 +642,13 @@ test_spread(void)
         plan.joins = true;
         lw_core_plan_key(&plan, &key);
         CHECK(has_warps(&key)); /* read once */
-        plan.joins = false;
+        plan.walk.n = 100;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 512);
+        plan.scans_little = true; /* each step waits for the one before */
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 1024);
+        plan.joins = plan.scans_little = false;
         make_plan(&plan, &loop, sizes, 2048, 30, 1 << 16);
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
@@ -725,17 +731,18 @@ count_calls(const lw_module *module, uint32_t row)
     return n;
 }
 
-/* Words of a value * (5 steps of a warp's scan, and one back), for one round a thread, or for
- * four where rounds are short, all there or not; the log of the warps' number for each step of
- * the block. */
+/* Words of a value * (5 steps of a warp's scan, and one back), for one round a thread. Where
+ * rounds are short, there are eight, or four of 8 bytes, all there or not: 8 groups of lanes
+ * scan four rounds at a time, by 3 steps and one back. And the log of the warps' number for
+ * each step of the block. */
 static unsigned
 ups_wanted(lw_dtype dtype, bool is_short, int block)
 {
-    unsigned words = lw_dtypes[dtype].size_bytes / 4, warps = 0;
+    unsigned words = lw_dtypes[dtype].size_bytes / 4, warps = 0, times = words == 1 ? 8 : 4;
 
     while (32 << warps < block)
         warps++;
-    return words * (is_short ? 8 * 6 + 2 * warps : 6 + warps);
+    return words * (is_short ? 2 * (times / 4 * (3 + 1) + warps) : 6 + warps);
 }
 
 static void
@@ -757,7 +764,8 @@ test_scan(void)
         int64_t sizes[2];
         running_body(&scalar, dtype, whole, largest, parts);
         make_loop(&loop, &layout, dtype, &scalar);
-        CHECK(lw_core_spread(&loop).possible && lw_core_spread(&loop).joins);
+        CHECK(lw_core_spread(&loop).possible && lw_core_spread(&loop).joins &&
+              lw_core_spread(&loop).scans_little);
         make_plan(&plan, &loop, sizes, t % 8 < 4 ? 600 : 50, 3, 30);
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);

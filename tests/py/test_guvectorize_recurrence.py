@@ -176,6 +176,51 @@ def test_small_factors_are_shared_and_accurate():
     assert (got != want).any()  # one thread would compute the same bits
 
 
+@lw.guvectorize("(n),(n)->(n),(n),()", warn=False)
+def both(a, b, y, z, last):
+    s = a[0] - a[0]
+    t = s
+    for i in range(len(a)):
+        s = s + a[i]
+        z[i] = t
+        t = t * b[i] - s
+        y[i] = s
+    last[0] = t
+
+
+@pytest.mark.parametrize("n", [1, 31, 33, 127, 255, 256, 257, 511, 1023, 1025, 2047, 2049, 4095, 4097, 8191, 8192, 8193, 16385, 20001])
+def test_ragged_rows_of_several_outputs(n):
+    """Rows shorter than a step, of whole steps, and with a rest; few rows, and none."""
+    for dtype in ("float32", "float64", "int32"):
+        for rows in (0, 1, 3):
+            a = data((rows, n), dtype, seed=n, low=0, high=3)
+            b = np.where(np.arange(n) % 5 == 2, 0, np.where(np.arange(n) % 2, 1, -1)).astype(dtype) * np.ones((rows, 1), dtype)
+            host, device = both(a, b), both(cuda.to_device(a), cuda.to_device(b))
+            for h, d in zip(host, device):
+                np.testing.assert_array_equal(d.copy_to_host(), h)
+            x = data((rows, n), dtype, seed=n, low=1, high=5)
+            halves = np.full((rows, n), 0.5 if dtype != "int32" else 3, dtype)
+            np.testing.assert_allclose(recurrence(cuda.to_device(halves), cuda.to_device(x)).copy_to_host(), recurrence(halves, x),
+                                       rtol=1e-5 if dtype == "float32" else 1e-13)
+
+
+@lw.guvectorize("(n),()->(n)", warn=False)
+def guarded(x, back, y):
+    s = x[0] - x[0]
+    for i in range(len(x)):
+        if i >= back:
+            s += x[i - back]
+        s = s * 0.5 + x[i]
+        y[i] = s
+
+
+def test_elements_that_not_every_iteration_reads():
+    """What a later step will load is brought into the cache only where each iteration loads it."""
+    x = data((2, 20001), low=1)
+    for back in (0, 1, 19000):
+        np.testing.assert_allclose(guarded(cuda.to_device(x), back).copy_to_host(), guarded(x, back), rtol=1e-13)
+
+
 # ---- other loops that read the element before ----
 
 

@@ -11,6 +11,8 @@
 enum {
     LW_MOST_LOOPS = 32,
     LW_MOST_CARRIED = 16,
+    LW_SHORT_ITERATION = 64, /* instructions */
+    LW_NARROW = 4,           /* bytes of a value of which registers hold many */
     LW_MOST_PICKS = 8,
     LW_MOST_SHIFTS = 6,
     LW_MOST_GUARDS = 16

@@ -681,17 +681,45 @@ tell_place(const lw_spreader *s, lw_spread *spread)
     spread->culprit = line_at(s, s->culprit);
 }
 
-/* Whether some loop scans, or all loops only combine values. */
 static bool
-joins(const lw_spreader *s)
+scans(const lw_spreader *s)
+{
+    for (uint32_t i = 0; i < s->n_loops; i++)
+        if (s->loops[i].scans)
+            return true;
+    return false;
+}
+
+/* Whether some loop scans, and 64 registers hold what all of them have: iterations are short
+ * and scan one variable, which is narrow or no recurrence. */
+static bool
+scans_little(const lw_spreader *s)
+{
+    for (uint32_t i = 0; i < s->n_loops; i++) {
+        const lw_spread_loop *l = &s->loops[i];
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < l->n_carried; k++) {
+            const lw_carried *one = &l->carried[k];
+            lw_dtype type = (lw_dtype)lw_inst_at(s, one->slot)->type;
+            if (one->how != LW_CARRY_SCAN)
+                continue;
+            if (n++ > 0 || (one->affine && lw_dtypes[type].size_bytes > LW_NARROW))
+                return false;
+        }
+        if (l->latch - l->first > LW_SHORT_ITERATION)
+            return false;
+    }
+    return scans(s);
+}
+
+/* Whether all loops only combine values. */
+static bool
+only_combines(const lw_spreader *s)
 {
     bool only = s->n_loops > 0;
 
-    for (uint32_t i = 0; i < s->n_loops; i++) {
-        if (s->loops[i].scans)
-            return true;
+    for (uint32_t i = 0; i < s->n_loops; i++)
         only &= !s->loops[i].stores && !s->loops[i].searches;
-    }
     return only;
 }
 
@@ -714,7 +742,8 @@ lw_spread_of(const lw_spread_source *of)
     if (s == NULL)
         return result;
     result.possible = lw_spreader_find(s, of);
-    result.joins = joins(s);
+    result.joins = scans(s) || only_combines(s);
+    result.scans_little = scans_little(s);
     for (uint32_t i = 0; i < s->n_loops; i++)
         result.searches |= s->loops[i].searches;
     if (result.possible) {

@@ -50,7 +50,8 @@ typedef struct lw_spread {
     bool possible;
     /* threads wait for each other at every step, or do little but combine values */
     bool joins;
-    bool searches; /* some loop searches for the iteration that ends it */
+    bool scans_little; /* they wait at every step, for a few values */
+    bool searches;     /* some loop searches for the iteration that ends it */
     /* no loop combines values of several iterations: results are those of one thread, bit for
      * bit */
     bool in_order;

@@ -2,6 +2,7 @@
  * first walk computes what each iteration adds, lw_block_scan combines it, a second walk
  * runs the iteration with the value that results. Loads of the first walk are kept for the
  * second. */
+#include "core/opt/loops/access_pattern.h"
 #include "core/opt/loops/affine.h"
 #include "core/opt/loops/carried.h"
 #include "core/opt/loops/copier.h"
@@ -12,8 +13,12 @@
 #include <float.h>
 #include <math.h>
 
-/* Each thread takes four iterations at a time if they have at most this many instructions. */
-enum { SHORT_ITERATION = 64, TIMES = 4 };
+enum {
+    SHORT_ITERATION = LW_SHORT_ITERATION,
+    TIMES = 4,      /* iterations that a thread takes at once if they are short, */
+    MOST_TIMES = 8, /* or so many where one variable and all values are narrow */
+    LINE = 128,     /* bytes of a cache line */
+};
 
 typedef lw_copier copier;
 
@@ -218,17 +223,14 @@ walk_early(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, lw_sc
                                    .term = brought(c, &l->carried[i], kept ? valid : 0)};
 }
 
-/* The second walk, with the values of the variables: their totals so far, combined with what
- * the iterations before it in this step have added. */
+/* The second walk, with the values that the variables have before it. */
 static void
-walk_again(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, const lw_scan *scans,
-           const lw_ref *so_far)
+walk_again(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, const lw_scan *scans)
 {
     lw_builder *b = &c->b;
 
     for (uint32_t i = 0; i < n_scans(l); i++)
-        lw_ir_set(b, c->to[scanned(l, i)->slot],
-                  lw_scan_apply(b, scans[i].one, scans[i].before, so_far[i]));
+        lw_ir_set(b, c->to[scanned(l, i)->slot], scans[i].before);
     if (valid)
         lw_ir_if(b, valid);
     lw_copier_iteration(c, l, false, kept);
@@ -291,7 +293,7 @@ keeps_digits(copier *c, const lw_scan *scans, uint32_t n, uint32_t times, lw_ref
                     is_within(b, last, LW_OP_GE, s.least));
     all = lw_ir_and(b, all, is_within(b, scans->total.value, LW_OP_LE, s.most));
     for (uint32_t k = 0; k < times; k++) {
-        lw_ref value = lw_scan_apply(b, scans->one, scans[k * n].before, so_far);
+        lw_ref value = scans[k * n].before;
         is = is_within(b, value, LW_OP_GE, s.least);
         if (k == 0)
             is = lw_ir_or(b, is, first);
@@ -307,9 +309,8 @@ keeps_digits(copier *c, const lw_scan *scans, uint32_t n, uint32_t times, lw_ref
 static lw_ref
 is_sound(copier *c, const lw_scan *scans, uint32_t n, uint32_t times, const lw_ref *so_far)
 {
-    const lw_associative both = {.op = LW_OP_AND};
     lw_builder *b = &c->b;
-    lw_ref all = 0, zero = lw_ir_int(b, LW_DT_i32, 0);
+    lw_ref all = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         lw_ref is;
@@ -318,10 +319,7 @@ is_sound(copier *c, const lw_scan *scans, uint32_t n, uint32_t times, const lw_r
         is = keeps_digits(c, scans + i, n, times, so_far[i]);
         all = all ? lw_ir_and(b, all, is) : is;
     }
-    if (!all)
-        return 0;
-    all = lw_ir_select(b, all, lw_ir_int(b, LW_DT_i32, 1), zero);
-    return lw_ir_compare(b, LW_OP_NE, lw_block_total(b, &c->block, &both, all), zero);
+    return all ? lw_block_all(b, &c->block, all) : 0;
 }
 
 /* One thread runs the iterations from `start` to before `end`, as they are. */
@@ -346,6 +344,89 @@ walk_alone(copier *c, const lw_spread_loop *l, lw_ref start, lw_ref end, const l
                   lw_block_share(b, &c->block, lw_ir_get(b, c->to[scanned(l, i)->slot])));
 }
 
+/* Copies a value of the iteration whose number is in the counter, without what it loads. */
+static void
+copy_address(copier *c, const lw_spread_loop *l, lw_ref value)
+{
+    const lw_inst *inst = lw_inst_at(c->s, value);
+    const char *args = lw_ops[inst->op].args;
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+
+    if (value < l->at)
+        return;
+    for (int k = 0; k < 3; k++)
+        if (args[k] == 'v')
+            copy_address(c, l, operands[k]);
+    lw_copier_inst(c, value);
+}
+
+/* Whether the value depends on nothing in the iteration but the counter. */
+static bool
+is_of_counter(const copier *c, const lw_spread_loop *l, lw_ref value)
+{
+    const lw_inst *inst = lw_inst_at(c->s, value);
+    const char *args = lw_ops[inst->op].args;
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+
+    if (value < l->at)
+        return true;
+    if (inst->op == LW_OP_LOAD || inst->op == LW_OP_CALL || c->s->waits[value])
+        return false;
+    for (uint32_t i = l->first; i < l->latch && inst->op == LW_OP_GET; i++)
+        if (lw_inst_at(c->s, i)->op == LW_OP_SET && lw_inst_at(c->s, i)->a == inst->a)
+            return false;
+    for (int k = 0; k < 3; k++)
+        if (args[k] == 'v' && !is_of_counter(c, l, operands[k]))
+            return false;
+    return true;
+}
+
+/* Whether each iteration loads from here, outside all conditions, and the next one's element
+ * follows. */
+static bool
+is_foreseen(const copier *c, const lw_spread_loop *l, uint32_t at)
+{
+    const lw_inst *inst = lw_inst_at(c->s, at);
+    lw_spread_loop loop = *l; /* guards are not needed: the iterations load from there */
+    lw_access_pattern p;
+    lw_shift shift;
+    uint32_t stride;
+
+    return inst->op == LW_OP_LOAD && !c->s->waits[at] && is_of_counter(c, l, inst->a) &&
+           lw_access_pattern_of(c->s, inst->a, &p) &&
+           lw_runs_along(c->s, &loop, &p, &stride, &shift) && shift.step == 1;
+}
+
+/* Has the elements that the next step loads brought into the second-level cache: those of each
+ * line by one thread. There is a whole step from `start` on. */
+static void
+prefetch_ahead(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times)
+{
+    lw_builder *b = &c->b;
+    lw_dtype type = lw_ir_type(b, start);
+    lw_ref step = lw_ir_int(b, type, (int64_t)times * c->block.n_threads);
+    uint32_t depth = 0;
+
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        lw_op op = (lw_op)lw_inst_at(c->s, i)->op;
+        lw_ref place, left;
+        int64_t each;
+        depth += op == LW_OP_IF;
+        depth -= op == LW_OP_END;
+        if (depth > 0 || !is_foreseen(c, l, i))
+            continue;
+        each = LINE / lw_dtypes[lw_inst_at(c->s, i)->type].size_bytes;
+        place = lw_ir_mul(b, lw_ir_cast(b, type, c->block.tid), lw_ir_int(b, type, each));
+        left = lw_ir_sub(b, lw_ir_sub(b, c->to[l->limit], start), step);
+        lw_ir_if(b, lw_ir_and(b, lw_ir_compare(b, LW_OP_LT, place, step),
+                              lw_ir_compare(b, LW_OP_LT, place, left)));
+        lw_ir_set(b, c->to[l->counter], lw_ir_add(b, lw_ir_add(b, start, step), place));
+        copy_address(c, l, lw_inst_at(c->s, i)->a);
+        lw_ir_prefetch(b, c->to[lw_inst_at(c->s, i)->a]);
+        lw_ir_end(b);
+    }
+}
+
 /* Runs `times` iterations a thread, from `start` on. asks: whether each of them exists is
  * tested, else all are known to. Several iterations are written into one piece of code, so that
  * their loads are in flight together. */
@@ -355,13 +436,16 @@ copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool
 {
     lw_builder *b = &c->b;
     lw_dtype type = lw_ir_type(b, start);
-    lw_ref counter = c->to[l->counter], mine[TIMES], valid[TIMES] = {0}, last, sound, end;
-    lw_ref kept[TIMES][SHORT_ITERATION] = {{0}};
+    lw_ref counter = c->to[l->counter], mine[MOST_TIMES], valid[MOST_TIMES] = {0}, last, sound,
+           end;
+    lw_ref kept[MOST_TIMES][SHORT_ITERATION] = {{0}};
     lw_ref so_far[LW_MOST_CARRIED] = {0};
     lw_scan scans[LW_MOST_CARRIED];
     uint32_t n = n_scans(l);
 
-    assert(times >= 1 && times <= TIMES && n > 0 && n * times <= LW_MOST_CARRIED);
+    assert(times >= 1 && times <= MOST_TIMES && n > 0 && n * times <= LW_MOST_CARRIED);
+    if (!asks)
+        prefetch_ahead(c, l, start, times);
     last = lw_ir_sub(b, c->to[l->limit], lw_ir_int(b, type, 1));
     for (uint32_t k = 0; k < times; k++) {
         mine[k] =
@@ -371,19 +455,19 @@ copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool
         lw_ir_set(b, counter, asks ? lw_ir_select(b, valid[k], mine[k], last) : mine[k]);
         walk_early(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n);
     }
+    for (uint32_t i = 0; i < n; i++)
+        scans[i].start = so_far[i] = lw_ir_get(b, scanned(l, i)->before);
     lw_block_scan(b, &c->block, scans, n, times, lw_ir_get(b, turn));
     lw_ir_set(b, turn, lw_ir_not(b, lw_ir_get(b, turn)));
-    for (uint32_t i = 0; i < n; i++) {
-        so_far[i] = lw_ir_get(b, scanned(l, i)->before);
+    for (uint32_t i = 0; i < n; i++)
         lw_ir_set(b, scanned(l, i)->before,
                   lw_scan_apply(b, scans[i].one, scans[i].total, so_far[i]));
-    }
     sound = is_sound(c, scans, n, times, so_far);
     if (sound)
         lw_ir_if(b, sound);
     for (uint32_t k = 0; k < times; k++) {
         lw_ir_set(b, counter, mine[k]);
-        walk_again(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n, so_far);
+        walk_again(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n);
     }
     if (!sound)
         return;
@@ -393,16 +477,27 @@ copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool
     lw_ir_end(b);
 }
 
-/* Whether the code is short, so that several iterations a thread pay off. */
-static bool
-is_short(const copier *c, const lw_spread_loop *l)
+/* How many iterations a thread takes at once: several if the code is short. */
+static uint32_t
+times_of(const copier *c, const lw_spread_loop *l)
 {
+    bool narrow = true;
+
+    if (l->latch - l->first > SHORT_ITERATION)
+        return 1;
     for (uint32_t i = l->first; i < l->latch; i++) {
-        lw_op op = (lw_op)lw_inst_at(c->s, i)->op;
-        if (op == LW_OP_LOOP || op == LW_OP_BLOCK || op == LW_OP_CONTINUE)
-            return false;
+        const lw_inst *inst = lw_inst_at(c->s, i);
+        if (inst->op == LW_OP_LOOP || inst->op == LW_OP_BLOCK || inst->op == LW_OP_CONTINUE)
+            return 1;
+        if (inst->op == LW_OP_LOAD)
+            narrow = narrow && lw_dtypes[inst->type].size_bytes <= LW_NARROW;
     }
-    return l->latch - l->first <= SHORT_ITERATION && n_scans(l) * TIMES <= LW_MOST_CARRIED;
+    for (uint32_t i = 0; i < n_scans(l); i++)
+        narrow =
+            narrow && lw_dtypes[lw_copier_type(c, scanned(l, i)->slot)].size_bytes <= LW_NARROW;
+    if (narrow && n_scans(l) == 1)
+        return MOST_TIMES;
+    return n_scans(l) * TIMES <= LW_MOST_CARRIED ? TIMES : 1;
 }
 
 void
@@ -411,7 +506,7 @@ lw_copier_scan(copier *c, const lw_spread_loop *l)
     lw_builder *b = &c->b;
     lw_dtype type = lw_copier_type(c, l->counter);
     lw_ref base = lw_ir_slot(b, type), turn = lw_ir_slot(b, LW_DT_b1), start, left, step;
-    uint32_t times = is_short(c, l) ? TIMES : 1;
+    uint32_t times = times_of(c, l);
 
     lw_ir_set(b, base, lw_ir_zero(b, type));
     lw_ir_set(b, turn, lw_ir_int(b, LW_DT_b1, 0));
