@@ -146,6 +146,11 @@ def _inserted_at(obj: Any, n: int) -> Any:
     return places.astype(np.intp)
 
 
+def _values_of(dtype: Any, values: Any, like: Any) -> Any:
+    """What is put into an array of this dtype. As in NumPy, numbers of Python must fit; arrays are cast."""
+    return _array(values if hasattr(values, "dtype") else np.asarray(values, dtype), like)
+
+
 @_of(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     like = _first(arr, values, obj)
@@ -158,7 +163,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     for bad in places[(places < -n) | (places > n)].ravel()[:1]:
         raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
     places = np.where(places < 0, places + n, places)
-    values = _array(values, like)
+    values = _values_of(arr.dtype, values, like)
     if places.size == 1:
         values = values.reshape((1,) * (arr.ndim - values.ndim) + values.shape)
         if places.ndim == 0:  # as in NumPy, x[:, 0] = values and x[:, [0]] = values take their axes differently
@@ -380,7 +385,7 @@ def _needs_device(name: str, a: Any) -> None:
 @_of(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     _needs_device("put", a)
-    ind, v = _array(ind, a), _array(v, a)
+    ind, v = _array(ind, a), _values_of(a.dtype, v, a)
     if ind.size == 0 or v.size == 0:
         return
     ind = _rows(ind)
@@ -396,7 +401,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 @_of(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     _needs_device("place", arr)
-    mask, vals = _array(mask, arr), _array(vals, arr)
+    mask, vals = _array(mask, arr), _values_of(arr.dtype, vals, arr)
     places = _rows(mask).nonzero()[0]
     if places.size == 0:
         return
@@ -408,7 +413,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @_of(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     _needs_device("putmask", a)
-    mask, values = _array(mask, a), _array(values, a)
+    mask, values = _array(mask, a), _values_of(a.dtype, values, a)
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     if a.size and values.size:
@@ -444,7 +449,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     end = a.size if a.ndim > 2 or wrap else min(a.size, a.shape[1] * a.shape[1])
     places = np.arange(0, end, step)
     if places.size:
-        val = _array(val, a)
+        val = _values_of(a.dtype, val, a)
         a[np.unravel_index(places, a.shape)] = resize(val, places.size).astype(a.dtype)
 
 

@@ -227,9 +227,7 @@ def _svd_of_large(a: Any, with_vectors: bool) -> Any:
     """u, s, vh of [batch][m][n] with m >= n: u * s @ vh."""
     columns = a.mT.astype(_wide_type(a)).copy()
     scale = lw.ufuncs.absolute(columns).max(axis=(1, 2), keepdims=True)
-    scale = _protocol.where(lw.ufuncs.logical_and(scale > 0, lw.ufuncs.isfinite(scale)), scale, _array(np.asarray(1.0), a))
-    if not bool(lw.ufuncs.isfinite(lw.ufuncs.absolute(columns)).all()):
-        raise _Error("SVD did not converge")
+    scale = _protocol.where(scale > 0, scale, _array(np.asarray(1.0), a))
     columns = columns / scale
     v = _rotated(columns, with_vectors)
     s = lw.ufuncs.sqrt((columns.real * columns.real + columns.imag * columns.imag if a.dtype.kind == "c" else columns * columns).sum(axis=2))
@@ -254,6 +252,8 @@ def _svd(a: Any, with_vectors: bool = True) -> Any:
     if a.size == 0:
         s = _new(a, (*shape, k), real)
         return (_protocol.broadcast_to(_eye(a, m, a.dtype)[:, :k], (*shape, m, k)).copy(), s, _protocol.broadcast_to(_eye(a, n, a.dtype)[:k], (*shape, k, n)).copy()) if with_vectors else s
+    if not bool(lw.ufuncs.isfinite(lw.ufuncs.absolute(a)).all()):
+        raise _Error("SVD did not converge")
     if not (_is_large(a) or (not isinstance(a, np.ndarray) and max(m, n) > 32 * _ONE_A_THREAD)):
         return _kernels.svd(a) if with_vectors else _kernels.svdvals(a)
     stack = a.reshape((-1, m, n))
@@ -438,6 +438,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     if A.ndim < 2:
         return int(bool((A != 0).any()))
     s = _svd(_matrices(A), False)
+    if s.shape[-1] == 0:
+        return s.sum(axis=-1, dtype=np.int64)
     if tol is None:
         relative = max(A.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else rtol
         limit = s.max(axis=-1, keepdims=True) * (s.dtype.type(relative) if np.ndim(relative) == 0 else _array(relative, A)[..., None])

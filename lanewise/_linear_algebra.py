@@ -185,8 +185,11 @@ def _decomposed(a):
     largest = 0.0
     for i in range(a.shape[0]):
         for j in range(n):
-            largest = max(largest, abs(a[i, j]))
-    scale = largest if 0 < largest < math.inf else 1.0
+            size = abs(a[i, j])
+            if not size < math.inf:
+                raise np.linalg.LinAlgError("SVD did not converge")
+            largest = max(largest, size)
+    scale = largest if largest > 0 else 1.0
     for i in range(a.shape[0]):
         for j in range(n):
             u[i, j] /= scale

@@ -175,3 +175,17 @@ def test_numbers_of_arrays_without_dimensions(put):
         f"{put(X):.2f}"
     with pytest.raises(TypeError, match="without dimensions"):
         round(put(X))
+
+
+@pytest.mark.parametrize("put_in", [
+    lambda d, v: np.insert(d, [0, 2], v), lambda d, v: np.insert(d, 0, v), lambda d, v: np.put(d, [0], v), lambda d, v: np.place(d, d > 1, [v]),
+    lambda d, v: np.fill_diagonal(d[:4].reshape(2, 2), v), lambda d, v: np.putmask(d, d > 1, v),
+], ids=range(6))
+def test_numbers_that_do_not_fit(put_in, put):
+    """As in NumPy: a number of Python must fit, and an array is cast."""
+    for value, error in ((300, OverflowError), (float("nan"), ValueError)):
+        x = np.arange(5, dtype="u1")
+        for it in (x, put(x)):
+            with pytest.raises(error):
+                put_in(it, value)
+    assert back(np.insert(put(x), 0, np.array([300]))).tolist() == [44, 0, 1, 2, 3, 4]

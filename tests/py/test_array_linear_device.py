@@ -144,3 +144,18 @@ REFUSED = [
 def test_what_is_refused(name, f, kind, message, put, way):
     with pytest.raises(kind, match=message):
         f(put(np.eye(3)))
+
+
+@needs_kernels
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("f", [np.linalg.svd, np.linalg.svdvals, np.linalg.pinv, np.linalg.matrix_rank, np.linalg.cond, lambda a: np.linalg.lstsq(a, a[:, 0])], ids=range(6))
+def test_singular_values_of_what_is_no_number(f, bad, put, way):
+    a = ONE.copy()
+    a[1, 3] = bad
+    with pytest.raises(LinAlgError, match="SVD did not converge"):
+        f(put(a))
+
+
+def test_ranks_of_empty_matrices(put):
+    for shape in ((0, 0), (3, 0, 0), (2, 0, 4)):
+        assert np.array_equal(back(np.linalg.matrix_rank(put(np.zeros(shape)))), np.linalg.matrix_rank(np.zeros(shape)))

@@ -91,3 +91,12 @@ def test_deficient_and_special():
         lw.njit(lambda a: np.linalg.svd(a))(a)
     hilbert = 1 / (np.arange(8)[:, None] + np.arange(8) + 1.0)
     np.testing.assert_allclose(eigvalsh(hilbert), np.linalg.eigvalsh(hilbert), atol=1e-15)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_singular_values_of_what_is_no_number(bad):
+    a = np.eye(3)
+    a[0, 2] = bad
+    for f in (lambda a: np.linalg.svd(a)[1], lambda a: np.linalg.pinv(a), lambda a: np.linalg.matrix_rank(a), lambda a: np.linalg.lstsq(a, a[0])[0]):
+        with pytest.raises(np.linalg.LinAlgError, match="SVD did not converge"):
+            lw.njit(f)(a)
