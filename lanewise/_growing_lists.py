@@ -495,6 +495,13 @@ def listed(x):
     return made
 
 
+def apart(x):
+    """What a variable adds to itself: a copy of a list, and other values as they are."""
+    if isinstance(x, GrownList):
+        return x.copy()
+    return x
+
+
 def repeated(x, n):
     """`x * n`, where x is a list."""
     times = max(n, 0)

@@ -321,14 +321,17 @@ class _Displays(ast.NodeTransformer):
         """An argument that is iterated over: a list of what an iterator gives, which no variable can hold, and a copy of the target itself."""
         if isinstance(node, ast.GeneratorExp):
             return self._at(node, self.visit(ast.ListComp(node.elt, node.generators)))
-        if _called(node) in _ITERATORS or (target is not None and ast.unparse(target) == ast.unparse(node)):
+        if self._is_iterator(node) or (target is not None and ast.unparse(target) == ast.unparse(node)):
             return self._at(node, self._listed(node))
         return self.visit(node)
+
+    def _is_iterator(self, node: ast.expr) -> bool:
+        return _called(node) in _ITERATORS and self._is_builtin(_called(node))
 
     def _listed(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.GeneratorExp):
             return self.visit(ast.ListComp(node.elt, node.generators))
-        if _called(node) not in _ITERATORS:
+        if not self._is_iterator(node):
             return _call(_growing_lists.listed, self.visit(node))
         item = ast.comprehension(ast.Name(".item", ast.Store()), self.visit(node), [], 0)
         return ast.ListComp(_load(".item"), [item])
@@ -336,7 +339,10 @@ class _Displays(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         target = node.target
         if isinstance(target, ast.Name) and isinstance(node.op, ast.Add):
-            iterated = self._iterated(node.value, target)
+            if isinstance(node.value, ast.Name) and node.value.id == target.id:  # which need not be a list
+                node.value = self._at(node, _call(_growing_lists.apart, node.value))
+                return node
+            iterated = self._iterated(node.value)
             node.value = self._list(node.value) if iterated is node.value and not _is_constant(node.value) else iterated
             return node
         return self.generic_visit(node)

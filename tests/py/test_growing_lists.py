@@ -602,3 +602,27 @@ def test_places_of_empty_lists():
         assert lw.njit(f)(3) == f(3)
         with pytest.raises(IndexError, match="list index out of range"):
             lw.njit(f)(0)
+
+
+@pytest.mark.parametrize("value", [2, 2.5, 1 + 2j, (1, 2)])
+def test_what_is_added_to_itself_need_not_be_a_list(value):
+    def doubled(s):
+        s += s
+        return s
+
+    assert lw.njit(doubled)(value) == doubled(value)
+    if not isinstance(value, tuple):
+        assert lw.vectorize(doubled)(np.array([value]))[0] == doubled(value)
+
+
+def test_names_of_iterators_that_the_user_has():
+    @lw.njit
+    def f(n):
+        def map(v):
+            return v * 2
+
+        s = n
+        s += map(n)
+        return s
+
+    assert f(4) == 12
