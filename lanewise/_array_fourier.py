@@ -32,7 +32,7 @@ _lock = threading.Lock()
 
 def _table(like: Any, name: str, n: int, dtype: Any, make: Any) -> Any:
     """The array that make() gives, kept for the next transform of that length on this device."""
-    key = (isinstance(like, np.ndarray) or like.device.id, name, n, np.dtype(dtype).char)
+    key = ("host" if isinstance(like, np.ndarray) else like.device.id, name, n, np.dtype(dtype).char)
     found = _tables.get(key)
     if found is None or not (isinstance(found, np.ndarray) or found._is_alive):
         found = make()

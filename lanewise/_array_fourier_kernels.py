@@ -8,7 +8,6 @@ first passes, write neighbouring elements.
 
 import math
 
-import numpy as np
 
 import lanewise as lw
 

@@ -21,7 +21,7 @@ from lanewise import _array_algebra as _algebra
 from lanewise import _array_linear_kernels as _kernels
 from lanewise import _array_numbers as _numbers
 from lanewise import _array_protocol as _protocol
-from lanewise._array_protocol import _array, _arrays, _filled, _first, _new, _of
+from lanewise._array_protocol import _array, _arrays, _filled, _new, _of
 
 _ONE_A_THREAD = 48  # rows; of larger matrices on a device, a thread would take longer than a launch for each column
 _SWEEPS = 40  # about ten are needed

@@ -218,12 +218,16 @@ _MOMENTS = {"real": (_merge_moments, _moments_of_one), "complex": (_merge_comple
             "real part": (_merge_moments, _moments_of_real_part)}
 
 
+#: of a thread of a GPU: with 93, which the kernel of float32 would have, a multiprocessor has 512 threads, too few to keep its memory busy.
+_MOST_REGISTERS = 80
+
+
 @functools.lru_cache(maxsize=None)
 def _moments(form: str, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
     merge, of_element = _MOMENTS[form]
     of = _variance(root, ddof, kind)
     return named("std" if root else "var", merge, map=of_element, finish=lambda n, origin, mean, squares: of(n, squares),
-                 identity=(0, math.nan, math.nan, math.nan), commutative=True)
+                 identity=(0, math.nan, math.nan, math.nan), commutative=True, max_registers=None if form == "complex" else _MOST_REGISTERS)
 
 
 @functools.lru_cache(maxsize=None)

@@ -301,7 +301,7 @@ static void
 put_before(lw_builder *b, lw_scan *scans, uint32_t n, lw_ref lane, const warp_terms *w,
            lw_ref start)
 {
-    lw_ref x[MOST_TIMES];
+    lw_ref x[MOST_TIMES] = {0};
 
     for (uint32_t k = 0; k < w->times; k++)
         x[k] = w->quads && k % QUAD ? lw_scan_apply(b, scans->one, w->at[k - 1], x[k - 1])

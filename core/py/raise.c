@@ -72,8 +72,8 @@ describe(PyObject *exception, const lw_error *err)
         set(exception, "end_col", PyLong_FromUnsignedLong(err->end_col));
         set(exception, "help", text_or_none(err->help));
     }
-    if (err->vendor_name != NULL) {
-        set(exception, "name", PyUnicode_FromString(err->vendor_name));
+    if (err->vendor_name != NULL || err->vendor_code != 0) {
+        set(exception, "name", PyUnicode_FromString(lw_error_vendor_name(err)));
         set(exception, "code", PyLong_FromLong(err->vendor_code));
     }
 }

@@ -163,7 +163,7 @@ take_partials(maker *m, uint32_t v, lw_ref at, lw_ref last)
 {
     lw_builder *b = &m->b;
     uint32_t count = n_partials(m);
-    acc_parts acc = {0}, x[MOST_PARTIALS];
+    acc_parts acc = {0}, x[MOST_PARTIALS] = {{0}};
     lw_ref k;
 
     for (uint32_t i = 0; i < count; i++) {

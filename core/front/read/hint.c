@@ -265,9 +265,12 @@ lw_hint_for(lw_reader *r, PyObject *object)
         return "arrays up to 64 KiB of numbers or records in native byte order can be "
                "constants; pass others as an argument: to `forall` and `jit` as they are, to "
                "`vectorize` and `guvectorize` with `excluded=(\"name\",)`";
-    if (PyDict_Check(object) || PyAnySet_Check(object))
-        return "this dict can be indexed with constant keys only, because it has more than 64 "
-               "items, or others than numbers, strings, members of enum classes and tuples of "
+    if (PyAnySet_Check(object))
+        return "use a tuple or a sorted array";
+    if (PyDict_Check(object))
+        return "this dict can be indexed with constant keys only, because it has no items, too "
+               "many, or "
+               "others than numbers, strings, members of enum classes and tuples of "
                "these; use a tuple or an array";
     if (PyCallable_Check(object) && lw_comes_from(object, "lanewise"))
         return "call it from Python, outside of compiled functions";

@@ -782,7 +782,8 @@ lw_loops_of_call(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
     if (answer == NULL && lw_inner_should_ask_again(self, n_given))
         answer =
             lw_numpy_resolve(lw_inner_now(self), self->nin, self->nout, dtypes, weak, rules);
-    if (answer == NULL && rules->signature == NULL && rules->dtype == NULL) {
+    if (answer == NULL && rules->signature == NULL && rules->dtype == NULL &&
+        PyErr_ExceptionMatches(PyExc_TypeError)) {
         void *loop = lw_loops_of_numbers(self, weak);
         if (loop != NULL) {
             PyErr_Clear();
