@@ -88,7 +88,7 @@ def check(items, x):
         check_first(x)
     elif isinstance(items, tuple):
         if not isinstance(x, tuple):
-            raise TypingError("the items of this list are tuples, and this is none: all items of a list have one type")
+            raise TypingError("the items of this list are tuples, but this is not one: all items of a list have one type")
         elif len(x) != len(items):
             raise TypingError("the items of this list are tuples of another length: all items of a list have one type")
         else:
@@ -96,7 +96,7 @@ def check(items, x):
             if len(items) > 1:
                 check(items[1:], x[1:])
     elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number)):
-        raise TypingError("the items of this list are numbers, and this is none: all items of a list have one type")
+        raise TypingError("the items of this list are numbers, but this is not one: all items of a list have one type")
     else:
         check_number(x, items.dtype.type(0))
 
@@ -107,7 +107,7 @@ def check_number(x, y):
         if not isinstance(y, np.bool_):
             raise TypingError("the items of this list are numbers, and this is a bool: write int(x)")
     elif isinstance(y, np.bool_):
-        raise TypingError("the items of this list are bools, and this is a number: begin with numbers, 0 and 1")
+        raise TypingError("the items of this list are bools, and this is a number: use 0 and 1 for the first items")
     elif isinstance(x, (int, np.integer)) and isinstance(y, np.integer):
         if isinstance(x, np.unsignedinteger) != isinstance(y, np.unsignedinteger):
             raise TypingError("the items of this list are signed integers, and this one is not, or the reverse: convert the item, or the first one")

@@ -185,7 +185,6 @@ def _move(function: ast.FunctionDef) -> None:
     for loop in ast.walk(function):
         if not isinstance(loop, (ast.For, ast.While)):
             continue
-        last = loop.body[-1]
         for at in range(len(loop.body) - 1, 0, -1):
             last = loop.body[at]
             if not isinstance(last, ast.Assign) or len(last.targets) != 1 or not isinstance(last.targets[0], ast.Name) or not isinstance(last.value, ast.Name):

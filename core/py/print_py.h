@@ -14,10 +14,10 @@ int lw_print_show(void);
 int lw_print_show_anyway(void);
 /* The text of one line; a new reference. */
 PyObject *lw_print_line(const lw_format *format, const uint64_t *slots);
-/* The first value of a line, as a Python number or a NumPy scalar; a new reference. */
 /* The string of this number (core/ir/format.h); "" if there is none, as of variables that were
  * never assigned. */
 PyObject *lw_print_text(uint64_t number);
+/* The first value of a line, as a Python number or a NumPy scalar; a new reference. */
 PyObject *lw_print_value(const lw_format *format, const uint64_t *slots);
 
 #endif

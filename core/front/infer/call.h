@@ -43,9 +43,9 @@ lw_status lw_infer_array_called(lw_infer_frame *f, uint32_t node, uint32_t calle
                                 const lw_arg_list *args, lw_infer_value *out);
 
 /* ---- list.c ---- */
-/* Lists become arrays, where the callee is a function that takes arrays and no lists. */
 lw_status lw_infer_list_extreme(lw_infer_frame *f, uint32_t node, lw_infer_value callee,
                                 const lw_arg_list *args, bool *found, lw_infer_value *out);
+/* Lists become arrays, where the callee is a function that takes arrays and no lists. */
 lw_status lw_infer_list_arguments(lw_infer_frame *f, lw_infer_value callee, lw_arg_list *args,
                                   bool *unknown);
 

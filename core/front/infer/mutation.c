@@ -123,8 +123,8 @@ complain_shared(lw_infer_frame *f, uint32_t loc, const lw_class *class, uint32_t
     if (f->held[var])
         why = lw_format_text(f,
                              class && class->is_list
-                                 ? "`%s` is read before in the same expression, or a loop "
-                                   "around goes over it"
+                                 ? "`%s` is read before in the same expression, or an "
+                                   "enclosing loop iterates over it"
                                  : "`%s` is read before in the same expression",
                              name);
     else if (lost & LW_HOLDS_ENTRY)

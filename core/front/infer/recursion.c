@@ -58,7 +58,6 @@ drop_resting(lw_run *run, const lw_infer_frame *f)
     for (uint32_t i = f->memo + 1; i < run->memos.n; i++) {
         lw_memo *memo = &run->memos.data[i];
 
-        /* one that is busy has called this frame, whose failure is made again */
         if (!memo->busy && memo->rests_on <= f->depth)
             memo->key.fn = 0;
     }

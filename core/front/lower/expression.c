@@ -519,7 +519,7 @@ lw_lower_field_of(lw_lower_frame *f, lw_lower_value object, const char *name, lw
     return lw_value_convert(f, item, type);
 }
 
-/* Of a list of which the array is wanted, that of the list. */
+/* The type before conversion: for a list that is used as an array, the type of the list. */
 lw_type
 lw_lower_type_of(const lw_lower_frame *f, uint32_t node)
 {
