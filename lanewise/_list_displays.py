@@ -305,6 +305,8 @@ class _Displays(ast.NodeTransformer):
         name = _called(node)
         if name in ("list", "sorted") and not self._is_builtin(name):
             return self.generic_visit(node)
+        if name == "list" and node.args and isinstance(_object(node.args[0], self.names), type):
+            return self.generic_visit(node)  # the members of an enum class are constants
         if name == "list" and not node.keywords and len(node.args) < 2:
             return self._at(node, self._listed(node.args[0]) if node.args else _call(_growing_lists.empty))
         if name == "sorted" and len(node.args) == 1:
@@ -346,10 +348,18 @@ class _Displays(ast.NodeTransformer):
             return node
         return self.generic_visit(node)
 
+    def _may_be_list(self, node: ast.expr) -> bool:
+        """Whether a variable has a list, as far as is seen: a display, a copy, or a parameter of which other methods of lists are called."""
+        if not isinstance(node, ast.Name):
+            return True
+        values = self.facts.values.get(node.id, [])
+        return any(isinstance(value, (ast.List, ast.ListComp)) or _called(value) in ("list", "sorted") or _parts_of_repeated(value) for value in values if value)
+
     def visit_Delete(self, node: ast.Delete) -> Any:
         statements = []
         for target in node.targets:
-            if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Tuple):
+            listed = isinstance(target, ast.Subscript) and self._may_be_list(target.value)
+            if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Tuple) or not listed:
                 statements.append(self._at(node, ast.Delete([target])))
                 continue
             method, arguments, keywords = "__delitem__", [target.slice], []

@@ -218,6 +218,8 @@ copy_error(const lw_error *from, lw_error *to)
     to->text = from->text ? lw_strdup(from->text) : NULL;
     to->file = from->file ? lw_strdup(from->file) : NULL;
     to->help = from->help ? lw_strdup(from->help) : NULL;
+    to->label = from->label ? lw_strdup(from->label) : NULL;
+    to->vendor_name = from->vendor_name ? lw_strdup(from->vendor_name) : NULL;
     return from->status;
 }
 

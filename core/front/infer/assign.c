@@ -246,8 +246,9 @@ infer_overloaded_store(lw_infer_frame *f, uint32_t node, uint32_t target, bool *
         return lw_out_of_memory(f);
     for (int i = 0; i < 3; i++) {
         LW_TRY(lw_infer_borrowed(f, args[i].node, &args[i].value));
-        if (i == 0 && lw_class_of(f, args[0].value.type) == NULL)
-            goto fail;
+        if (i == 0 && (lw_class_of(f, args[0].value.type) == NULL ||
+                       lw_class_of(f, args[0].value.type)->is_list))
+            goto fail; /* lists have methods of their own, which evaluate the value first */
         held[i] = lw_hold(f, args[i].node);
     }
     for (int i = 0; i < 3; i++)

@@ -317,6 +317,11 @@ rewritten(lw_reader *r, PyObject *node)
     if (lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda || is_of(r->function, "lanewise."))
         return Py_NewRef(node);
     module = lw_service_module(LW_SERVICE_REWRITING);
+    if (module == NULL &&
+        (PyErr_ExceptionMatches(PyExc_ImportError) || PyErr_ExceptionMatches(PyExc_OSError))) {
+        PyErr_Clear(); /* without files, functions without lists are compiled as before */
+        return Py_NewRef(node);
+    }
     made = module ? PyObject_CallMethod(module, "rewritten", "OO", node, r->function) : NULL;
     Py_XDECREF(module);
     return made;
