@@ -212,8 +212,7 @@ def _selected_here(kernels: Any, a: Any, k: int, axis: int) -> tuple[Any, Any]:
     return found if axis == a.ndim - 1 else tuple(one.transpose(back) for one in found)
 
 
-@functools.cache
-def _order_of(dtype: Any, is_largest: bool) -> tuple[int, Any, Any, Any]:
+def _new_order(dtype: Any, is_largest: bool) -> tuple[int, Any, Any, Any]:
     """How keys are made: the kind, the sign bit, the bits of infinity, and those that are inverted, so that the least keys are taken."""
     from lanewise import _topk_kernels as kernels
 
@@ -222,6 +221,9 @@ def _order_of(dtype: Any, is_largest: bool) -> tuple[int, Any, Any, Any]:
     kind = kernels.FLOAT if infinity else {"i": kernels.SIGNED, "m": kernels.TIME, "M": kernels.TIME}.get(dtype.kind, kernels.UNSIGNED)
     number = np.dtype(f"u{dtype.itemsize}").type
     return kind, number(1 << (bits - 1)), number(infinity or 0), number((1 << bits) - 1 if is_largest else 0)
+
+
+_order_of: Any = functools.cache(_new_order)
 
 
 def _is_by_digits(n: int, lines: int, count: int, itemsize: int) -> bool:

@@ -269,8 +269,7 @@ lw_hint_for(lw_reader *r, PyObject *object)
         return "use a tuple or a sorted array";
     if (PyDict_Check(object))
         return "this dict can be indexed with constant keys only, because it has no items, too "
-               "many, or "
-               "others than numbers, strings, members of enum classes and tuples of "
+               "many, or others than numbers, strings, members of enum classes and tuples of "
                "these; use a tuple or an array";
     if (PyCallable_Check(object) && lw_comes_from(object, "lanewise"))
         return "call it from Python, outside of compiled functions";
