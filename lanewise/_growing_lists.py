@@ -12,6 +12,7 @@ The class and the functions are compiled and never called, except `in_python`.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -500,6 +501,24 @@ def apart(x):
     if isinstance(x, GrownList):
         return x.copy()
     return x
+
+
+def delete(x, i):
+    """`del x[i]`"""
+    if isinstance(x, GrownList):
+        x.__delitem__(i)
+    elif isinstance(x, (np.ndarray, tuple)):
+        raise TypingError("only items of lists can be deleted: `np.delete(x, i)` makes an array without an element")
+    else:
+        operator.delitem(x, i)
+
+
+def delete_slice(x, start=None, stop=None, step=None):
+    """`del x[start:stop:step]`"""
+    if isinstance(x, GrownList):
+        x.__delslice__(start, stop, step)
+    else:
+        raise TypingError("only items of lists can be deleted: `np.delete(x, np.arange(start, stop))` makes an array without elements")
 
 
 def repeated(x, n):

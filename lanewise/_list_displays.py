@@ -348,25 +348,17 @@ class _Displays(ast.NodeTransformer):
             return node
         return self.generic_visit(node)
 
-    def _may_be_list(self, node: ast.expr) -> bool:
-        """Whether a variable has a list, as far as is seen: a display, a copy, or a parameter of which other methods of lists are called."""
-        if not isinstance(node, ast.Name):
-            return True
-        values = self.facts.values.get(node.id, [])
-        return any(isinstance(value, (ast.List, ast.ListComp)) or _called(value) in ("list", "sorted") or _parts_of_repeated(value) for value in values if value)
-
     def visit_Delete(self, node: ast.Delete) -> Any:
         statements = []
         for target in node.targets:
-            listed = isinstance(target, ast.Subscript) and self._may_be_list(target.value)
-            if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Tuple) or not listed:
+            if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Tuple) and any(isinstance(part, ast.Slice) for part in target.slice.elts):
                 statements.append(self._at(node, ast.Delete([target])))
                 continue
-            method, arguments, keywords = "__delitem__", [target.slice], []
+            function, places, keywords = _growing_lists.delete, [target.slice], []
             if isinstance(target.slice, ast.Slice):
                 bounds = (("start", target.slice.lower), ("stop", target.slice.upper), ("step", target.slice.step))
-                method, arguments, keywords = "__delslice__", [], [ast.keyword(name, self.visit(bound)) for name, bound in bounds if bound is not None]
-            removed = ast.Call(ast.Attribute(self.visit(target.value), method, ast.Load()), [self.visit(argument) for argument in arguments], keywords)
+                function, places, keywords = _growing_lists.delete_slice, [], [ast.keyword(name, self.visit(bound)) for name, bound in bounds if bound is not None]
+            removed = ast.Call(_constant(function), [self.visit(target.value), *map(self.visit, places)], keywords)
             statements.append(self._at(target, ast.Expr(removed)))
         return statements
 

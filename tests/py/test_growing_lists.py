@@ -626,3 +626,40 @@ def test_names_of_iterators_that_the_user_has():
         return s
 
     assert f(4) == 12
+
+
+def test_deletion_from_lists_of_other_functions():
+    @lw.njit
+    def made(n):
+        x = [n, 1, 2]
+        x.append(3)
+        return x
+
+    @lw.njit
+    def without_first(x):
+        del x[0]
+
+    @lw.njit
+    def f(n):
+        x = made(n)
+        del x[1]
+        without_first(x)
+        return x
+
+    assert f(7) == [2, 3]
+
+
+def item_deleted(x):
+    del x[0]
+    return x
+
+
+def items_deleted(x):
+    del x[:2]
+    return x
+
+
+@pytest.mark.parametrize("f", [item_deleted, items_deleted])
+def test_only_items_of_lists_are_deleted(f):
+    with pytest.raises(lw.errors.TypingError, match="E120: only items of lists can be deleted"):
+        lw.njit(f)(np.arange(3.0))

@@ -179,53 +179,6 @@ lw_read_is_overloaded_name(lw_reader *r, PyObject *name)
     return false;
 }
 
-/* ---- operators ---- */
-
-static bool
-watch(lw_reader *r, PyObject *callee)
-{
-    PyObject *id = PyLong_FromVoidPtr(callee);
-    bool ok = id != NULL && lw_captures_watch(r->captures, id) == 0;
-
-    Py_XDECREF(id);
-    return ok;
-}
-
-static uint32_t
-call_of(lw_reader *r, PyObject *callee, PyObject *target, uint32_t loc)
-{
-    uint32_t function = lw_read_constant_node(r, callee, loc);
-    uint32_t x = function ? lw_read_expr(r, lw_ast_get(target, r->ast.value)) : 0;
-    uint32_t i = x ? lw_read_expr(r, lw_ast_get(target, r->ast.slice)) : 0, items[] = {x, i};
-
-    if (i == 0 || lw_read_is_error(r, x) || lw_read_is_error(r, i))
-        return i == 0 || lw_read_is_error(r, i) ? i : x;
-    return lw_read_list_node(r, (lw_node){LW_NODE_CALL, .loc = loc, .a = function}, items, 2);
-}
-
-uint32_t
-lw_read_overloaded_delete(lw_reader *r, PyObject *node, uint32_t loc)
-{
-    PyObject *targets, *module, *delitem, *target = NULL;
-    uint32_t call = 0;
-
-    if (lw_ast_list(node, r->ast.targets, &targets) == 1)
-        target = PyList_GET_ITEM(targets, 0);
-    if (target == NULL || lw_ast_kind_of(&r->ast, target) != LW_AST_Subscript)
-        return 0;
-    module = PyImport_ImportModule("operator");
-    delitem = module ? PyObject_GetAttrString(module, "delitem") : NULL;
-    if (delitem == NULL || !watch(r, delitem))
-        lw_read_failed(r);
-    else if (lw_read_is_overloaded(r, delitem))
-        call = call_of(r, delitem, target, loc);
-    Py_XDECREF(delitem);
-    Py_XDECREF(module);
-    if (call == 0 || lw_read_is_error(r, call))
-        return call;
-    return lw_read_node(r, (lw_node){LW_NODE_EXPR, .loc = loc, .a = call});
-}
-
 /* ---- what is kept for later ---- */
 
 /* Objects that are themselves, whatever they contain: a second constant of one would be another

@@ -403,8 +403,6 @@ bool lw_read_is_overloaded(lw_reader *r, PyObject *object);
 /* Whether it is a "lanewise.Ufunc", "lanewise.Gufunc", or one bound to an object. */
 bool lw_read_is_of_type(PyObject *object, const char *name);
 bool lw_read_overloaded(lw_reader *r, PyObject *object, PyObject *id, lw_constant *out);
-/* `del x[i]` where operator.delitem is overloaded: a call of it; 0 and status OK: it is not. */
-uint32_t lw_read_overloaded_delete(lw_reader *r, PyObject *node, uint32_t loc);
 /* Whether overloads of methods or attributes of this name are registered. */
 bool lw_read_is_overloaded_name(lw_reader *r, PyObject *name);
 /* Once all is read: what it takes to extend the tree. */

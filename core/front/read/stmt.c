@@ -730,14 +730,6 @@ read_expression_statement(lw_reader *r, PyObject *node, uint32_t loc, lw_read_it
 }
 
 static uint32_t
-read_delete(lw_reader *r, PyObject *node, uint32_t loc)
-{
-    uint32_t overloaded = lw_read_overloaded_delete(r, node, loc);
-
-    return overloaded || r->status != LW_OK ? overloaded : read_unsupported(r, node);
-}
-
-static uint32_t
 read_simple(lw_reader *r, PyObject *node, uint32_t loc)
 {
     switch (lw_ast_kind_of(&r->ast, node)) {
@@ -753,7 +745,6 @@ read_simple(lw_reader *r, PyObject *node, uint32_t loc)
     case LW_AST_Raise: return read_raise(r, node, loc);
     case LW_AST_Match: return read_match(r, node, loc);
     case LW_AST_FunctionDef: return read_def(r, node, loc);
-    case LW_AST_Delete: return read_delete(r, node, loc);
     default: return read_unsupported(r, node);
     }
 }
