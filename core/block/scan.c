@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <math.h>
 
-enum { WARP = 32, MOST_TIMES = 8, MOST_SCANS = 16, QUAD = 4 };
+enum { WARP = 32, MOST_SCANS = 16, QUAD = 4 };
 
 /* ---- operations ---- */
 
@@ -166,8 +166,10 @@ lw_scan_index(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k)
 
 /* One variable's terms of a thread, as they are scanned within its warp. */
 typedef struct warp_terms {
-    term at[MOST_TIMES];    /* the terms; by quads, those of the row that is the thread's */
-    term below[MOST_TIMES]; /* what comes before them in the warp; by quads, before the first */
+    term
+        at[LW_SCAN_MOST_TIMES]; /* the terms; by quads, those of the row that is the thread's */
+    term below[LW_SCAN_MOST_TIMES]; /* what comes before them in the warp; by quads, before the
+                                       first */
     uint32_t times;
     bool quads;
 } warp_terms;
@@ -179,7 +181,7 @@ scan_rows(lw_builder *b, lw_scan *scans, uint32_t n, lw_ref lane, warp_terms *w)
     lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, 0));
     lw_ref last = lw_ir_int(b, LW_DT_i32, WARP - 1);
     const lw_associative *one = scans->one;
-    term total = {0}, ends[MOST_TIMES];
+    term total = {0}, ends[LW_SCAN_MOST_TIMES];
 
     for (uint32_t k = 0; k < w->times; k++) {
         term all = warp_scan(b, one, scans[k * n].term, lane, WARP, 1);
@@ -301,7 +303,7 @@ static void
 put_before(lw_builder *b, lw_scan *scans, uint32_t n, lw_ref lane, const warp_terms *w,
            lw_ref start)
 {
-    lw_ref x[MOST_TIMES] = {0};
+    lw_ref x[LW_SCAN_MOST_TIMES] = {0};
 
     for (uint32_t k = 0; k < w->times; k++)
         x[k] = w->quads && k % QUAD ? lw_scan_apply(b, scans->one, w->at[k - 1], x[k - 1])
@@ -353,7 +355,7 @@ lw_block_scan(lw_builder *b, const lw_thread_block *block, lw_scan *scans, uint3
     warp_terms terms[MOST_SCANS];
     term front;
 
-    assert(times >= 1 && times <= MOST_TIMES && n > 0 && n <= MOST_SCANS);
+    assert(times >= 1 && times <= LW_SCAN_MOST_TIMES && n > 0 && n <= MOST_SCANS);
     assert(is_whole(block));
     at.lane = lw_ir_and(b, thread, lw_ir_int(b, LW_DT_i32, WARP - 1));
     at.warp = lw_ir_shr(b, thread, lw_ir_int(b, LW_DT_i32, 5));

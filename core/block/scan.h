@@ -52,12 +52,14 @@ typedef struct lw_scan {
 /* The variable's value x after a term. */
 lw_ref lw_scan_apply(lw_builder *b, const lw_associative *one, lw_scan_term term, lw_ref x);
 
-/* Called by all threads of a block. Each thread has `times` values of each of n variables:
- * scans[k * n + i] is its k-th value of variable i. The first values of all threads of a warp
- * come first, in the order of the lanes, then their second values, and so on; then the next
- * warp (lw_scan_index). `turn` is a bool, the same in all threads, that changes from call to
- * call, so that one barrier is enough. The order of the operations depends on the numbers of
- * threads and times alone. */
+enum { LW_SCAN_MOST_TIMES = 8 };
+
+/* Called by all threads of a block. Each thread has `times` (at most LW_SCAN_MOST_TIMES) values
+ * of each of n variables: scans[k * n + i] is its k-th value of variable i. The first values of
+ * all threads of a warp come first, in the order of the lanes, then their second values, and so
+ * on; then the next warp (lw_scan_index). `turn` is a bool, the same in all threads, that
+ * changes from call to call, so that one barrier is enough. The order of the operations depends
+ * on the numbers of threads and times alone. */
 void lw_block_scan(lw_builder *b, const lw_thread_block *block, lw_scan *scans, uint32_t n,
                    uint32_t times, lw_ref turn);
 /* The position of this thread's k-th value among the block's threads * times values; it has the

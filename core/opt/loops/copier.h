@@ -29,6 +29,9 @@ lw_copier_type(const lw_copier *c, lw_ref value)
 /* ---- spread_body.c ---- */
 
 void lw_copier_inst(lw_copier *c, uint32_t at);
+/* Copies a value of the loop with all that it is computed from in the iteration: variables, the
+ * counter among them, have the values that they have here. */
+void lw_copier_value(lw_copier *c, const lw_spread_loop *l, lw_ref value);
 /* Called after a SET has been copied: notes the iteration where the SET leads a pick. */
 void lw_copier_note_pick(lw_copier *c, const lw_spread_loop *l, uint32_t at);
 /* Sets the counted variables to their values at the start of iteration `number`. */

@@ -83,10 +83,8 @@ lw_copier_note_pick(copier *c, const lw_spread_loop *l, uint32_t at)
                 lw_ir_cast(&c->b, lw_ir_type(&c->b, l->picks[i].iteration), c->to[l->at + 1]));
 }
 
-/* Computes a value of the iteration after the loop, from variables and from what is the same in
- * all iterations. */
-static void
-copy_value(copier *c, const lw_spread_loop *l, lw_ref value)
+void
+lw_copier_value(copier *c, const lw_spread_loop *l, lw_ref value)
 {
     const lw_inst *inst = lw_inst_at(c->s, value);
     const char *args = lw_ops[inst->op].args;
@@ -96,7 +94,7 @@ copy_value(copier *c, const lw_spread_loop *l, lw_ref value)
         return;
     for (int k = 0; k < 3; k++)
         if (args[k] == 'v')
-            copy_value(c, l, operands[k]);
+            lw_copier_value(c, l, operands[k]);
     lw_copier_inst(c, value);
 }
 
@@ -112,7 +110,7 @@ deciding_value(copier *c, const lw_spread_loop *l, const lw_pick *pick, lw_ref i
     made = lw_ir_slot(b, lw_copier_type(c, pick->place));
     lw_ir_set(b, made, lw_ir_zero(b, lw_copier_type(c, pick->place)));
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, iteration, lw_ir_zero(b, lw_ir_type(b, iteration))));
-    copy_value(c, l, pick->place);
+    lw_copier_value(c, l, pick->place);
     lw_ir_set(b, made, c->to[pick->place]);
     lw_ir_end(b);
     return lw_ir_get(b, made);

@@ -14,10 +14,9 @@
 #include <math.h>
 
 enum {
-    SHORT_ITERATION = LW_SHORT_ITERATION,
-    TIMES = 4,      /* iterations that a thread takes at once if they are short, */
-    MOST_TIMES = 8, /* or so many where one variable and all values are narrow */
-    LINE = 128,     /* bytes of a cache line */
+    TIMES = 4,  /* iterations that a thread takes at once if they are short; LW_SCAN_MOST_TIMES
+                 * where one variable is scanned and all values are narrow */
+    LINE = 128, /* bytes of a cache line */
 };
 
 typedef lw_copier copier;
@@ -344,22 +343,6 @@ walk_alone(copier *c, const lw_spread_loop *l, lw_ref start, lw_ref end, const l
                   lw_block_share(b, &c->block, lw_ir_get(b, c->to[scanned(l, i)->slot])));
 }
 
-/* Copies a value of the iteration whose number is in the counter, without what it loads. */
-static void
-copy_address(copier *c, const lw_spread_loop *l, lw_ref value)
-{
-    const lw_inst *inst = lw_inst_at(c->s, value);
-    const char *args = lw_ops[inst->op].args;
-    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
-
-    if (value < l->at)
-        return;
-    for (int k = 0; k < 3; k++)
-        if (args[k] == 'v')
-            copy_address(c, l, operands[k]);
-    lw_copier_inst(c, value);
-}
-
 /* Whether the value depends on nothing in the iteration but the counter. */
 static bool
 is_of_counter(const copier *c, const lw_spread_loop *l, lw_ref value)
@@ -421,7 +404,7 @@ prefetch_ahead(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times)
         lw_ir_if(b, lw_ir_and(b, lw_ir_compare(b, LW_OP_LT, place, step),
                               lw_ir_compare(b, LW_OP_LT, place, left)));
         lw_ir_set(b, c->to[l->counter], lw_ir_add(b, lw_ir_add(b, start, step), place));
-        copy_address(c, l, lw_inst_at(c->s, i)->a);
+        lw_copier_value(c, l, lw_inst_at(c->s, i)->a);
         lw_ir_prefetch(b, c->to[lw_inst_at(c->s, i)->a]);
         lw_ir_end(b);
     }
@@ -436,14 +419,14 @@ copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool
 {
     lw_builder *b = &c->b;
     lw_dtype type = lw_ir_type(b, start);
-    lw_ref counter = c->to[l->counter], mine[MOST_TIMES], valid[MOST_TIMES] = {0}, last, sound,
-           end;
-    lw_ref kept[MOST_TIMES][SHORT_ITERATION] = {{0}};
+    lw_ref counter = c->to[l->counter], mine[LW_SCAN_MOST_TIMES],
+           valid[LW_SCAN_MOST_TIMES] = {0}, last, sound, end;
+    lw_ref kept[LW_SCAN_MOST_TIMES][LW_SHORT_ITERATION] = {{0}};
     lw_ref so_far[LW_MOST_CARRIED] = {0};
     lw_scan scans[LW_MOST_CARRIED];
     uint32_t n = n_scans(l);
 
-    assert(times >= 1 && times <= MOST_TIMES && n > 0 && n * times <= LW_MOST_CARRIED);
+    assert(times >= 1 && times <= LW_SCAN_MOST_TIMES && n > 0 && n * times <= LW_MOST_CARRIED);
     if (!asks)
         prefetch_ahead(c, l, start, times);
     last = lw_ir_sub(b, c->to[l->limit], lw_ir_int(b, type, 1));
@@ -483,7 +466,7 @@ times_of(const copier *c, const lw_spread_loop *l)
 {
     bool narrow = true;
 
-    if (l->latch - l->first > SHORT_ITERATION)
+    if (l->latch - l->first > LW_SHORT_ITERATION)
         return 1;
     for (uint32_t i = l->first; i < l->latch; i++) {
         const lw_inst *inst = lw_inst_at(c->s, i);
@@ -496,7 +479,7 @@ times_of(const copier *c, const lw_spread_loop *l)
         narrow =
             narrow && lw_dtypes[lw_copier_type(c, scanned(l, i)->slot)].size_bytes <= LW_NARROW;
     if (narrow && n_scans(l) == 1)
-        return MOST_TIMES;
+        return LW_SCAN_MOST_TIMES;
     return n_scans(l) * TIMES <= LW_MOST_CARRIED ? TIMES : 1;
 }
 
