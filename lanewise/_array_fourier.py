@@ -18,7 +18,7 @@ from numpy.lib.array_utils import normalize_axis_index
 import lanewise as lw
 from lanewise import _array_fourier_kernels as _kernels
 from lanewise import _array_protocol as _protocol
-from lanewise._array_protocol import _deliver, _filled, _new, _of
+from lanewise._array_protocol import _before, _deliver, _filled, _new, _of
 
 _LARGEST = 61  # of the primes whose butterflies are sums over all pairs
 _KEPT_BYTES = 1 << 25  # of tables on all devices together; larger transforms make theirs anew
@@ -157,7 +157,7 @@ def _stacked(a: Any, n: int, axis: int) -> Any:
     have = a.shape[axis]
     shape = (math.prod(a.shape[:axis]), n, math.prod(a.shape[axis + 1:]))
     if have > n:
-        a = a[(slice(None),) * axis + (slice(0, n),)]
+        a = a[_before(axis) + (slice(0, n),)]
     a = a.reshape((shape[0], min(have, n), shape[2]))
     if have < n:
         wide = _filled(a, shape, a.dtype, 0)
@@ -204,7 +204,7 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = Non
         whole = _new(a, (half.shape[0], n // 2 + 1), dtype)
         _kernels.from_half(whole.shape, half[:, :, 0], _roots(a, n, dtype), dtype(0.5 * scale).real, whole)
         return _deliver(_unstacked(whole[:, :, None], a.shape, axis), out)
-    made = _complex(a, n, axis, norm, None, True)[(slice(None),) * axis + (slice(0, n // 2 + 1),)]
+    made = _complex(a, n, axis, norm, None, True)[_before(axis) + (slice(0, n // 2 + 1),)]
     return _deliver(made.copy() if out is None else made, out)
 
 

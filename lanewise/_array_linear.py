@@ -28,6 +28,12 @@ _SWEEPS = 40  # about ten are needed
 _Error = np.linalg.LinAlgError
 
 
+@functools.cache
+def _result_of(function: Any) -> Any:
+    """The class of what NumPy's function returns, a named tuple."""
+    return type(function(np.eye(1)))
+
+
 # ---- arguments ----
 
 
@@ -158,7 +164,7 @@ def det(a: Any) -> Any:
 def slogdet(a: Any) -> Any:
     a = _square(a)
     real = _real_type(a.dtype)
-    kind = type(np.linalg.slogdet(np.eye(1)))
+    kind = _result_of(np.linalg.slogdet)
     if a.size == 0:
         return kind(_filled(a, a.shape[:-2], a.dtype, 1), _filled(a, a.shape[:-2], real, 0))
     if not _is_large(a):
@@ -282,7 +288,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     u, s, vh = _svd(a)
     if full_matrices and a.shape[-2] != a.shape[-1]:
         u, vh = (_completed(u), vh) if a.shape[-2] > a.shape[-1] else (u, _adjoint(_completed(_adjoint(vh))))
-    return type(np.linalg.svd(np.eye(1)))(u, s, vh)
+    return _result_of(np.linalg.svd)(u, s, vh)
 
 
 @_of(np.linalg.svdvals)
@@ -326,7 +332,7 @@ def _eigh(a: Any) -> Any:
 @_of(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> Any:
     a = _square(a)
-    kind = type(np.linalg.eigh(np.eye(1)))
+    kind = _result_of(np.linalg.eigh)
     if a.size == 0:
         return kind(_new(a, a.shape[:-1], _real_type(a.dtype)), a.copy())
     return kind(*_eigh(_hermitian(a, UPLO)))
@@ -353,7 +359,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     a = _matrices(a)
     m, n = a.shape[-2:]
     k, shape = min(m, n), a.shape[:-2]
-    kind = type(np.linalg.qr(np.eye(1)))
+    kind = _result_of(np.linalg.qr)
     if a.size == 0:
         q = _protocol.broadcast_to(_eye(a, m, a.dtype)[:, :m if mode == "complete" else k], (*shape, m, m if mode == "complete" else k)).copy()
         r = _new(a, (*shape, m if mode == "complete" else k, n), a.dtype)

@@ -15,11 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index
 import lanewise as lw
 from lanewise import _array_protocol as _protocol
 from lanewise import _array_statistics as _statistics
-from lanewise._array_protocol import _array, _arrays, _deliver, _filled, _first, _new, _of
-
-
-def _before(axis: int) -> tuple[slice, ...]:
-    return (slice(None),) * axis
+from lanewise._array_protocol import _array, _arrays, _before, _deliver, _filled, _first, _new, _of
 
 
 # ---- polynomials ----

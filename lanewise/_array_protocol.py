@@ -189,6 +189,11 @@ def _kept(x: Any, like: Any) -> Any:
     return x if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic) else _array(x, like)
 
 
+def _before(axis: int) -> tuple[slice, ...]:
+    """The subscripts of the axes before one."""
+    return (slice(None),) * axis
+
+
 def _new(like: Any, shape: Any, dtype: Any, order: str = "C") -> Any:
     return _home(like).device_array(shape, dtype, order=order)
 
@@ -527,7 +532,7 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
     if is_new and _are_runs(arrays, out, axis):
         _join_runs(arrays, out)
         return out
-    begin, before = 0, (slice(None),) * axis
+    begin, before = 0, _before(axis)
     for x in arrays:
         _check_cast(x.dtype, out.dtype, casting)
         end = begin + x.shape[axis]
@@ -587,7 +592,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     for by, d in pairs:
         by = int(by) % (moved.shape[d] or 1)
         if by:
-            before = (slice(None),) * int(d)
+            before = _before(int(d))
             moved = concatenate((moved[before + (slice(-by, None),)], moved[before + (slice(None, -by),)]), int(d))
     return moved
 
@@ -652,7 +657,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if not out.size:
         return out
     for d, (a, b) in enumerate(widths if mode == "constant" else ()):  # later axes have the corners
-        before = (slice(None),) * d
+        before = _before(d)
         if a:
             out[before + (slice(None, a),)] = values[d, 0]
         if b:
@@ -920,7 +925,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append:
         end = _array(end, a)
         ends.append(end if end.ndim else broadcast_to(end, tuple(1 if d == axis else s for d, s in enumerate(a.shape))))
     a = concatenate(ends, axis) if len(ends) > 1 else a
-    before = (slice(None),) * axis
+    before = _before(axis)
     for _ in range(n):
         later, earlier = a[before + (slice(1, None),)], a[before + (slice(None, -1),)]
         a = later != earlier if _is_bool(a) else later - earlier
