@@ -260,10 +260,13 @@ static int
 ask_rules(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args, PyObject *rule,
           const char *question)
 {
-    PyObject *given = n_args < self->base.nin ? NULL : PyTuple_New(self->base.nin), *answer;
+    PyObject *given, *answer;
 
+    if (n_args < self->base.nin)
+        return 0;
+    given = PyTuple_New(self->base.nin);
     if (given == NULL)
-        return n_args < self->base.nin ? 0 : -1;
+        return -1;
     for (int i = 0; i < self->base.nin; i++)
         PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
     answer = lw_service_call(LW_SERVICE_UFUNCS, question, self->base.numpys,

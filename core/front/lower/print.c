@@ -545,9 +545,7 @@ text_of(const lw_lower_frame *f, lw_type known)
 static lw_ref
 word_of(lw_lower_frame *f, lw_lower_value value)
 {
-    return value.n
-               ? value.parts[0]
-               : lw_ir_bits(&f->b, LW_DT_u64, lw_lower_text_number(f, text_of(f, value.type)));
+    return value.n ? value.parts[0] : known_number(f, text_of(f, value.type));
 }
 
 /* A number for each string, which `of` gives; i64. The last one needs no comparison. */
@@ -562,7 +560,7 @@ choose(lw_lower_frame *f, lw_lower_value value, lw_type type,
     lw_ref chosen = lw_ir_int(b, LW_DT_i64, of(f, type, choices[n - 1]));
 
     for (uint32_t i = n - 1; i-- > 0;) {
-        lw_ref own = lw_ir_bits(b, LW_DT_u64, lw_lower_text_number(f, text_of(f, choices[i])));
+        lw_ref own = known_number(f, text_of(f, choices[i]));
         lw_ref same = lw_ir_compare(b, LW_OP_EQ, number, own);
 
         chosen =
@@ -600,7 +598,7 @@ rank_of(const lw_lower_frame *f, lw_type type, lw_type choice)
 lw_ref
 lw_lower_text_truth(lw_lower_frame *f, lw_lower_value value)
 {
-    lw_ref empty = lw_ir_bits(&f->b, LW_DT_u64, lw_lower_text_number(f, ""));
+    lw_ref empty = known_number(f, "");
 
     return lw_ir_compare(&f->b, LW_OP_NE, word_of(f, value), empty);
 }
