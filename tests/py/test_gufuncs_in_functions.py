@@ -240,29 +240,26 @@ def test_python_numbers_take_the_types_of_a_signature(dtype, number):
         np.testing.assert_array_equal(result, expected)
 
 
-@pytest.mark.parametrize("dtype, number", [("int32", 2**31), ("int32", -(2**31) - 1), ("uint8", 256), ("uint64", -1)])
-def test_python_ints_that_do_not_fit_the_signature(dtype, number):
+def from_both_sides(dtype):
+    """A gufunc, and a compiled function that calls it."""
     scaled = scaling(dtype)
-    x = np.zeros(3, dtype)
 
     @lw.njit
     def passed(a, x):
         return scaled(a, x)
 
-    for call in (scaled, passed):
+    return scaled, passed
+
+
+@pytest.mark.parametrize("dtype, number", [("int32", 2**31), ("int32", -(2**31) - 1), ("uint8", 256), ("uint64", -1)])
+def test_python_ints_that_do_not_fit_the_signature(dtype, number):
+    for call in from_both_sides(dtype):
         with pytest.raises(OverflowError, match=f"out of bounds for {dtype}"):
-            call(number, x)
+            call(number, np.zeros(3, dtype))
 
 
 @pytest.mark.parametrize("dtype, number", [("int32", 1.5), ("float32", 1j), ("int32", np.int64(1)), ("float32", np.float64(1))])
 def test_other_numbers_are_still_cast_safely(dtype, number):
-    scaled = scaling(dtype)
-    x = np.zeros(3, dtype)
-
-    @lw.njit
-    def passed(a, x):
-        return scaled(a, x)
-
-    for call in (scaled, passed):
+    for call in from_both_sides(dtype):
         with pytest.raises(TypeError, match="E181"):
-            call(number, x)
+            call(number, np.zeros(3, dtype))
