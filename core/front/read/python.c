@@ -244,7 +244,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
     r->tree->fns.data[fn].of_package = is_of(function, "lanewise.");
     r->tree->fns.data[fn].takes_none =
         is_of(function, lw_service_name(LW_SERVICE_GROWING_LISTS)) ||
-        is_of(function, "lanewise._dicts");
+        is_of(function, lw_service_name(LW_SERVICE_DICTS));
     r->tree->fns.data[fn].inlined =
         is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
     r->tree->fns.data[fn].shared = (uint8_t)sharing_of(function, r->tree->fns.data[fn].name);
