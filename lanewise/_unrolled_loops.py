@@ -134,6 +134,8 @@ def _own_names(function: ast.FunctionDef) -> set[str]:
 
 def rewritten(function: ast.FunctionDef) -> ast.FunctionDef | None:
     """The function with copies of the bodies of such loops; None: it has none."""
+    if not any(isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and "literal_unroll" in ast.unparse(node.iter.func) for node in ast.walk(function)):
+        return None
     made = copy.deepcopy(function)
     unroller = _Unroller(_own_names(made))
     made.body = [each for statement in made.body for each in _listed(unroller.visit(statement))]

@@ -164,3 +164,48 @@ lw_ast_number(PyObject *node, PyObject *field)
         lw_read_clear();
     return number < 0 ? 0 : (uint32_t)number;
 }
+
+/* Appends the nodes and the lists of nodes in a node's fields, or the items of a list. -1:
+ * exception. */
+static int
+push_children(const lw_ast *ast, PyObject *node, PyObject *left)
+{
+    PyObject *fields, *child;
+
+    if (PyList_CheckExact(node)) {
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(node); i++)
+            if (PyList_Append(left, PyList_GET_ITEM(node, i)) < 0)
+                return -1;
+        return 0;
+    }
+    if (!PyObject_TypeCheck(node, (PyTypeObject *)ast->base))
+        return 0;
+    fields = lw_ast_get((PyObject *)Py_TYPE(node), ast->_fields);
+    for (Py_ssize_t i = 0; fields && i < PyTuple_GET_SIZE(fields); i++) {
+        child = lw_ast_get(node, PyTuple_GET_ITEM(fields, i));
+        if (child != NULL && PyList_Append(left, child) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int
+lw_ast_any(const lw_ast *ast, PyObject *root, bool (*holds)(const lw_ast *ast, PyObject *node))
+{
+    PyObject *left = PyList_New(0), *node; /* a list of what is left: expressions may be deep */
+    Py_ssize_t n;
+    int found = left && PyList_Append(left, root) == 0 ? 0 : -1;
+
+    while (found == 0 && (n = PyList_GET_SIZE(left)) > 0) {
+        node = Py_NewRef(PyList_GET_ITEM(left, n - 1));
+        if (PyList_SetSlice(left, n - 1, n, NULL) < 0)
+            found = -1;
+        else if (holds(ast, node))
+            found = 1;
+        else
+            found = push_children(ast, node, left);
+        Py_DECREF(node);
+    }
+    Py_XDECREF(left);
+    return found;
+}

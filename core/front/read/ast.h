@@ -68,6 +68,9 @@ PyObject *lw_ast_get(PyObject *node, PyObject *field);
 /* The same for a list: returns its length (0 when absent) and sets *list to the list, borrowed,
  * or to NULL. */
 Py_ssize_t lw_ast_list(PyObject *node, PyObject *field, PyObject **list);
+/* Whether it holds for a node of the tree: 1, 0, or -1 with an exception. */
+int lw_ast_any(const lw_ast *ast, PyObject *root,
+               bool (*holds)(const lw_ast *ast, PyObject *node));
 /* A position field; 0 when absent. */
 uint32_t lw_ast_number(PyObject *node, PyObject *field);
 

@@ -307,32 +307,14 @@ read_lambda_body(lw_reader *r, PyObject *body)
                      : 0;
 }
 
-/* The function as it is read (lanewise/_rewriting.py), a new reference: displays of lists that
- * grow are calls, and loops over the items of tuples copies of their bodies. */
-static PyObject *
-rewritten(lw_reader *r, PyObject *node)
-{
-    PyObject *module, *made;
-
-    if (lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda || is_of(r->function, "lanewise."))
-        return Py_NewRef(node);
-    module = lw_service_module(LW_SERVICE_REWRITING);
-    if (module == NULL &&
-        (PyErr_ExceptionMatches(PyExc_ImportError) || PyErr_ExceptionMatches(PyExc_OSError))) {
-        PyErr_Clear(); /* without files, functions without lists are compiled as before */
-        return Py_NewRef(node);
-    }
-    made = module ? PyObject_CallMethod(module, "rewritten", "OO", node, r->function) : NULL;
-    Py_XDECREF(module);
-    return made;
-}
-
 static bool read_node(lw_reader *r, PyObject *node);
 
 static bool
 read_code(lw_reader *r, PyObject *node)
 {
-    PyObject *function = rewritten(r, node);
+    bool is_kept =
+        lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda || is_of(r->function, "lanewise.");
+    PyObject *function = is_kept ? Py_NewRef(node) : lw_read_rewritten(r, node);
     bool ok = function ? read_node(r, function) : lw_read_failed(r);
 
     Py_XDECREF(function);

@@ -393,15 +393,21 @@ void lw_reader_reset(lw_reader *r);
  * NULL. */
 void lw_read_queue(lw_reader *r, PyObject *text);
 
+/* ---- unroll.c ---- */
+/* The function as it is to be read, a new reference, or NULL with an exception.
+ * lanewise/_rewriting.py has to be imported, walks over the AST in Python and copies it, so only
+ * functions that may need it get there. */
+PyObject *lw_read_rewritten(lw_reader *r, PyObject *node);
+
 /* ---- overloads (overload.c) ---- */
 /* Whether overloads of any of these have been registered since that version. */
 bool lw_overloads_touch(PyObject *watched, uint64_t since);
 /* Before anything is read: which callables and names are overloaded. */
 bool lw_read_overloads(lw_reader *r);
 bool lw_read_is_overloaded(lw_reader *r, PyObject *object);
-/* Whether overloads of a callable are registered, for its constant; false: stop. */
 /* Whether it is a "lanewise.Ufunc", "lanewise.Gufunc", or one bound to an object. */
 bool lw_read_is_of_type(PyObject *object, const char *name);
+/* Whether overloads of a callable are registered, for its constant; false: stop. */
 bool lw_read_overloaded(lw_reader *r, PyObject *object, PyObject *id, lw_constant *out);
 /* Whether overloads of methods or attributes of this name are registered. */
 bool lw_read_is_overloaded_name(lw_reader *r, PyObject *name);

@@ -10,8 +10,13 @@
  *                                     else: else-part
  *
  * In the second form, `continue` is `break`. In the last one, it ends the one iteration, so
- * that the else-part runs, in which the following item stands; `break` skips it. */
+ * that the else-part runs, in which the following item stands; `break` skips it.
+ *
+ * Loops over literal_unroll whose items are known later, and lists that grow, are written in
+ * another way by lanewise/_rewriting.py, before the function is read. */
 #include "core/front/read/read_internal.h"
+
+#include "core/front/read/services.h"
 
 /* Items of one loop, as of tuples whose items have several types; and bodies that nested loops
  * of a tree may become together. */
@@ -269,4 +274,79 @@ lw_read_unrolled(lw_reader *r, PyObject *node, uint32_t loc, PyObject *items,
          (!breaks || run_once(r, &all, loc, out));
     lw_array_free(&all);
     return ok;
+}
+
+/* ---- functions that lanewise/_rewriting.py writes in another way ---- */
+
+/* Whether it is a name, or an attribute, of these. */
+static bool
+is_any_of(PyObject *text, const char *const *names)
+{
+    bool found = false;
+
+    if (text == NULL || !PyUnicode_Check(text))
+        return false;
+    for (; !found && *names; names++)
+        found = PyUnicode_CompareWithASCIIString(text, *names) == 0;
+    return found;
+}
+
+static lw_ast_kind
+kind_at(const lw_ast *ast, PyObject *node, PyObject *field)
+{
+    PyObject *child = lw_ast_get(node, field);
+
+    return child ? lw_ast_kind_of(ast, child) : LW_AST_UNKNOWN;
+}
+
+/* `x += x`, and `x += f(y)` and `x += (v for v in y)`, which may iterate over y. */
+static bool
+adds_items(const lw_ast *ast, PyObject *node)
+{
+    PyObject *target = lw_ast_get(node, ast->target), *value = lw_ast_get(node, ast->value);
+    PyObject *name = target ? lw_ast_get(target, ast->id) : NULL, *other;
+
+    if (name == NULL || value == NULL)
+        return false;
+    switch (lw_ast_kind_of(ast, value)) {
+    case LW_AST_GeneratorExp: return true;
+    case LW_AST_Call: return kind_at(ast, value, ast->func) == LW_AST_Name;
+    case LW_AST_Name:
+        other = lw_ast_get(value, ast->id);
+        return other != NULL && PyUnicode_Compare(name, other) == 0;
+    default: return false;
+    }
+}
+
+/* Whether a function with this node may have to be rewritten. */
+static bool
+may_be_of_lists(const lw_ast *ast, PyObject *node)
+{
+    static const char *const functions[] = {"list", "sorted", "literal_unroll", NULL};
+    static const char *const methods[] = {"extend", "literal_unroll", NULL};
+
+    switch (lw_ast_kind_of(ast, node)) {
+    case LW_AST_List:
+    case LW_AST_ListComp:
+    case LW_AST_Delete: return true;
+    case LW_AST_Name: return is_any_of(lw_ast_get(node, ast->id), functions);
+    case LW_AST_Attribute: return is_any_of(lw_ast_get(node, ast->attr), methods);
+    case LW_AST_For: return kind_at(ast, node, ast->iter) == LW_AST_Name;
+    case LW_AST_AugAssign: return adds_items(ast, node);
+    default: return false;
+    }
+}
+
+PyObject *
+lw_read_rewritten(lw_reader *r, PyObject *node)
+{
+    PyObject *module, *made;
+    int found = lw_ast_any(&r->ast, node, may_be_of_lists);
+
+    if (found <= 0)
+        return found < 0 ? NULL : Py_NewRef(node);
+    module = lw_service_module(LW_SERVICE_REWRITING);
+    made = module ? PyObject_CallMethod(module, "rewritten", "OO", node, r->function) : NULL;
+    Py_XDECREF(module);
+    return made;
 }
