@@ -395,8 +395,8 @@ void lw_read_queue(lw_reader *r, PyObject *text);
 
 /* ---- unroll.c ---- */
 /* The function as it is to be read, a new reference, or NULL with an exception.
- * lanewise/_rewriting.py has to be imported, walks over the AST in Python and copies it, so only
- * functions that may need it get there. */
+ * lanewise/_rewriting.py has to be imported, walks over the AST in Python and copies it, so
+ * only functions that may need it get there. */
 PyObject *lw_read_rewritten(lw_reader *r, PyObject *node);
 
 /* ---- overloads (overload.c) ---- */
