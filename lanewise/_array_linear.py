@@ -28,10 +28,12 @@ _SWEEPS = 40  # about ten are needed
 _Error = np.linalg.LinAlgError
 
 
-@functools.cache
-def _result_of(function: Any) -> Any:
+def _find_result(function: Any) -> Any:
     """The class of what NumPy's function returns, a named tuple."""
     return type(function(np.eye(1)))
+
+
+_result_of: Any = functools.cache(_find_result)
 
 
 # ---- arguments ----
