@@ -206,7 +206,7 @@ def _reached(cls):
     found = set(_hints(cls)) | set(getattr(cls, "_fields", ()))
     for base in cls.__mro__:
         for value in vars(base).values():
-            functions = [value, *(getattr(value, name, None) for name in ("fget", "fset", "__func__"))]
+            functions = [value, *(getattr(value, name, None) for name in ("fget", "fset", "__func__", "py_func"))]
             found |= {name for function in functions for name in getattr(getattr(function, "__code__", None), "co_names", ())}
     return found
 
@@ -224,9 +224,6 @@ def _types_of(cls, fields):
         if name not in known:
             raise TypeError(f"dtype_of: the field `{name}` of `{cls.__name__}` has no type: annotate it, or name it here, as in "
                             f"dtype_of({cls.__name__}, {name}=lw.float64)")
-    if not names:
-        raise TypeError(f"dtype_of: `{cls.__name__}` does not say which fields its objects have: annotate them in the class, or name "
-                        f"them here, as in dtype_of({cls.__name__}, x=lw.float64)")
     return {name: _dtype(cls, name, known[name]) for name in names}
 
 
@@ -270,13 +267,17 @@ def dtype_of(cls, /, **fields):
     return dtype_for(cls, fields)
 
 
-def dtype_for(cls, fields):
-    """The dtype for objects of the class, also for a namedtuple without methods, which as an argument is an object too."""
+def dtype_for(cls, fields, has_fields=True):
+    """The dtype for objects of the class, also for a namedtuple without methods, which as an argument is an object too. Of
+    objects without fields it is a byte that nothing reads, since NumPy's loops need elements that have a size."""
     types = _types_of(cls, fields)
+    if has_fields and not types:
+        raise TypeError(f"dtype_of: `{cls.__name__}` does not say which fields its objects have: annotate them in the class, or name "
+                        f"them here, as in dtype_of({cls.__name__}, x=lw.float64)")
     key = (cls, tuple(types), tuple((dtype, dtype.type) for dtype in types.values()))  # equal dtypes may have other types of elements
     found = _dtypes.get(key)
     if found is None:
-        plain = np.dtype({"names": list(types), "formats": list(types.values())}, align=True)
+        plain = np.dtype({"names": list(types), "formats": list(types.values()), **({} if types else {"itemsize": 1})}, align=True)
         found = _dtypes[key] = np.dtype((_element_type(cls, tuple(types)), plain))
     return found
 

@@ -39,7 +39,7 @@ def _dtype_of_object(value):
         return _elements.dtype_for(cls, {})
     except TypeError:
         names = cls._fields if issubclass(cls, tuple) else _core._fields_of_object(value)
-        return _elements.dtype_for(cls, {name: _dtype_of_field(getattr(value, name)) for name in names})
+        return _elements.dtype_for(cls, {name: _dtype_of_field(getattr(value, name)) for name in names}, has_fields=bool(names))
 
 
 def _dtype_of_field(value):

@@ -51,6 +51,44 @@ def test_a_changed_field_is_seen():
     assert made.f(1.0) == 5.0
 
 
+class Shared:
+    """Its objects have no fields until one is assigned: what its functions read is the class's."""
+
+    scale = 2.0
+
+    @lw.vectorize
+    def f(self, x):
+        return self.scale * x
+
+    @lw.guvectorize("(),(n)->(n)")
+    def g(self, x, out):
+        for i in range(len(x)):
+            out[i] = self.scale * x[i]
+
+
+def test_an_object_without_fields(monkeypatch):
+    x, made = np.arange(3.0), Shared()
+    assert made.f(x).tolist() == made.g(x).tolist() == Shared.f(made, x).tolist() == [0, 2, 4] and made.f(3.0) == 6.0
+    monkeypatch.setattr(Shared, "scale", 7.0)
+    assert made.f(x).tolist() == made.g(x).tolist() == [0, 7, 14]
+    made.scale = 5.0
+    assert made.f(x).tolist() == made.g(x).tolist() == [0, 5, 10] and Shared().f(1.0) == 7.0
+
+    @lw.vectorize
+    def apply(model, x):
+        return model.k * x
+
+    class Constant:
+        k = 3
+
+        def unused(self):
+            return self.k
+
+    assert apply(Constant(), x).tolist() == [0, 3, 6]
+    with pytest.raises(TypeError, match="`Shared` does not say which fields"):
+        lw.extending.dtype_of(Shared)
+
+
 def test_of_the_class_it_is_the_ufunc():
     assert type(Scaled.f) is lw.Ufunc and Scaled.f.nin == 2
     assert [*inspect.signature(Scaled(1.0).f).parameters][0] == "x"

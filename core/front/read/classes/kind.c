@@ -104,6 +104,21 @@ lw_class_function_in(PyObject *raw, lw_class_member_kind *kind)
     return plain_function(function);
 }
 
+PyObject *
+lw_class_code_in(PyObject *raw, lw_class_member_kind *kind)
+{
+    const char *type = Py_TYPE(raw)->tp_name;
+    PyObject *function = lw_class_function_in(raw, kind);
+
+    if (function != NULL ||
+        (strcmp(type, "lanewise.Ufunc") != 0 && strcmp(type, "lanewise.Gufunc") != 0))
+        return function;
+    function = PyObject_GetAttrString(raw, "py_func");
+    lw_read_clear();
+    Py_XDECREF(function); /* raw owns it */
+    return function && PyFunction_Check(function) ? function : NULL;
+}
+
 static bool
 is_one_of(const char *name, const char *const *names, size_t n)
 {
@@ -157,7 +172,7 @@ dict_has_code(PyTypeObject *type)
     for (Py_ssize_t i = 0; items && !has && i < PyList_GET_SIZE(items); i++) {
         PyObject *name = PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 0);
         PyObject *function =
-            lw_class_function_in(PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 1), &kind);
+            lw_class_code_in(PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 1), &kind);
         const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
         has = text && function && !lw_class_skips(text) && !makes(text) &&
               lw_class_is_written(function);

@@ -40,7 +40,7 @@ add_names_in(PyObject *order, PyObject *seen, PyTypeObject *type, bool only_init
     for (Py_ssize_t i = 0; items && result == 0 && i < PyList_GET_SIZE(items); i++) {
         PyObject *name = PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 0);
         PyObject *raw = PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 1), *setter = NULL;
-        PyObject *function = lw_class_function_in(raw, &kind);
+        PyObject *function = lw_class_code_in(raw, &kind);
 
         if (function == NULL || (only_init && !lw_class_text_is(name, "__init__")))
             continue;
