@@ -171,10 +171,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     out = _new(arr, tuple(s + len(places) if d == axis else s for d, s in enumerate(arr.shape)), arr.dtype)
     old = np.ones(n + len(places), bool)
     old[places] = False
-    if len(places) == 0:
-        _protocol.broadcast_to(values, tuple(0 if d == axis else s for d, s in enumerate(arr.shape)))  # a ValueError, as in NumPy, for what does not fit
-    else:
+    if len(places):
         out[_before(axis) + (places,)] = values
+    elif values.size:
+        _protocol.broadcast_to(values, tuple(0 if d == axis else s for d, s in enumerate(arr.shape)))  # a ValueError, as in NumPy, for what does not fit
     if arr.size:
         out[_before(axis) + (np.flatnonzero(old),)] = arr
     return out

@@ -63,7 +63,7 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retste
     steps = num - 1 if endpoint else num
     places = _array(np.arange(num, dtype=common.type(0).real.dtype), like).reshape((num,) + (1,) * apart.ndim)
     step = apart / steps if steps > 0 else np.nan
-    made = places * step if steps > 0 and not bool((step == 0).any()) else places / max(steps, 1) * apart  # a step may be too small for a number
+    made = places * step if steps > 0 and bool(lw.ufuncs.not_equal(step, 0).all()) else places / max(steps, 1) * apart  # a step may be too small for a number
     made = (made + start).astype(common, copy=False)
     if endpoint and num > 1:
         made[-1] = stop

@@ -158,7 +158,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
                 raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
             parts.append(x.ravel().astype(ary.dtype))
         elif not name:
-            parts.append(_protocol.diff(ary))
+            parts.append(ary[1:] - ary[:-1])
     return _protocol.concatenate(parts) if len(parts) > 1 else parts[0]
 
 

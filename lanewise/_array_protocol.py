@@ -72,7 +72,7 @@ def _clip_method(a: Any, min: Any = None, max: Any = None, out: Any = None, **kw
 
 
 def _conjugate(a: Any) -> Any:
-    return lw.ufuncs.conjugate(a)
+    return lw.ufuncs.conjugate(a) if a.dtype.kind == "c" else a  # itself, as in NumPy
 
 
 def _partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:

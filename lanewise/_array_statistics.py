@@ -84,10 +84,10 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     x, bins = _array(x, like), bins if _is_own(bins) else np.asarray(bins)
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
-    if bins.dtype.kind == "c":
-        raise TypeError(f"Cannot cast array data from {bins.dtype!r} to dtype('float64') according to the rule 'safe'")
     if bins.ndim != 1:
         raise ValueError("object too deep for desired array" if bins.ndim else "object of too small depth for desired array")
+    if bins.dtype.kind == "c":
+        raise TypeError(f"Cannot cast array data from {bins.dtype!r} to dtype('float64') according to the rule 'safe'")
     direction = _direction(bins)
     if direction == 0:
         raise ValueError("bins must be monotonically increasing or decreasing")

@@ -303,7 +303,7 @@ call("take", out=True)(lambda d: ([(a := d.array()), d.one(d.int(-3, 3), d.array
 call("take_along_axis")(lambda d: ([(a := d.array(low=1)), d.array(d.bad(a.shape, d.shape), "l?d" if d.maybe(0.1) else "lbi", integers=(-1, 1)), *([d.axis(a.ndim)] if d.maybe(0.8) else [])], {}))
 call("compress", out=True)(lambda d: ([d.one(d.array(ndim=1, chars="?l"), [True, False, True], [0, 1], d.array(ndim=1)), (a := d.array()), *([d.axis(a.ndim)] if d.maybe() else [])], {}))
 call("extract")(lambda d: ([(m := d.array()), d.array(d.bad(m.shape, d.shape))], {}))
-call("choose", out=True)(lambda d: ([(a := d.array(chars="lbB?lld", integers=(d.one(0, -1), d.one(2, 3)))), d.one(list, tuple)(d.one(d.like(a), d.number()) for _ in range(d.one(1, 2, 2, 3)))], d.some(mode=lambda: d.one("raise", "wrap", "clip", "x"))))
+call("choose")(lambda d: ([(a := d.array(chars="lbB?lld", integers=(d.one(0, -1), d.one(2, 3)))), d.one(list, tuple)(d.one(d.like(a), d.number()) for _ in range(d.one(1, 2, 2, 3)))], d.some(mode=lambda: d.one("raise", "wrap", "clip", "x"))))
 call("select")(lambda d: ([[(m := d.array(chars="????l")), *(d.like(m, "?") for _ in range(d.one(0, 1)))], [d.one(d.like(m), d.number()) for _ in range(d.one(1, 2))]], d.some(default=lambda: d.one(d.number(), d.like(m)))))
 def _pieces(d):
     a, n = d.array(), d.one(1, 2)
@@ -556,13 +556,65 @@ call("linalg.matmul")(lambda d: ([(a := d.array()), d.array(d.one(a.shape, a.sha
 call("linalg.vecdot")(lambda d: ([(a := d.array()), d.like(a)], d.some(axis=lambda: d.axis(a.ndim))))
 
 
+# ---- methods ----
+
+METHODS = ("all any argmax argmin argsort choose clip compress conj copy cumprod cumsum diagonal dot max mean min nonzero prod ravel repeat reshape round searchsorted squeeze std sum "
+           "swapaxes take trace transpose var").split()
+
+
+def _method(name: str) -> None:
+    function, draw, *rest = CALLS.get(name, (None, lambda d: ([d.array()], {}), True, False, False))
+
+    def called(*args, **kwargs):
+        return getattr(args[0], name)(*args[1:], **kwargs)
+
+    def drawn(d):
+        args, kwargs = draw(d)
+        if name in ("compress",):
+            args[0], args[1] = args[1], args[0]
+        return args, {k: v for k, v in kwargs.items() if k != "correction"}  # which only NumPy's functions take
+
+    if isinstance(draw(Draw(0))[0][0], np.ndarray) or name == "compress":
+        CALLS["ndarray." + name] = (called, drawn, *rest)
+
+
+for _name in METHODS:
+    _method(_name)
+call("ndarray.astype", lambda a, *args, **kwargs: a.astype(*args, **kwargs))(lambda d: ([d.array(special=0), d.bad(d.dtype(), d.junk)], d.some(copy=d.bool, order=d.order)))
+call("ndarray.fill", lambda a, value: a.fill(value), changes=True)(lambda d: ([d.array(), d.one(d.number(), "x")], {}))
+call("ndarray.item", lambda a, *index: a.item(*index))(lambda d: ([(a := d.array(chars="ldb?")), *(d.int(-2, 2) for _ in range(d.one(0, 1, a.ndim)))], {}))
+call("ndarray.view", lambda a, dtype: a.view(dtype))(lambda d: ([d.array(), d.dtype()], {}))
+call("ndarray.tobytes", lambda a, *order: a.tobytes(*order))(lambda d: ([d.array(), *([d.order()] if d.maybe() else [])], {}))
+
+
+def _index(d):
+    a = d.array()
+    one = lambda: d.one(d.random.randint(-3, 3), slice(None), slice(None, None, -1), slice(1, 3), Ellipsis, None, [0, 1], np.array([True, False, True]), d.array(chars="l", ndim=1, integers=(-2, 2)), 1.5, "x", [[0], [1]])  # noqa: E731
+    return [a, d.one(one(), tuple(one() for _ in range(d.one(1, 2, 2, 3))), d.array(a.shape, "?"))], {}
+
+
+call("ndarray[index]", lambda a, key: a[key])(_index)
+
+
+def _stored(d):
+    args, _ = _index(d)
+    return [*args, d.one(d.number(), d.like(args[0]), [1, 2])], {}
+
+
+def _store(a, key, value):
+    a[key] = value
+
+
+call("ndarray[index]=", _store, changes=True)(_stored)
+
+
 # ---- comparing ----
 
 
 #: What device arrays refuse, as documented: outputs of another dtype than the results' in reductions and products, cross products in a plane.
 REFUSED = ("which cannot take results of", "output array is not acceptable", "dimension must be 3", "could not be cast from")
 #: What NumPy refuses for reasons that device arrays do not have.
-ACCEPTED = ("must have the right datatype, number of dimensions, and be a C-Array", "not enough values to unpack (expected 2, got 0)")
+ACCEPTED = ("division by zero", "newaxis", "an integer is required", "index -1 is out of bounds for axis 0 with size 0", "Cannot cast ufunc 'divide' output", "must have the right datatype, number of dimensions, and be a C-Array", "not enough values to unpack (expected 2, got 0)")
 
 
 IGNORES_OUT = {"fft.hfft", "fft.irfft2"}  # in NumPy 2.0 to 2.4
@@ -574,7 +626,11 @@ class Difference(AssertionError):
 
 def on_device(x, put):
     if isinstance(x, np.ndarray):
-        return put(x)
+        if x.flags.c_contiguous or x.flags.f_contiguous or not x.size:
+            return put(x)
+        made = cuda.device_array(x.shape, x.dtype, strides=x.strides)
+        made[...] = x
+        return made
     if isinstance(x, (tuple, list)) and not hasattr(x, "_fields"):
         return type(x)(on_device(item, put) for item in x)
     return x
@@ -658,6 +714,8 @@ def run(name: str, seed: int, put, values: bool = True) -> str:
         out = d.out(result)
         if out is not None:
             kwargs = {**kwargs, "out": out}
+    if str(kwargs.get("dtype", "d")) in "bBhHiIlL?" and any(isinstance(x, np.ndarray) and x.dtype.kind in "fc" and not np.isfinite(x).all() for x in args):
+        values = False  # what an integer becomes from NaN and infinity is not defined
     tolerance = tolerance_of([*args, *kwargs.values()])
     to = [on_device(x, put) for x in args]
     to_kwargs = {k: on_device(v, put) for k, v in kwargs.items()}
