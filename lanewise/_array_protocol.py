@@ -83,11 +83,27 @@ def _compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) 
     return array_function(a, np.compress, (), (condition, a, axis, out), {})
 
 
+def _item(a: Any, *index: Any) -> Any:
+    """An element as a Python number, by its subscripts, or by its number in C order."""
+    index = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+    for i in index:
+        if isinstance(i, (bool, np.bool_)):
+            raise TypeError("an integer is required for the subscripts of item(), got a bool")
+    index = tuple(map(operator.index, index))
+    if len(index) == 1 and a.ndim != 1:
+        if not -a.size <= index[0] < a.size:
+            raise IndexError(f"index {index[0]} is out of bounds for size {a.size}")
+        index = np.unravel_index(index[0] % a.size, a.shape)
+    elif len(index) != a.ndim:
+        raise ValueError(f"incorrect number of indices for array: {len(index)} for {a.ndim} dimensions")
+    return a[index].item()
+
+
 def _tobytes(a: Any, order: Any = "C") -> bytes:
     return a.copy_to_host().tobytes(order)
 
 
-_METHODS: dict[str, Any] = {"tobytes": _tobytes, "clip": _clip_method, "compress": _compress_method, "conj": _conjugate, "conjugate": _conjugate, "partition": _partition_in_place}  # not as the functions are
+_METHODS: dict[str, Any] = {"item": _item, "tobytes": _tobytes, "clip": _clip_method, "compress": _compress_method, "conj": _conjugate, "conjugate": _conjugate, "partition": _partition_in_place}  # not as the functions are
 
 
 def _format(a: Any, spec: str) -> str:
@@ -538,6 +554,7 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
     if is_new and _are_runs(arrays, out, axis):
         _join_runs(arrays, out)
         return out
+    np.can_cast(np.bool_, np.bool_, casting)  # the word itself, whatever the dtypes
     begin, before = 0, _before(axis)
     for x in arrays:
         _check_cast(x.dtype, out.dtype, casting)

@@ -174,6 +174,12 @@ method_round_number(PyObject *self, PyObject *args, PyObject *kwargs)
     return call_function("__round__", self, args, kwargs);
 }
 
+PyObject *
+lw_array_item_at(PyObject *self, PyObject *index)
+{
+    return call_function("item", self, index, NULL);
+}
+
 int
 lw_array_contains(PyObject *self, PyObject *value)
 {
