@@ -523,7 +523,7 @@ def _join_runs(arrays: Any, out: Any) -> None:
 
 
 @_of(np.concatenate)
-def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     if _is_own(arrays):  # its first axis is the sequence
         arrays = [arrays[i] for i in range(len(arrays))]
     arrays = list(arrays)
