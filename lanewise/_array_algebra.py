@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from typing import Any
 
@@ -149,7 +150,7 @@ def einsum(subscripts: Any, *operands: Any, out: Any = None, dtype: Any = None, 
 # ---- norms ----
 
 
-def _root_of_squares(x: Any, axis: Any, keepdims: bool) -> Any:
+def root_of_squares(x: Any, axis: Any, keepdims: bool) -> Any:
     squares = x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
     return lw.ufuncs.sqrt(squares.sum(axis=axis, keepdims=keepdims))
 
@@ -160,8 +161,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         x = x.astype(np.float64)
     if axis is None:
         if ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1):
-            return _root_of_squares(x, None, keepdims)
+            return root_of_squares(x, None, keepdims)
         axis = tuple(range(x.ndim))
+    elif not isinstance(axis, tuple):
+        try:
+            axis = int(axis)
+        except Exception as error:
+            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
     axes = normalize_axis_tuple(axis, x.ndim)
     size = lw.ufuncs.absolute(x)
     if len(axes) == 1:
@@ -169,7 +175,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if len(axes) != 2:
         raise ValueError("Improper number of dimensions to norm.")
     if ord in (None, "fro", "f"):
-        return _root_of_squares(x, axes, keepdims)
+        return root_of_squares(x, axes, keepdims)
     if ord in (2, -2, "nuc"):
         from lanewise import _array_linear
 
@@ -187,7 +193,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 def _vector_norm(x: Any, size: Any, ord: Any, axis: int, keepdims: bool) -> Any:
     if ord is None or ord == 2:
-        return _root_of_squares(x, axis, keepdims)
+        return root_of_squares(x, axis, keepdims)
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     if ord == math.inf:
@@ -204,10 +210,20 @@ def _vector_norm(x: Any, size: Any, ord: Any, axis: int, keepdims: bool) -> Any:
 # ---- convolutions, covariances ----
 
 
-def _convolved(a: Any, v: Any, mode: str) -> Any:
-    modes = {"full": 2, "same": 1, "valid": 0}
-    if mode not in modes:
+_MODES = ("valid", "same", "full")
+
+
+def _mode(mode: Any) -> str:
+    """The name of a mode, which may be given by its number."""
+    if not isinstance(mode, str):
+        mode = operator.index(mode)
+        mode = _MODES[mode] if 0 <= mode < len(_MODES) else mode
+    if mode not in _MODES:
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    return mode
+
+
+def _convolved(a: Any, v: Any, mode: str) -> Any:
     n, m = max(a.size, v.size), min(a.size, v.size)
     size, first = (n + m - 1, 0) if mode == "full" else (n, (m - 1) // 2) if mode == "same" else (n - m + 1, m - 1)
     out = _new(a, size, np.result_type(a.dtype, v.dtype))
@@ -216,7 +232,9 @@ def _convolved(a: Any, v: Any, mode: str) -> Any:
 
 
 def _rows(name: str, a: Any, v: Any) -> tuple[Any, Any]:
-    a, v = (x.reshape(1) if x.ndim == 0 else x for x in _arrays((a, v)))
+    a, v = (x.reshape(1) if x.ndim == 0 and name == "convolve" else x for x in _arrays((a, v)))
+    if a.ndim == 0 or v.ndim == 0:
+        raise ValueError("object of too small depth for desired array")
     if a.ndim > 1 or v.ndim > 1:
         raise ValueError("object too deep for desired array")
     if a.size == 0 or v.size == 0:
@@ -230,6 +248,7 @@ def _rows(name: str, a: Any, v: Any) -> tuple[Any, Any]:
 @_of(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     is_bool = all(np.asarray(x).dtype.kind == "b" if not hasattr(x, "dtype") else x.dtype.kind == "b" for x in (a, v))
+    mode = _mode(mode)
     a, v = _rows("convolve", a, v)
     made = _convolved(a.astype(np.int64) if is_bool else a, v.astype(np.int64) if is_bool else v, mode)
     return made != 0 if is_bool else made
@@ -237,6 +256,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 @_of(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    mode = _mode(mode)
     a, v = _rows("correlate", a, v)
     v = lw.ufuncs.conjugate(v)[::-1].copy()
     if mode == "same" and v.size > a.size:  # numpy swaps the two, and turns the result around
@@ -267,13 +287,13 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     dtype = np.result_type(m.dtype, np.float64, *(() if y is None else (y.dtype,))) if dtype is None else np.dtype(dtype)
     x = _variables(m, y, rowvar, dtype)
     if x.shape[0] == 0:
-        return _new(like, (0, 0), dtype)
+        return _new(like, (0, 0), np.float64)
     less = x.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
     if less <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=4)
         less = 0
     x = x - x.mean(axis=1, keepdims=True)
-    made = lw.ufuncs.matmul(x, lw.ufuncs.conjugate(x.T)) * np.true_divide(1, less) if less else lw.ufuncs.matmul(x, lw.ufuncs.conjugate(x.T)) * math.inf
+    made = lw.ufuncs.matmul(x, lw.ufuncs.conjugate(x.T)) * (1 / less) if less else lw.ufuncs.matmul(x, lw.ufuncs.conjugate(x.T)) * math.inf
     return made.reshape(()) if made.shape == (1, 1) else made
 
 

@@ -10,7 +10,7 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 import lanewise as lw
 from lanewise import _array_protocol as _protocol
@@ -136,7 +136,7 @@ def _inserted_at(obj: Any, n: int) -> Any:
     if places.size == 0 and not hasattr(obj, "dtype"):
         places = places.astype(np.intp)
     if places.dtype.kind not in "iu":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        raise (TypeError if places.size == 1 else IndexError)("arrays used as indices must be of integer (or boolean) type")
     if places.ndim > 1:
         raise ValueError("index array argument obj to insert must be one dimensional or scalar")
     return places.astype(np.intp)
@@ -173,6 +173,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     old[places] = False
     if len(places):
         out[_before(axis) + (places,)] = values
+    elif values.size:
+        _protocol.broadcast_to(values, tuple(0 if d == axis else s for d, s in enumerate(arr.shape)))  # a ValueError, as in NumPy, for what does not fit
     if arr.size:
         out[_before(axis) + (np.flatnonzero(old),)] = arr
     return out
@@ -196,7 +198,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
-    axes = range(filt.ndim) if axis is None else [normalize_axis_index(d, filt.ndim) for d in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    axes = range(filt.ndim) if axis is None else normalize_axis_tuple(axis, filt.ndim, argname="axis")
     bounds = [(int(places.min()), int(places.max()) + 1) if places.size else (0, 0) for places in filt.nonzero()]
     parts = [slice(None)] * filt.ndim
     for d in axes:
@@ -255,9 +257,16 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 # ---- order ----
 
 
-def _check_kth(kth: Any, n: int) -> None:
-    for k in np.atleast_1d(np.asarray(kth)).tolist():
-        if not -n <= operator.index(k) < n:
+def _check_kth(kth: Any, n: int, is_empty: bool) -> None:
+    kth = _host(kth)
+    if kth.dtype.kind == "b":
+        raise ValueError("Booleans unacceptable as partition index")
+    if kth.dtype.kind not in "iu" and kth.size:
+        raise TypeError("Partition index must be integer")
+    if kth.ndim > 1:
+        raise ValueError(f"kth array must have dimension <= 1, it has {kth.ndim}")
+    for k in kth.ravel().tolist():
+        if not -n <= k < n and not is_empty:  # of an empty array NumPy takes any
             raise ValueError(f"kth(={k}) out of bounds ({n})")
 
 
@@ -270,7 +279,7 @@ def _whole(kth: Any, kind: Any, order: Any, a: Any, axis: Any) -> tuple[Any, int
     if axis is None:
         a, axis = _rows(a), 0
     axis = normalize_axis_index(axis, a.ndim)
-    _check_kth(kth, a.shape[axis])
+    _check_kth(kth, a.shape[axis], a.size == 0)
     return a, axis
 
 
@@ -282,7 +291,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
 
 @_of(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
-    a, axis = _whole(kth, kind, order, a, axis)
+    a, axis = _whole(kth, kind, order, _protocol._at_least(a, 1), axis)
     return a.argsort(axis)
 
 
@@ -327,6 +336,7 @@ def _in_range(a: Any, n: int, mode: str) -> Any:
 @_of(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     like = _first(a, choices)
+    kind = _protocol._result_type(*(one if hasattr(one, "dtype") else _array(one, like) if np.ndim(one) else one for one in choices)) if len(choices) else None
     a, items = _array(a, like), [_array(one, like) for one in choices]
     if a.dtype.kind not in "iub":
         raise TypeError(f"Cannot cast array data from {a.dtype!r} to dtype('int64') according to the rule 'safe'")
@@ -335,7 +345,6 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if a.dtype.kind == "b":
         a = a.astype(np.int64)
     a = _in_range(a, len(items), mode)
-    kind = _protocol._result_type(*items)
     shape = np.broadcast_shapes(a.shape, *(one.shape for one in items))
     made = _new(like, shape, kind)
     made[...] = items[0]
@@ -373,6 +382,12 @@ def _put_flat(a: Any, places: Any, values: Any) -> None:
         a[...] = flat.reshape(a.shape)
 
 
+def _check_values(values: Any, dtype: Any) -> None:
+    """NumPy casts arrays that are put into another by the rule 'safe', but numbers and lists without one."""
+    if hasattr(values, "dtype") and not isinstance(values, np.generic):
+        _protocol._check_cast(values.dtype, dtype, "safe")
+
+
 def _needs_device(name: str, a: Any) -> None:
     if not _is_own(a):
         raise TypeError(f"numpy.{name}: the array that is changed must be a device array, like the others, got {type(a).__name__}")
@@ -381,7 +396,11 @@ def _needs_device(name: str, a: Any) -> None:
 @_of(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     _needs_device("put", a)
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     ind, v = _array(ind, a), _values_of(a.dtype, v, a)
+    if ind.size and not a.size:
+        raise IndexError("cannot replace elements of an empty array")
     if ind.size == 0 or v.size == 0:
         return
     ind = _rows(ind)
@@ -389,15 +408,17 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         ind = ind % a.size
     elif mode == "clip":
         ind = _protocol.clip(ind, 0, a.size - 1)
-    elif mode != "raise":
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     _put_flat(a, ind, v.reshape(()) if v.size == 1 else resize(v, ind.size).astype(a.dtype))
 
 
 @_of(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     _needs_device("place", arr)
-    mask, vals = _array(mask, arr), _values_of(arr.dtype, vals, arr)
+    mask = _array(mask, arr)
+    if mask.size != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    _check_values(vals, arr.dtype)
+    vals = _values_of(arr.dtype, vals, arr)
     places = _rows(mask).nonzero()[0]
     if places.size == 0:
         return
@@ -409,9 +430,11 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @_of(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     _needs_device("putmask", a)
-    mask, values = _array(mask, a), _values_of(a.dtype, values, a)
+    mask = _array(mask, a)
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
+    _check_values(values, a.dtype)
+    values = _values_of(a.dtype, values, a)
     if a.size and values.size:
         _protocol.copyto(a, resize(values, a.shape), where=mask.reshape(a.shape).astype(np.bool_))
 
@@ -446,17 +469,31 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     places = np.arange(0, end, step)
     if places.size:
         val = _values_of(a.dtype, val, a)
+        if val.size == 0:
+            return
         a[np.unravel_index(places, a.shape)] = resize(val, places.size).astype(a.dtype)
 
 
 # ---- numbers of elements ----
 
 
+def _extents(shape: Any) -> tuple[int, ...]:
+    return tuple(map(operator.index, shape if isinstance(shape, (tuple, list)) else (shape,)))
+
+
+def _check_order(order: Any) -> None:
+    if order not in ("C", "F"):
+        raise ValueError(f"only 'C' or 'F' order is permitted, got {order!r:.50}")
+
+
 @_of(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    if indices.dtype.kind not in "iu":
+    shape = _extents(shape)
+    _check_order(order)
+    if indices.dtype.kind not in "biu" and indices.size:
         raise TypeError("only int indices permitted")
+    if not shape and indices.ndim:
+        raise ValueError("multiple indices are not supported for 0d arrays")
     size = int(np.prod(shape, dtype=np.int64))
     if indices.size and not 0 <= int(indices.min()) <= int(indices.max()) < size:
         bad = int(indices.min()) if int(indices.min()) < 0 else int(indices.max())
@@ -483,7 +520,8 @@ def ix_(*args: Any) -> Any:
 @_of(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     arrays = _arrays(multi_index)
-    dims = (dims,) if isinstance(dims, (int, np.integer)) else tuple(dims)
+    dims = _extents(dims)
+    _check_order(order)
     if len(arrays) != len(dims):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(dims)}")
     modes = (mode,) * len(dims) if isinstance(mode, str) else tuple(mode)

@@ -9,6 +9,7 @@ a chirp, whose length is a power of two (L. I. Bluestein, "A linear filtering ap
 from __future__ import annotations
 
 import math
+import operator
 import threading
 from typing import Any
 
@@ -142,7 +143,7 @@ def _complex_type(a: Any) -> Any:
 
 
 def _length(n: Any, default: int) -> int:
-    n = default if n is None else int(n)
+    n = default if n is None else operator.index(n)
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     return n
@@ -171,8 +172,6 @@ def _unstacked(made: Any, shape: Any, axis: int) -> Any:
 
 
 def _complex(a: Any, n: Any, axis: int, norm: Any, out: Any, forward: bool) -> Any:
-    if a.ndim == 0:
-        raise np.exceptions.AxisError(axis, 0)
     axis = normalize_axis_index(axis, a.ndim)
     n = _length(n, a.shape[axis])
     scale, dtype = _scale(norm, n, forward), _complex_type(a)
@@ -194,10 +193,11 @@ def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = Non
 
 @_of(np.fft.rfft)
 def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    if a.dtype.kind == "c":
-        raise TypeError(f"numpy.fft.rfft of device arrays: expected real numbers, got {a.dtype}")
     axis = normalize_axis_index(axis, a.ndim)
     n = _length(n, a.shape[axis])
+    _scale(norm, n, True)
+    if a.dtype.kind == "c":
+        raise TypeError(f"numpy.fft.rfft of device arrays: expected real numbers, got {a.dtype}")
     if n % 2 == 0 and a.size and math.prod(a.shape[axis + 1:]) == 1:
         scale, dtype = _scale(norm, n, True), _complex_type(a)
         half = _transformed(_stacked(a, n, axis).reshape((-1, n)).view(dtype)[:, :, None], n // 2, 1.0, 1.0, dtype)
@@ -229,12 +229,14 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 
 @_of(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    axis = normalize_axis_index(axis, a.ndim)
     n = _length(n, 2 * (a.shape[axis] - 1))
     return irfft(lw.ufuncs.conjugate(a), n, axis, _SWAPPED.get(norm, norm), out)
 
 
 @_of(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    axis = normalize_axis_index(axis, a.ndim)
     n = _length(n, a.shape[axis])
     return _deliver(lw.ufuncs.conjugate(rfft(a, n, axis, _SWAPPED.get(norm, norm))), out)
 
@@ -265,7 +267,7 @@ def _over_axes(function: Any, a: Any, s: Any, axes: Any, norm: Any, out: Any) ->
     made = a
     for n, axis in list(zip(lengths, axes))[::-1]:
         made = function(made, n, axis, norm)
-    return _deliver(made if axes else a.astype(_complex_type(a)), out)
+    return _deliver(made, out) if axes else a
 
 
 @_of(np.fft.fftn)

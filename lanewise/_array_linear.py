@@ -55,10 +55,9 @@ def _matrices(a: Any) -> Any:
 
 
 def _square(a: Any) -> Any:
-    a = _matrices(a)
-    if a.shape[-1] != a.shape[-2]:
+    if a.ndim >= 2 and a.shape[-1] != a.shape[-2]:
         raise _Error("Last 2 dimensions of the array must be square")
-    return a
+    return _matrices(a)
 
 
 def _is_large(a: Any) -> bool:
@@ -220,7 +219,7 @@ def _rotated(columns: Any, with_vectors: bool) -> Any:
             _kernels.rotate[(batch, (n + 1) // 2), _kernels.THREADS](columns, v, step, tolerance, changed)
         if not bool(changed.any()):
             if with_vectors:
-                length = lw.ufuncs.sqrt((v.real * v.real + v.imag * v.imag if v.dtype.kind == "c" else v * v).sum(axis=2, keepdims=True))
+                length = _algebra.root_of_squares(v, 2, True)
                 v /= length
                 columns /= length
             return v
@@ -238,7 +237,7 @@ def _svd_of_large(a: Any, with_vectors: bool) -> Any:
     scale = _protocol.where(scale > 0, scale, _array(np.asarray(1.0), a))
     columns = columns / scale
     v = _rotated(columns, with_vectors)
-    s = lw.ufuncs.sqrt((columns.real * columns.real + columns.imag * columns.imag if a.dtype.kind == "c" else columns * columns).sum(axis=2))
+    s = _algebra.root_of_squares(columns, 2, False)
     order = (-s).argsort(1)
     s = np.take_along_axis(s, order, 1)
     if not with_vectors:
@@ -298,11 +297,14 @@ def svdvals(x: Any, /) -> Any:
     return _svd(_matrices(x), False)
 
 
+def _triangle_of(UPLO: str) -> str:
+    if UPLO.upper() not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    return UPLO.upper()
+
+
 def _hermitian(a: Any, UPLO: str) -> Any:
     """Of the triangle that UPLO names."""
-    UPLO = UPLO.upper()
-    if UPLO not in ("L", "U"):
-        raise ValueError("UPLO argument must be 'L' or 'U'")
     low = _protocol.tril(a, -1) if UPLO == "L" else _adjoint(_protocol.triu(a, 1))
     made = low + _adjoint(low)
     at = np.arange(a.shape[-1])
@@ -333,7 +335,7 @@ def _eigh(a: Any) -> Any:
 
 @_of(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> Any:
-    a = _square(a)
+    UPLO, a = _triangle_of(UPLO), _square(a)
     kind = _result_of(np.linalg.eigh)
     if a.size == 0:
         return kind(_new(a, a.shape[:-1], _real_type(a.dtype)), a.copy())
@@ -342,7 +344,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
 
 @_of(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    a = _square(a)
+    UPLO, a = _triangle_of(UPLO), _square(a)
     if a.size == 0:
         return _new(a, a.shape[:-1], _real_type(a.dtype))
     a = _hermitian(a, UPLO)
@@ -408,11 +410,13 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     rcond = np.finfo(real).eps * max(m, n) if rcond is None else max(float(rcond), float(np.finfo(real).eps)) if rcond != -1 else float(np.finfo(real).eps)
     if 0 in (m, n):
         x = _filled(a, (n, k), dtype, 0)
-        return x[:, 0] if row else x, _new(a, (0,), real), 0, _new(a, (0,), real)
+        size = lw.ufuncs.absolute(b.astype(dtype))
+        residuals = (size * size).sum(axis=0) if m and k else _new(a, (0,), real)
+        return x[:, 0] if row else x, residuals, np.int32(0), _new(a, (0,), real)
     both = _reduced_rows(_protocol.concatenate([a.astype(dtype), b.astype(dtype)], 1))
     a, b = both[:, :n], both[:, n:]
     u, s, vh = _svd(a)
-    rank = int((s > rcond * s[:1]).sum())
+    rank = np.int32(int((s > rcond * s[:1]).sum()))
     parts = lw.ufuncs.matmul(_adjoint(u[:, :rank]), b) / s[:rank, None]
     x = lw.ufuncs.matmul(_adjoint(vh[:rank]), parts)
     if rank == n and m > n and k:
@@ -425,13 +429,15 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 @_of(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+    if a.ndim >= 2 and 0 in a.shape[-2:]:
+        return _new(a, (*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)  # of integers, too, as in NumPy
     a = _matrices(a)
+    if a.size == 0:
+        return _new(a, (*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     if rcond is None:
         rcond = 1e-15 if rtol is np._NoValue else max(a.shape[-2:]) * np.finfo(a.dtype).eps if rtol is None else rtol
     elif rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
-    if a.size == 0:
-        return _new(a, (*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     u, s, vh = _svd(a)
     limit = s.max(axis=-1, keepdims=True) * (s.dtype.type(rcond) if np.ndim(rcond) == 0 else _array(rcond, a)[..., None])
     zero, one = (_array(np.asarray(value, s.dtype), a) for value in (0, 1))
@@ -512,6 +518,8 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
 
     made = product(0, n - 1)
     made = made.reshape(()) if first == last == 1 else made[0] if first == 1 else made[:, 0] if last == 1 else made
+    if out is not None:
+        _protocol._check_dot_out(out, made.dtype, made.shape)
     return _protocol._deliver(made, out)
 
 
@@ -523,7 +531,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     elif isinstance(axis, tuple):
         axes = [d % len(shape) for d in axis]
         rest = [d for d in range(len(shape)) if d not in axes]
-        x = x.transpose(list(axes) + rest).reshape((-1, *(shape[d] for d in rest)))
+        x = x.transpose(list(axes) + rest).reshape((math.prod(shape[d] for d in axes), *(shape[d] for d in rest)))
         axis = 0
     else:
         return _algebra.norm(x, ord, axis, keepdims)
@@ -555,6 +563,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 
 @_of(np.linalg.cross)
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    axis = operator.index(axis)
     return _numbers.cross(x1, x2, axis=axis)
 
 

@@ -7,6 +7,7 @@ They are written with ufuncs and the functions there.
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,9 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
     like = _first(x, y, w)
     x, y = (_array(one, like) + 0.0 for one in (x, y))
-    if not isinstance(deg, (int, np.integer)) or deg < 0:
-        raise ValueError("expected deg >= 0") if isinstance(deg, (int, np.integer)) else TypeError("deg must be an int")
+    deg = int(deg)
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
     if x.ndim != 1 or x.size == 0:
         raise TypeError("expected 1D vector for x" if x.ndim != 1 else "expected non-empty vector for x")
     if y.ndim < 1 or y.ndim > 2:
@@ -156,7 +158,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
                 raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
             parts.append(x.ravel().astype(ary.dtype))
         elif not name:
-            parts.append(_protocol.diff(ary))
+            parts.append(ary[1:] - ary[:-1])
     return _protocol.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
@@ -165,7 +167,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     axis = normalize_axis_index(axis, p.ndim)
     steps = _protocol.diff(p, axis=axis)
     discont = period / 2 if discont is None else discont
-    kind = np.result_type(steps.dtype, type(period) if isinstance(period, (int, float)) and not isinstance(period, bool) else np.asarray(period).dtype) if steps.dtype.kind in "iu" else steps.dtype
+    kind = np.result_type(steps.dtype, period)
     high, in_middle = (period / 2, True) if kind.kind not in "iu" else (period // 2, period % 2 == 0)
     low = -high
     near = (steps - low) % period + low
@@ -194,7 +196,8 @@ def sinc(x: Any) -> Any:
 def i0(x: Any) -> Any:
     if x.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
-    return lw.special.i0(x if x.dtype.kind == "f" else x.astype(np.float64))
+    x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    return lw.special.i0(x).astype(x.dtype, copy=False)
 
 
 @_of(np.fix)
@@ -281,6 +284,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
     weights = _bit_order(bitorder)
     if axis is None:
         a, axis = a.ravel(), 0
+    a = _protocol._at_least(a, 1)
     rows = np.moveaxis(a, normalize_axis_index(axis, a.ndim), -1) != 0
     n = rows.shape[-1]
     wide = _filled(a, (*rows.shape[:-1], -(-n // 8) * 8), np.uint8, 0)
@@ -296,6 +300,7 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     weights = _bit_order(bitorder)
     if axis is None:
         a, axis = a.ravel(), 0
+    a = _protocol._at_least(a, 1)
     rows = np.moveaxis(a, normalize_axis_index(axis, a.ndim), -1)
     bits = (lw.ufuncs.bitwise_and(rows[..., None], _array(weights, a)) != 0).astype(np.uint8).reshape((*rows.shape[:-1], rows.shape[-1] * 8))
     n = bits.shape[-1]
@@ -320,14 +325,14 @@ def _edges_of(x: Any, bins: Any, limits: Any) -> Any:
     if np.ndim(bins) == 0:
         if bins < 1:
             raise ValueError("`bins` must be positive, when an integer")
-        low, high = limits if limits is not None else (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
+        low, high = limits if limits is not None else (_statistics._number(x.min()), _statistics._number(x.max())) if x.size else (0.0, 1.0)
         if low > high:
             raise ValueError("max must be larger than min in range parameter.")
         if not (np.isfinite(low) and np.isfinite(high)):
             raise ValueError(f"autodetected range of [{low}, {high}] is not finite")
         if low == high:
             low, high = low - 0.5, high + 0.5
-        return np.linspace(low, high, int(bins) + 1)
+        return np.linspace(low, high, operator.index(bins) + 1)
     edges = bins.copy_to_host() if hasattr(bins, "copy_to_host") else np.asarray(bins)
     if np.any(edges[:-1] > edges[1:]):
         raise ValueError("`bins` must be monotonically increasing, when an array")
@@ -339,6 +344,8 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
     like = _first(sample, bins, weights)
     if isinstance(sample, (list, tuple)):
         columns = _arrays(sample)
+        common = _protocol._result_type(*columns)
+        columns = [x.astype(common, copy=False) for x in columns]
     else:
         sample = sample.reshape((-1, 1)) if sample.ndim == 1 else sample
         columns = [sample[:, d] for d in np.arange(sample.shape[1])]

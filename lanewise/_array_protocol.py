@@ -30,7 +30,7 @@ from lanewise import _device_arrays, _placing, cuda, reductions
 _BY_METHOD = {
     "amax", "amin", "all", "any", "argmax", "argmin", "argsort", "array_split", "cumprod", "cumsum", "dsplit", "flip", "hsplit", "imag",
     "iscomplexobj", "isrealobj", "max", "mean", "min", "moveaxis", "ndim", "nonzero", "prod", "real", "reshape", "rollaxis", "shape", "size",
-    "split", "squeeze", "std", "sum", "take", "take_along_axis", "transpose", "var", "vsplit",
+    "split", "squeeze", "std", "sum", "take", "transpose", "var", "vsplit",
 }
 _FUNCTIONS: dict[Any, Any] = {}
 
@@ -72,7 +72,7 @@ def _clip_method(a: Any, min: Any = None, max: Any = None, out: Any = None, **kw
 
 
 def _conjugate(a: Any) -> Any:
-    return lw.ufuncs.conjugate(a)
+    return lw.ufuncs.conjugate(a) if a.dtype.kind == "c" else a  # itself, as in NumPy
 
 
 def _partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
@@ -83,7 +83,27 @@ def _compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) 
     return array_function(a, np.compress, (), (condition, a, axis, out), {})
 
 
-_METHODS: dict[str, Any] = {"clip": _clip_method, "compress": _compress_method, "conj": _conjugate, "conjugate": _conjugate, "partition": _partition_in_place}  # not as the functions are
+def _item(a: Any, *index: Any) -> Any:
+    """An element as a Python number, by its subscripts, or by its number in C order."""
+    index = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+    for i in index:
+        if isinstance(i, (bool, np.bool_)):
+            raise TypeError("an integer is required for the subscripts of item(), got a bool")
+    index = tuple(map(operator.index, index))
+    if len(index) == 1 and a.ndim != 1:
+        if not -a.size <= index[0] < a.size:
+            raise IndexError(f"index {index[0]} is out of bounds for size {a.size}")
+        index = np.unravel_index(index[0] % a.size, a.shape)
+    elif len(index) != a.ndim:
+        raise ValueError(f"incorrect number of indices for array: {len(index)} for {a.ndim} dimensions")
+    return a[index].item()
+
+
+def _tobytes(a: Any, order: Any = "C") -> bytes:
+    return a.copy_to_host().tobytes(order)
+
+
+_METHODS: dict[str, Any] = {"item": _item, "tobytes": _tobytes, "clip": _clip_method, "compress": _compress_method, "conj": _conjugate, "conjugate": _conjugate, "partition": _partition_in_place}  # not as the functions are
 
 
 def _format(a: Any, spec: str) -> str:
@@ -118,7 +138,7 @@ def _later(function: Any) -> Any:
     """The functions of files that are imported when the first function is asked for that is not in the table."""
     if getattr(function, "__name__", None) in _BY_METHOD:
         return None
-    from lanewise import _array_editing, _array_fourier, _array_linear, _array_numbers  # noqa: F401: they register more
+    from lanewise import _array_editing, _array_fourier, _array_linear, _array_makers, _array_numbers  # noqa: F401: they register more
 
     return _FUNCTIONS.get(function)
 
@@ -209,6 +229,8 @@ def _order_of(x: Any, order: Any) -> str:
     """'C' or 'F' for order= of functions that make arrays like x."""
     if order in ("C", "F"):
         return order
+    if not isinstance(order, (str, type(None))):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
     if order not in ("A", "K", None):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r:.50})")
     from lanewise import _host_cuda
@@ -283,8 +305,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subo
 
 
 def _as_fill(value: Any, dtype: Any) -> Any:
-    """What a new array of that dtype is filled with: NumPy converts floats to integers with a warning, where an assignment raises."""
-    return np.full((), value, dtype)[()] if dtype.kind in "iu" and isinstance(value, (float, complex, np.inexact)) else value
+    """What a new array of that dtype is filled with: NumPy converts floats to integers, and complex numbers to floats, with a warning, where an assignment raises."""
+    return np.full((), value, dtype)[()] if dtype.kind in "iuf" and isinstance(value, (float, complex, np.inexact)) else value
 
 
 # ---- arrays by like= ----
@@ -501,7 +523,7 @@ def _join_runs(arrays: Any, out: Any) -> None:
 
 
 @_of(np.concatenate)
-def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     if _is_own(arrays):  # its first axis is the sequence
         arrays = [arrays[i] for i in range(len(arrays))]
     arrays = list(arrays)
@@ -532,6 +554,7 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
     if is_new and _are_runs(arrays, out, axis):
         _join_runs(arrays, out)
         return out
+    np.can_cast(np.bool_, np.bool_, casting)  # the word itself, whatever the dtypes
     begin, before = 0, _before(axis)
     for x in arrays:
         _check_cast(x.dtype, out.dtype, casting)
@@ -617,6 +640,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         raise TypeError("repeats must be a number or on the host: it says what shape the result has")
     if axis is None:
         a, axis = a.ravel(), 0
+    a = _at_least(a, 1)
     axis = normalize_axis_index(axis, a.ndim)
     return a.take(np.repeat(np.arange(a.shape[axis]), repeats), axis=axis)
 
@@ -637,22 +661,30 @@ _BY_PLACES = ("edge", "reflect", "symmetric", "wrap")  # modes of np.pad whose n
 
 @_of(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    if mode not in ("constant", "empty", *_BY_PLACES) or kwargs.get("reflect_type", "even") != "even":
+    if not isinstance(mode, str) or mode not in ("constant", "empty", *_BY_PLACES, "linear_ramp", "maximum", "mean", "median", "minimum"):
+        if not callable(mode):
+            raise ValueError(f"mode {mode!r:.50} is not supported")
+    if callable(mode) or mode not in ("constant", "empty", *_BY_PLACES) or kwargs.get("reflect_type", "even") != "even":
         asked = f"mode={mode!r:.50}" if mode not in _BY_PLACES else f"reflect_type={kwargs['reflect_type']!r:.50}"
         raise lw.errors.UnsupportedError(f"{asked} of pad is not supported on device arrays: mode='constant', 'edge', 'reflect', 'symmetric', 'wrap' and 'empty' are")
     unknown = set(kwargs) - {"constant": {"constant_values"}, "reflect": {"reflect_type"}, "symmetric": {"reflect_type"}}.get(mode, set())
     if unknown:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
     if isinstance(pad_width, dict):
+        for d in pad_width:
+            normalize_axis_index(d, array.ndim)
         pad_width = [_widths(pad_width, d, array.ndim) for d in range(array.ndim)]
-    if mode in _BY_PLACES:
-        for d, pair in enumerate(np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()):
-            array = array.take(np.pad(np.arange(array.shape[d]), pair, mode=mode), axis=d)  # type: ignore[call-overload]
-        return array
-    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
-    values = np.broadcast_to(np.asarray(kwargs.get("constant_values", 0)), (array.ndim, 2))
-    if any(n < 0 for pair in widths for n in pair):
+    given = np.asarray(pad_width) if np.size(pad_width) else np.zeros((array.ndim, 2), np.int64)
+    if given.dtype.kind not in "iu":
+        raise TypeError("`pad_width` must be of integral type.")
+    if bool((given < 0).any()):
         raise ValueError("index can't contain negative values")
+    widths = np.broadcast_to(given, (array.ndim, 2)).tolist()
+    if mode in _BY_PLACES:
+        for d, pair in enumerate(widths):
+            array = array.take(np.pad(np.arange(array.shape[d]), pair, mode=mode), axis=d)
+        return array
+    values = np.broadcast_to(np.asarray(kwargs.get("constant_values", 0)), (array.ndim, 2))
     out = _new(array, tuple(n + a + b for n, (a, b) in zip(array.shape, widths)), array.dtype)
     if not out.size:
         return out
@@ -779,6 +811,11 @@ def clip(a: Any, a_min: Any = np._NoValue, a_max: Any = np._NoValue, out: Any = 
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
     to = {} if dtype is None else {"dtype": dtype}
+    if dtype is None and low is not None and high is not None:
+        to = {"dtype": _result_type(a, low, high)}
+        for limit in (low, high):
+            if to["dtype"].kind in "iu" and type(limit) is int:
+                to["dtype"].type(limit)  # an OverflowError for what the dtype does not hold
     if low is not None and high is not None and _is_own(a):
         low, high = _kept(low, a), _kept(high, a)
         found = _result_type(a, low, high) if dtype is None else _dtype(dtype)
@@ -829,6 +866,8 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 def _triangle(m: Any, k: int) -> Any:
+    if m.ndim == 0:
+        raise TypeError("numpy.tril and numpy.triu take arrays with axes, not a number")
     return np.tri(m.shape[-2:][0], m.shape[-1], k=k, dtype=bool)  # of a row, that of the square matrix in which the row is repeated
 
 
@@ -861,6 +900,15 @@ def unique(ar: Any, *args: Any, **kwargs: Any) -> Any:
     return tuple(x.view(_host_cuda.HostArray) for x in found) if isinstance(found, tuple) else found.view(_host_cuda.HostArray)
 
 
+@_of(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        arr, axis = arr.ravel(), 0
+    return getattr(np.take_along_axis, "_implementation")(arr, indices, axis)  # which takes it from subscripts
+
+
 @_of(np.flatnonzero)
 def flatnonzero(a: Any) -> Any:
     return a.ravel().nonzero()[0]
@@ -878,28 +926,45 @@ def argwhere(a: Any) -> Any:
 
 @_of(np.round, np.around)
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    decimals = operator.index(decimals)
     if a.dtype.kind == "c":
         made = array(a, a)
         made.real, made.imag = round(a.real, decimals), round(a.imag, decimals)
         return _deliver(made, out)
     if a.dtype.kind == "b":
-        return _deliver(a.astype(np.float16) if decimals == 0 else a.astype(np.float64), out)
+        if decimals:
+            raise TypeError("numpy.round rounds bools with decimals=0 only, as in NumPy: pass a.astype(float)")
+        return _deliver(a.astype(np.float16), out)
+    if out is not None:
+        _check_out(a.shape, None, out)
     if a.dtype.kind in "iu" and decimals >= 0:
         return lw.ufuncs.positive(a, out=out)
     if decimals == 0:
         return lw.ufuncs.rint(a, out=out)
-    scale = a.dtype.type(10.0**abs(decimals))
+    power = 10.0**abs(decimals)
     if a.dtype.kind in "iu":
-        made = lw.ufuncs.rint(lw.ufuncs.true_divide(a, float(scale)))
-        return _deliver((made * float(scale)).astype(a.dtype), out)
+        made = lw.ufuncs.rint(lw.ufuncs.true_divide(a, power))
+        return _deliver((made * power).astype(a.dtype), out)
+    scale = a.dtype.type(power)
     first, last = (lw.ufuncs.multiply, lw.ufuncs.true_divide) if decimals > 0 else (lw.ufuncs.true_divide, lw.ufuncs.multiply)
     return last(lw.ufuncs.rint(first(a, scale)), scale, out=out)
 
 
-def _deliver(made: Any, out: Any) -> Any:
+def _check_out(shape: Any, dtype: Any, out: Any, casting: str = "same_kind") -> None:
+    """Whether a result of that shape and dtype can be stored in out=."""
+    if not _is_own(out):
+        raise TypeError(f"out must be a device array when an argument is one, not {type(out).__name__}")
+    if out.shape != tuple(shape):
+        raise ValueError(f"output array has the wrong shape {out.shape}: the result has {tuple(shape)}")
+    if dtype is not None:
+        _check_cast(dtype, out.dtype, casting)
+
+
+def _deliver(made: Any, out: Any, casting: str = "same_kind") -> Any:
     if out is None:
         return made
-    out[...] = made
+    _check_out(made.shape, made.dtype, out, casting)
+    out[...] = made.real if made.dtype.kind == "c" and out.dtype.kind not in "cb" else made
     return out
 
 
@@ -934,6 +999,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append:
 
 @_of(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
+    z = z.astype(np.int64) if _is_bool(z) else z
     found = lw.ufuncs.arctan2(z.imag, z.real)
     return found * (180 / math.pi) if deg else found
 
@@ -954,6 +1020,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
 @_of(np.average)
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = np._NoValue) -> Any:
     keep = {} if keepdims is np._NoValue else {"keepdims": keepdims}
+    axis = None if axis is None else normalize_axis_tuple(axis, np.ndim(a), argname="axis")
     if weights is None:
         mean = a.mean(axis=axis, **keep)
         total = _filled(a, mean.shape, mean.dtype, a.size / max(mean.size, 1))
@@ -984,8 +1051,9 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     like = _first(a, b)
     x, y = (_kept(value, like) for value in (a, b))
     if not _is_own(y):  # a number: its dtype follows x, as it does in numpy
+        y = float(y) if isinstance(y, int) else y
         y = _array(np.asarray(y, np.result_type(x.dtype, y)), like)
-    if y.dtype.kind not in "mfc":
+    elif y.dtype.kind not in "mfc":
         y = y.astype(np.result_type(y.dtype, 1.0))
     u = lw.ufuncs
     with np.errstate(invalid="ignore"):
@@ -1150,7 +1218,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 
 @_of(np.min_scalar_type)
 def min_scalar_type(a: Any, /) -> np.dtype[Any]:
-    return a.dtype
+    return a.dtype if a.ndim else np.min_scalar_type(np.asarray(a.copy_to_host()))
 
 
 @_of(np.may_share_memory, np.shares_memory)

@@ -8,6 +8,7 @@ the shape of a result (the largest number of `bincount`, the range of a histogra
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from typing import Any
 
@@ -40,6 +41,8 @@ _TO_HOST = "call copy_to_host() first, which gives a NumPy array"
 
 
 def _is_right(side: Any) -> int:
+    if not isinstance(side, str):
+        raise TypeError(f"search side must be str, not {type(side).__name__}")
     if side not in ("left", "right"):
         raise ValueError(f"search side must be one of 'left' or 'right' (got {side!r})")
     return int(side == "right")
@@ -81,6 +84,10 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     x, bins = _array(x, like), bins if _is_own(bins) else np.asarray(bins)
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
+    if bins.ndim != 1:
+        raise ValueError("object too deep for desired array" if bins.ndim else "object of too small depth for desired array")
+    if bins.dtype.kind == "c":
+        raise TypeError(f"Cannot cast array data from {bins.dtype!r} to dtype('float64') according to the rule 'safe'")
     direction = _direction(bins)
     if direction == 0:
         raise ValueError("bins must be monotonically increasing or decreasing")
@@ -96,8 +103,12 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     common = np.result_type(element.dtype, tests.dtype)
+    if kind == "table" and not (element.dtype.kind in "biu" and tests.dtype.kind in "biu"):
+        raise ValueError("The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind.")
     if tests.size == 0:
         return _filled(element, element.shape, bool, bool(invert))
+    if common.kind == "c":
+        return _isin_by_order(element.astype(common), tests.astype(common), invert)
     tests = _protocol.sort(_flat(tests.astype(common)))
     values = element.astype(common)
     at = lw.ufuncs.minimum(searchsorted(tests, values), tests.size - 1)
@@ -105,24 +116,44 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     return ~found if invert else found
 
 
+def _isin_by_order(element: Any, tests: Any, invert: bool) -> Any:
+    """Of numbers that are sorted but not compared: equal ones of both arrays become neighbours."""
+    values, where = _protocol.unique(_flat(element), return_inverse=True)
+    both = _protocol.concatenate([values, _protocol.unique(_flat(tests))])
+    order = both.argsort(stable=True)
+    both = both[order]
+    again = _filled(element, both.size, np.bool_, False)
+    again[:-1] = both[1:] == both[:-1]
+    found = _new(element, both.size, np.bool_)
+    found[order] = ~again if invert else again
+    return found.take(where.reshape(-1)).reshape(element.shape)
+
+
 # ---- counting ----
 
 
 def _check_whole(x: Any) -> None:
-    if not np.can_cast(x.dtype, np.int64):
+    if not np.can_cast(x.dtype, np.int64) and x.dtype.kind != "u":
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to {np.dtype(np.int64)!r} according to the rule 'safe'")
 
 
 @_of(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     like = _first(x, weights)
+    is_list = not hasattr(x, "dtype")
     x = _array(x, like)
-    if minlength is None or minlength < 0:
-        raise ValueError("'minlength' must not be negative") if minlength is not None else TypeError("use 0 instead of None for minlength")
+    if minlength is None:
+        raise TypeError("use 0 instead of None for minlength")
+    minlength = operator.index(minlength)
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
     if x.ndim != 1:
         raise ValueError("object too deep for desired array" if x.ndim else "object of too small depth for desired array")
-    if x.size:
+    if x.size or not is_list:
         _check_whole(x)
+    if x.size == 0:
+        return _filled(like, minlength, np.int64, 0)
+    if x.size:
         low, high = (int(_number(end)) for end in (x.min(), x.max()))
         if low < 0:
             raise ValueError("'list' argument must have no negative elements")
@@ -162,7 +193,10 @@ def _edges(name: str, a: Any, bins: Any, range: Any) -> Any:
 @_of(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     like = _first(a, bins, weights)
-    return _array(_edges("histogram_bin_edges", _array(a, like), bins, range), like)
+    a = _array(a, like)
+    if weights is not None and np.shape(weights) != a.shape:
+        raise ValueError("weights should have the same shape as a.")
+    return _array(_edges("histogram_bin_edges", a, bins, range), like)
 
 
 @_of(np.histogram)
@@ -226,7 +260,7 @@ def _median(name: str, without_nan: bool, a: Any, axis: Any, out: Any, keepdims:
     if rows.shape[1] == 0 and made.size:
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=5)
     keep = keepdims is not np._NoValue and keepdims
-    return _deliver(made.reshape(whole if keep else shape), out)
+    return _deliver(made.reshape(whole if keep else shape), out, "unsafe")
 
 
 @_of(np.median)
@@ -240,9 +274,9 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
 
 
 def _quantile_dtype(a: Any, q: Any) -> np.dtype[Any]:
-    """The dtype of quantiles that are interpolated: that of the elements if q is a Python number, else the common one."""
-    if a.dtype.kind != "f" or type(q) in (int, float):
-        return _mean_dtype(a)
+    """The dtype of quantiles that are interpolated: that of floats if q is a Python number, else the common one."""
+    if a.dtype.kind == "f" and type(q) in (int, float):
+        return a.dtype
     q = q.dtype if hasattr(q, "dtype") else np.asarray(q).dtype
     return np.result_type(a.dtype, q if q.kind == "f" else np.float64)
 
@@ -259,14 +293,18 @@ def _quantile(name: str, without_nan: bool, percent: bool, a: Any, q: Any, axis:
     if a.dtype.kind == "b":
         raise TypeError(f"numpy.{name} of bools is not defined, as in NumPy: pass a.astype(float)")
     dtype = _quantile_dtype(a, q)
+    are_elements = method == "linear" and not percent and np.asarray(q.dtype.type(0) if _is_own(q) else q).dtype.kind in "iu" and not (a.dtype.kind == "f" and type(q) is int)
     q = np.asarray(q.copy_to_host() if _is_own(q) else q, np.float64)
     q = q / 100.0 if percent else q
     if not bool(((q >= 0) & (q <= 1)).all()):
         raise ValueError("Percentiles must be in the range [0, 100]" if percent else "Quantiles must be in the range [0, 1]")
+    keep = keepdims is not np._NoValue and keepdims
+    if a.size == 0 and without_nan:  # as in NumPy, whose result then has no axes of q
+        return _deliver(a.mean(axis=axis, keepdims=bool(keep)), out, "unsafe")
     rows, shape, whole = _sorted_rows(name, a, axis)
-    if rows.shape[1] == 0 and not without_nan:
+    if rows.shape[1] == 0 and not without_nan and q.size:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
-    alpha, beta, kind = _METHODS[method]
+    alpha, beta, kind = _METHODS["lower" if are_elements else method]  # at 0 and 1 nothing is interpolated
     made = _new(a, (q.size, rows.shape[0]), _mean_dtype(a) if kind in (1, 2, 3) else dtype)
     if kind in (1, 2, 3) and a.dtype.kind in "iu" and rows.shape[1]:  # elements, in their dtype: numbers of 64 bits are not rounded
         made = _new(a, made.shape, a.dtype)
@@ -277,8 +315,7 @@ def _quantile(name: str, without_nan: bool, percent: bool, a: Any, q: Any, axis:
                 _kernels.chosen_elements(rows.shape[0], rows, at, made[k])
     elif made.size:
         _kernels.quantiles(made.shape, rows, _array(q.ravel(), a), alpha, beta, kind, int(without_nan), made)
-    keep = keepdims is not np._NoValue and keepdims
-    return _deliver(made.reshape(q.shape + (whole if keep else shape)), out)
+    return _deliver(made.reshape(q.shape + (whole if keep else shape)), out, "unsafe")
 
 
 def _register_quantile(name: str, without_nan: bool, percent: bool) -> None:
@@ -300,7 +337,7 @@ for _name, _without_nan, _percent in (("quantile", False, False), ("percentile",
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     f = _array(f, _first(f, *varargs))
     axes = tuple(range(f.ndim)) if axis is None else normalize_axis_tuple(axis, f.ndim)
-    if len(varargs) not in (0, 1, len(axes)):
+    if len(varargs) not in (0, len(axes)) and not (len(varargs) == 1 and np.ndim(varargs[0]) == 0):
         raise TypeError("invalid number of arguments")
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")

@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -453,7 +454,7 @@ def split(x: Any, section: int, stream: Any = 0) -> list[Any]:
 
 
 def _axis(axis: Any, ndim: int) -> int:
-    axis = axis.__index__()
+    axis = operator.index(axis)
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim)
     return axis % ndim

@@ -384,7 +384,7 @@ class Generator(_core._Draws, Distributions):
         return fill.run(1, *(spread(a, fill.shape, a.dtype) for a in arrays))
 
     def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True, *, stream=0):
-        """Draw elements of `a` along an axis. If `a` is an int, they are drawn from arange(a).
+        """Draw elements of `a` along an axis. If `a` is an int, they are drawn from arange(a); if it is a device array, the result is one.
 
         p: the probability of each element; with None, all are equally likely. With replace=False, no element is drawn twice,
         and the probabilities of the remaining elements keep their ratios: the elements with the smallest e / p are taken, where e
@@ -396,7 +396,8 @@ class Generator(_core._Draws, Distributions):
         """
         refuse_masked("a", a)
         _refuse_dask("a", a, "choice(len(a), size)")
-        items = None if type(a) is int or np.ndim(a) == 0 and not on_device(a) else np.asarray(a)
+        is_here = type(a) is int or not hasattr(a, "copy_to_host")
+        items = None if type(a) is int or np.ndim(a) == 0 and not on_device(a) else np.asarray(a) if is_here else a
         if items is None:
             if isinstance(a, (bool, np.bool_)) or not hasattr(a, "__index__") or isinstance(a, np.ndarray) and a.dtype.kind not in "iu":
                 raise ValueError(f"a must be an int or an array with a dimension, not {kind_of(a, np.asarray(a))}")
@@ -420,8 +421,8 @@ class Generator(_core._Draws, Distributions):
             index = self._without(n, count, p, stream).reshape(shape)
         if items is None:
             return int(index) if size is None else index  # as NumPy
-        found = np.take(items, index, axis)
-        return found[()] if size is None and isinstance(found, np.ndarray) else found
+        found = np.take(items, index, axis)  # of a device array on its device
+        return found[()] if size is None and is_here and isinstance(found, np.ndarray) else found
 
     def _choose(self, n, shape, p, stream):
         """Indices below n with replacement, in a NumPy array."""

@@ -24,7 +24,7 @@ _UNSET = 0xCD  # what fresh memory holds: zeros would hide that nothing was writ
 
 
 # What ndarray has and a DeviceArray has not, and what CuPy and PyTorch call a copy on the host: it would fail on a GPU, so it fails here.
-_ABSENT = frozenset(name for name in set(dir(np.ndarray)) - set(dir(_cuda.DeviceArray)) if not name.startswith("_")) | {"get", "cpu", "numpy"}
+_ABSENT = frozenset(name for name in set(dir(np.ndarray)) - set(dir(_cuda.DeviceArray)) if not name.startswith("_")) | {"get", "cpu", "numpy", "flat", "tofile"}
 
 
 def reduced(function, array, *args, **kwargs):

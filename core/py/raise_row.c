@@ -264,6 +264,13 @@ code_place(const lw_raise_row *row)
     return named;
 }
 
+/* Whether no function of the user's is named: it is lanewise's own function that raises. */
+static bool
+has_no_place(const lw_raise_row *row)
+{
+    return row->file == NULL || *row->file == '\0';
+}
+
 /* stand_in: the class for which RuntimeError stands, as class_named reads it; NULL: none. */
 static PyObject *
 text_of(const lw_raise_row *row, const lw_raise_place *place, const char *stand_in)
@@ -274,8 +281,10 @@ text_of(const lw_raise_row *row, const lw_raise_place *place, const char *stand_
     if (message != NULL) {
         const char *space = PyUnicode_GetLength(message) ? " " : "";
         const char *colon = stand_in && *space ? ":" : "";
-        code = code_place(row);
-        if (code != NULL)
+        code = has_no_place(row) ? NULL : code_place(row);
+        if (has_no_place(row))
+            text = PyUnicode_FromFormat("%U%s%s%U", name, colon, stand_in ? " " : "", message);
+        else if (code != NULL)
             text = PyUnicode_FromFormat("%U%s%s%U%s(raised in `%s` at %U%U)", name, colon,
                                         stand_in ? " " : "", message, space, row->function,
                                         code, where);
@@ -328,7 +337,7 @@ made_of_arguments(const lw_raise_row *row, const lw_raise_place *place, PyObject
     PyObject *keywords, *args = arguments_of(row, place, &keywords);
     PyObject *exception = args ? PyObject_Call(class, args, keywords) : NULL;
 
-    if (exception != NULL && PyExceptionInstance_Check(exception))
+    if (exception != NULL && PyExceptionInstance_Check(exception) && !has_no_place(row))
         note(exception, row, place);
     Py_XDECREF(args);
     Py_XDECREF(keywords);

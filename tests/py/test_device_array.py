@@ -456,6 +456,13 @@ def test_numbers():
         bool(cuda.device_array(0))
     with pytest.raises(ValueError, match="size 1"):
         many.item()
+    host, matrix = data((2, 3)), cuda.to_device(data((2, 3)))
+    for index in ((0,), (5,), (-1,), (np.int16(4),), (1, -1), ((1, 2),), ((3,),)):  # one number counts the elements in C order
+        assert matrix.item(*index) == host.item(*index)
+    for index, error in (((6,), IndexError), ((-7,), IndexError), ((1, 2, 0), ValueError), ((True,), TypeError), ((1.0,), TypeError), ((0, 3), IndexError)):
+        with pytest.raises(error):
+            matrix.item(*index)
+    assert cuda.to_device(np.array(7)).item(0) == 7 and matrix.T.item(1) == host.T.item(1)
     assert many.item(1) == 2 and cuda.to_device(data((2, 3))).item(1, 2) == data((2, 3)).item(1, 2)
     assert cuda.to_device(data((2, 3))).tolist() == data((2, 3)).tolist()
 

@@ -107,7 +107,8 @@ note_status(lw_lower_frame *f, int32_t status)
 }
 
 /* The status of this exception, raised here: the place of the row is filled in. What one of
- * lanewise's own functions raises is shown at the user's call of it. */
+ * lanewise's own functions raises is shown at the user's call of it, and has no place where no
+ * function of the user's is compiled, as in np.linalg.inv(device_array). */
 static int32_t
 status_of_row(lw_lower_frame *f, lw_raise_row row)
 {
@@ -121,8 +122,13 @@ status_of_row(lw_lower_frame *f, lw_raise_row row)
         return 0;
     }
     row.function = at_call ? f->call_fn->name : f->fn->name;
-    row.file = path_of(f, at_call ? f->call_loc : loc);
-    row.line = at_call ? f->call_loc->line : loc->line;
+    if (own && !at_call) {
+        row.file = "";
+        row.line = 0;
+    } else {
+        row.file = path_of(f, at_call ? f->call_loc : loc);
+        row.line = at_call ? f->call_loc->line : loc->line;
+    }
     status = raise_status(f->l, &row);
     if (own && !at_call)
         note_status(f, status);

@@ -672,6 +672,10 @@ static PyGetSetDef getset[] = {
      "raises AttributeError: PyTorch's method is called copy_to_host here", (void *)"cpu"},
     {"numpy", refuse_foreign, NULL,
      "raises AttributeError: PyTorch's method is called copy_to_host here", (void *)"numpy"},
+    {"flat", refuse_foreign, NULL, "raises AttributeError: ravel() returns all elements",
+     (void *)"flat"},
+    {"tofile", refuse_foreign, NULL, "raises AttributeError: numpy.save writes device arrays",
+     (void *)"tofile"},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMethodDef own_methods[] = {

@@ -100,6 +100,8 @@ int lw_array_set_real(PyObject *self, PyObject *value, void *closure);
 int lw_array_set_imag(PyObject *self, PyObject *value, void *closure);
 /* An attribute that Python computes; closure: its name. */
 PyObject *lw_array_get_service(PyObject *self, void *closure);
+/* a.item(*index): an element as a Python number. */
+PyObject *lw_array_item_at(PyObject *self, PyObject *index);
 /* value in self: whether an element equals it; -1 with an exception. Waits for the device. */
 int lw_array_contains(PyObject *self, PyObject *value);
 /* self == other or self != other for what no element equals: None, texts. */

@@ -174,26 +174,19 @@ static PyObject *
 method_item(PyObject *self, PyObject *args)
 {
     lw_device_array *array = (lw_device_array *)self;
-    PyObject *scalar, *result;
+    PyObject *host, *result;
 
-    if (PyTuple_GET_SIZE(args) > 0) {
-        scalar = lw_array_subscript(
-            self, PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : args);
-    } else if (array->size == 1) {
-        PyObject *host = lw_device_array_to_host(array, lw_device_array_stream(array));
-        result = host != NULL ? PyObject_CallMethod(host, "item", NULL) : NULL;
-        Py_XDECREF(host);
-        return result;
-    } else {
+    if (PyTuple_GET_SIZE(args) > 0)
+        return lw_array_item_at(self, args);
+    if (array->size != 1) {
         PyErr_Format(PyExc_ValueError,
                      "can only convert an array of size 1 to a Python scalar, not of size %lld",
                      (long long)array->size);
         return NULL;
     }
-    if (scalar == NULL)
-        return NULL;
-    result = PyObject_CallMethod(scalar, "item", NULL);
-    Py_DECREF(scalar);
+    host = lw_device_array_to_host(array, lw_device_array_stream(array));
+    result = host != NULL ? PyObject_CallMethod(host, "item", NULL) : NULL;
+    Py_XDECREF(host);
     return result;
 }
 

@@ -143,6 +143,7 @@ METHODS(DEFINE)
     X(round, "round(decimals=0, out=None)")                                                    \
     X(searchsorted, "searchsorted(v, side='left', sorter=None)")                               \
     X(swapaxes, "swapaxes(axis1, axis2): a view")                                              \
+    X(tobytes, "tobytes(order='C'): the bytes of the elements, on the host")                   \
     X(trace, "trace(offset=0, axis1=0, axis2=1, dtype=None, out=None)")
 
 static PyObject *
@@ -171,6 +172,12 @@ static PyObject *
 method_round_number(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     return call_function("__round__", self, args, kwargs);
+}
+
+PyObject *
+lw_array_item_at(PyObject *self, PyObject *index)
+{
+    return call_function("item", self, index, NULL);
 }
 
 int
