@@ -120,6 +120,8 @@ lw_function_arrange(const lw_function *self, PyObject *const *args, Py_ssize_t n
         return -1;
     }
     memcpy(out, args, (size_t)n_args * sizeof *out);
+    if (n_args == (Py_ssize_t)all && n_keywords == 0)
+        return n_args;
     memset(out + n_args, 0, (all - (size_t)n_args) * sizeof *out);
     for (Py_ssize_t i = 0; i < n_keywords; i++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, i);

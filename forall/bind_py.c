@@ -45,7 +45,7 @@ name_of(const binder *r)
 void
 lw_bound_init(lw_bound *bound)
 {
-    memset(bound, 0, offsetof(lw_bound, array_store));
+    memset(bound, 0, offsetof(lw_bound, operands));
     bound->arrays = bound->array_store;
     bound->values = bound->value_store;
     bound->key = bound->key_store;

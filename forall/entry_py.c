@@ -280,6 +280,7 @@ build_host(const lw_specialisation *specialisation, const lw_entry_key *key,
     LW_TRY(lw_ir_thread_bytes(module, lw_env_int(LW_ENV_stack_kb), &entry->local_bytes, err));
     entry->prints = lw_ir_prints(module);
     entry->steady = !lw_ir_repeats(specialisation->scalar->module);
+    entry->brief = lw_ir_is_brief(specialisation->scalar->module);
     LW_TRY(lw_build_host(module, &options, &entry->code, report, err));
     entry->address = lw_code_symbol(entry->code, "lw_entry");
     if (entry->address == NULL)

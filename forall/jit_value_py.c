@@ -125,20 +125,31 @@ scalar_of(lw_dtype dtype, lw_value *value)
     return descr ? PyArray_Scalar(value->bytes, descr, NULL) : NULL;
 }
 
+/* In a dtype that has all its values. */
+static lw_value
+widened(const lw_value *from, lw_dtype dtype, lw_dtype wide)
+{
+    lw_value to = *from;
+
+    if (dtype != wide)
+        lw_value_cast(from, dtype, &to, wide);
+    return to;
+}
+
 /* The result as a Python number, as numba returns it; of a time, and if `exact` of each dtype
  * that no type of Python's is, NumPy's scalar. */
 static PyObject *
 number(lw_dtype dtype, const uint64_t *parts, bool exact)
 {
     const lw_dtype_row *row = &lw_dtypes[dtype];
-    lw_value from = {0}, to = {0};
+    lw_value from = {0}, to;
 
     if (lw_is_complex(dtype)) {
         memcpy(from.bytes, parts, row->size_bytes / 2);
         memcpy(from.bytes + row->size_bytes / 2, parts + 1, row->size_bytes / 2);
         if (exact && !is_pythons(dtype))
             return scalar_of(dtype, &from);
-        lw_value_cast(&from, dtype, &to, LW_DT_c128);
+        to = widened(&from, dtype, LW_DT_c128);
         return PyComplex_FromDoubles(to.c128[0], to.c128[1]);
     }
     memcpy(from.bytes, parts, row->size_bytes);
@@ -146,16 +157,11 @@ number(lw_dtype dtype, const uint64_t *parts, bool exact)
         return scalar_of(dtype, &from);
     if (dtype == LW_DT_b1)
         return PyBool_FromLong(from.bytes[0]);
-    if (row->kind == LW_KIND_UINT) {
-        lw_value_cast(&from, dtype, &to, LW_DT_u64);
-        return PyLong_FromUnsignedLongLong(to.u64);
-    }
-    if (row->kind == LW_KIND_INT) {
-        lw_value_cast(&from, dtype, &to, LW_DT_i64);
-        return PyLong_FromLongLong(to.i64);
-    }
-    lw_value_cast(&from, dtype, &to, LW_DT_f64);
-    return PyFloat_FromDouble(to.f64);
+    if (row->kind == LW_KIND_UINT)
+        return PyLong_FromUnsignedLongLong(widened(&from, dtype, LW_DT_u64).u64);
+    if (row->kind == LW_KIND_INT)
+        return PyLong_FromLongLong(widened(&from, dtype, LW_DT_i64).i64);
+    return PyFloat_FromDouble(widened(&from, dtype, LW_DT_f64).f64);
 }
 
 /* The next result. */
@@ -552,18 +558,19 @@ run_code(void *context, int64_t begin, int64_t end)
 }
 
 /* Runs the code, which Ctrl-C can end within its loops; then false, and the exception of a
- * signal handler is set. */
+ * signal handler is set. Brief code takes less time than to release the GIL. */
 static bool
-run_until(value_call *c, bool has_loops)
+run_until(value_call *c, const lw_host_entry *entry)
 {
     lw_stop stop = {.ask = lw_signal_raised_anyhow};
-    PyThreadState *state = PyEval_SaveThread();
+    PyThreadState *state = entry->brief ? NULL : PyEval_SaveThread();
 
-    if (has_loops)
-        lw_in_pieces(&stop, 0, 1, 1, 1, run_code, c);
-    else
+    if (entry->steady)
         c->status = c->code(c->values, c->parts);
-    PyEval_RestoreThread(state);
+    else
+        lw_in_pieces(&stop, 0, 1, 1, 1, run_code, c);
+    if (state != NULL)
+        PyEval_RestoreThread(state);
     return !stop.stopped;
 }
 
@@ -584,7 +591,7 @@ run(const lw_specialisation *specialisation, const lw_host_entry *entry, const l
     if (parts == NULL)
         return PyErr_NoMemory();
     call.parts = parts;
-    if (!run_until(&call, !entry->steady))
+    if (!run_until(&call, entry))
         (void)(entry->prints && lw_print_show_anyway());
     else if (!entry->prints || lw_print_show() == 0)
         result = call.status ? raise_status(specialisation, call.status)

@@ -124,11 +124,12 @@ typedef struct lw_bound {
     uint64_t *values; /* the body's arguments after its index, in order */
     /* of types alone: two calls with the same key run the same specialisation */
     uint8_t *key;
-    /* borrowed from others: in the heap, or operand_store */
-    lw_operand *operands[LW_BOUND_ARRAYS];
     /* list of objects that must live as long as this, or NULL */
     PyObject *owned;
     PyObject *held; /* list of the fields of objects, which must live as long; or NULL */
+    /* From here on, what lw_bound_init leaves as it is. operands, borrowed from others: in the
+     * heap, or operand_store. */
+    lw_operand *operands[LW_BOUND_ARRAYS];
     lw_bound_array array_store[LW_BOUND_ARRAYS];
     uint64_t value_store[LW_BOUND_VALUES];
     uint8_t key_store[LW_BOUND_KEY];
@@ -201,6 +202,7 @@ typedef struct lw_host_entry {
     uint32_t local_bytes;  /* local arrays of a thread */
     bool prints;
     bool steady; /* the function has no loop */
+    bool brief;  /* and calls nothing that may take long: it runs with the GIL */
     /* RANGE: picoseconds of an element, learnt; 0: not known yet */
     _Atomic uint32_t cost_ps;
 } lw_host_entry;

@@ -328,6 +328,9 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
     PyObject *result, *other;
     lw_seen s;
 
+    if (self->base.family == NULL && target != LW_CHOOSE_CUDA &&
+        lw_gufunc_call_direct(self, args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+        return result;
     if (lw_recall_any((lw_ufunc_head *)self) &&
         lw_recall_call((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf), kwnames,
                        &result))

@@ -103,21 +103,15 @@ is_for_library(const lw_gufunc_loop *loop, const npy_intp *dimensions)
     return product >= loop->library_least;
 }
 
-static int
-run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dimensions,
-         const npy_intp *strides, NpyAuxData *Py_UNUSED(unused))
+int
+lw_gufunc_run(lw_loop_table *table, lw_gufunc_loop *loop, char *const *data,
+              const int64_t *dimensions, const int64_t *strides)
 {
-    lw_loop_table *table = (void *)((PyUFuncObject *)context->caller)->data;
-    lw_gufunc_loop *loop = (lw_gufunc_loop *)lw_table_find(table, context->descriptors);
     lw_stop stop = {.ask = lw_signal_raised_anyhow};
     lw_failure failure;
     lw_gufunc_code *code;
     int64_t before;
 
-    if (dimensions[0] == 0)
-        return 0;
-    if (loop == NULL)
-        return lw_host_loop_unknown();
     if (loop->library != NULL && is_for_library(loop, dimensions)) {
         loop->library((char **)data, dimensions, strides, loop->library_data);
         return 0;
@@ -137,6 +131,22 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
                                   &place);
     }
     return 0;
+}
+
+static int
+run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dimensions,
+         const npy_intp *strides, NpyAuxData *Py_UNUSED(unused))
+{
+    lw_loop_table *table = (void *)((PyUFuncObject *)context->caller)->data;
+    lw_gufunc_loop *loop = (lw_gufunc_loop *)lw_table_find(table, context->descriptors);
+
+    if (dimensions[0] == 0)
+        return 0;
+    if (loop == NULL)
+        return lw_host_loop_unknown();
+    if (!atomic_load_explicit(&loop->numpy_ran, memory_order_relaxed))
+        atomic_store_explicit(&loop->numpy_ran, true, memory_order_relaxed);
+    return lw_gufunc_run(table, loop, data, dimensions, strides);
 }
 
 /* ---- loops of another library ---- */

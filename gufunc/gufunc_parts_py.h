@@ -57,6 +57,9 @@ void lw_gufunc_table_free(lw_loop_table *table);
  */
 lw_gufunc_code *lw_gufunc_code_for(lw_loop_table *table, lw_gufunc_loop *loop,
                                    const int64_t *dims, const int64_t *steps);
+/* Runs dims[0] > 0 items, and raises what one of them raised. -1 with an exception. */
+int lw_gufunc_run(lw_loop_table *table, lw_gufunc_loop *loop, char *const *args,
+                  const int64_t *dims, const int64_t *steps);
 /* _use_library(gufunc, ufunc, "fd", least): where all core sizes of an item multiply to `least`
  * or more, loops of these dtypes run those of a numpy.ufunc with the same layout. */
 PyObject *lw_gufunc_use_library(PyObject *module, PyObject *args);
@@ -99,6 +102,12 @@ int lw_gufunc_stretch(const lw_gufunc *self, PyObject *const *args, Py_ssize_t n
                       PyObject *kwnames, PyObject **to);
 PyObject *lw_gufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                                 Py_ssize_t n_args, PyObject *kwnames);
+
+/* ---- calls on contiguous arrays: gufunc_direct_py.c ---- */
+
+/* false: it is none of those that are run here; NumPy's ufunc is called. */
+bool lw_gufunc_call_direct(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                           PyObject *kwnames, PyObject **result);
 
 /* The error that is set, a ValueError about the shapes of operands, gets the parameter's name.
  */

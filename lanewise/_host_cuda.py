@@ -235,11 +235,26 @@ def _plain(array):
     return array.view(np.ndarray)
 
 
+_MANY = 256  # elements from which NumPy's vectorised sort saves more than the look at zeros and NaN costs
+
+
+def _sorted_numbers(array, axis):
+    """The bits of a stable sort, by NumPy's vectorised one, which is several times faster. They differ for zeros of both signs, and for NaN alone."""
+    result = np.sort(array, axis)
+    if array.dtype.kind != "f":
+        return result
+    if np.isnan(result.take(-1, axis)).any() or (np.signbit(array) & (array == 0)).any():
+        return np.sort(array, axis, kind="stable")
+    return result
+
+
 def _sorted(name, array, axis, kind, order, stable):
     """As device arrays sort, stably: by NumPy, but for bfloat16, of which it has no stable order."""
     from lanewise import _device_arrays
 
     _device_arrays._check_kind(array, kind, order, stable)
+    if name == "sort" and array.size >= _MANY and array.dtype.kind in "biuf":
+        return _sorted_numbers(array, axis)
     if array.dtype.kind in "biufcmM":
         return getattr(np, name)(array, axis, kind="stable")
     return getattr(_device_arrays, name)(array, axis)

@@ -33,7 +33,6 @@ typedef struct lw_loop {
     lw_uniforms uniforms;                  /* first: nin where there are none */
     lw_flag_rule flag_rule;                /* or NULL */
     _Atomic(struct lw_host_kernel *) host; /* NULL until first used */
-    atomic_bool numpy_ran;                 /* so NumPy takes it for exactly its dtypes */
     /* lw_loop_indexed, for at(), and the elements that it was used for while there was none */
     _Atomic(struct lw_host_kernel *) indexed;
     _Atomic int64_t n_indexed;

@@ -7,23 +7,9 @@
  * subclasses, scalars, results of several arrays. */
 #include "ufunc/ufunc_parts.h"
 
-#include "core/host/flags.h"
-#include "core/py/float_flags.h"
 #include "core/py/numpy/host_loops.h"
 
-#include <math.h>
-#include <string.h>
-
-enum {
-    MOST_INPUTS = 8,
-    LET_OTHERS_RUN = 500, /* elements; as NumPy */
-};
-
-typedef union number {
-    double f64;
-    float f32;
-    int64_t i64;
-} number;
+enum { MOST_INPUTS = 8 };
 
 typedef struct direct_call {
     int nin;
@@ -35,17 +21,12 @@ typedef struct direct_call {
     lw_dtype in[MOST_INPUTS];
     char *args[MOST_INPUTS + 1];
     int64_t strides[MOST_INPUTS + 1];
-    number numbers[MOST_INPUTS];
+    bool has_numbers;
+    char weak[MOST_INPUTS]; /* as lw_rows_find_weak's */
+    lw_direct_number numbers[MOST_INPUTS];
 } direct_call;
 
 /* ---- what the call is ---- */
-
-/* Contiguous, aligned, in this machine's byte order. */
-static bool
-is_usable(PyArrayObject *array)
-{
-    return PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array);
-}
 
 static bool
 has_shape(PyArrayObject *array, PyArrayObject *of)
@@ -65,7 +46,7 @@ read_array(direct_call *c, int i, PyArrayObject *array)
 {
     lw_dtype dtype = lw_dtype_from_num(PyArray_TYPE(array));
 
-    if (dtype == LW_DT_void || !is_usable(array))
+    if (dtype == LW_DT_void || !lw_direct_reads(array))
         return false;
     if (c->shape == NULL) {
         if (PyArray_NDIM(array) == 0)
@@ -78,39 +59,21 @@ read_array(direct_call *c, int i, PyArrayObject *array)
     c->in[i] = dtype;
     c->args[i] = PyArray_BYTES(array);
     c->strides[i] = PyArray_ITEMSIZE(array);
+    c->weak[i] = 0;
     return true;
 }
 
-/* A Python float becomes a float of the arrays, a Python int an int64 or a float64 that is the
- * same number. Others are NumPy's, as are floats that are too large, of which it warns. */
 static bool
 read_number(direct_call *c, int i, PyObject *object)
 {
     lw_dtype dtype = lw_dtype_from_num(PyArray_TYPE(c->shape));
-    int64_t exact = (int64_t)1 << 53;
-    number *to = &c->numbers[i];
-    int overflow = 0;
 
-    if (PyFloat_CheckExact(object)) {
-        double value = PyFloat_AS_DOUBLE(object);
-        if (dtype == LW_DT_f64)
-            to->f64 = value;
-        else if (dtype == LW_DT_f32 && (!isfinite(value) || isfinite((float)value)))
-            to->f32 = (float)value;
-        else
-            return false;
-    } else if (PyLong_CheckExact(object) && (dtype == LW_DT_i64 || dtype == LW_DT_f64)) {
-        int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-        if (overflow || (dtype == LW_DT_f64 && (value > exact || value < -exact)))
-            return false;
-        if (dtype == LW_DT_f64)
-            to->f64 = (double)value;
-        else
-            to->i64 = value;
-    } else
+    if (!lw_direct_read_number(object, dtype, &c->numbers[i]))
         return false;
+    c->has_numbers = true;
+    c->weak[i] = lw_weak_kind(object);
     c->in[i] = dtype;
-    c->args[i] = (char *)to;
+    c->args[i] = (char *)&c->numbers[i];
     c->strides[i] = 0;
     return true;
 }
@@ -147,9 +110,8 @@ takes_output(const direct_call *c)
 {
     PyArrayObject *out = c->out;
 
-    if (lw_dtype_from_num(PyArray_TYPE(out)) != c->loop->types[c->nin] || !is_usable(out) ||
-        !PyArray_ISWRITEABLE(out) || PyArray_FLAGS(out) < 0 /* NumPy warns of writing to it */
-        || !has_shape(out, c->shape))
+    if (lw_dtype_from_num(PyArray_TYPE(out)) != c->loop->types[c->nin] ||
+        !lw_direct_writes(out) || !has_shape(out, c->shape))
         return false;
     for (int i = 0; i < c->nin; i++)
         if (!may_overwrite(c, i))
@@ -160,7 +122,9 @@ takes_output(const direct_call *c)
 static bool
 find_loop(direct_call *c, const lw_ufunc_object *self)
 {
-    lw_loop *loop = lw_rows_find((const lw_ufunc_head *)self, c->in);
+    const lw_ufunc_head *head = (const lw_ufunc_head *)self;
+    lw_loop *loop =
+        c->has_numbers ? lw_rows_find_weak(head, c->in, c->weak) : lw_rows_find(head, c->in);
 
     if (loop == NULL || loop->nout != 1 || loop->uniforms.first != c->nin ||
         !atomic_load_explicit(&loop->numpy_ran, memory_order_relaxed))
@@ -218,16 +182,10 @@ output_of(const direct_call *c)
 static int
 run(const direct_call *c, const char *name)
 {
-    PyThreadState *saved = c->n > LET_OTHERS_RUN ? PyEval_SaveThread() : NULL;
-    int failed, raised = 0;
+    PyThreadState *saved = lw_direct_begin(c->n);
+    int failed = lw_ufunc_run_kernel(c->kernel, c->loop, c->args, c->n, c->strides);
 
-    lw_flags_clear();
-    failed = lw_ufunc_run_kernel(c->kernel, c->loop, c->args, c->n, c->strides);
-    if (!c->loop->scalar->pure_integer || c->loop->raises_flags)
-        raised = lw_flags_raised();
-    if (saved != NULL)
-        PyEval_RestoreThread(saved);
-    return failed < 0 || PyErr_Occurred() ? -1 : raised ? lw_give_float_flags(name, raised) : 0;
+    return lw_direct_end((const lw_loop_head *)c->loop, name, saved, failed);
 }
 
 bool
@@ -239,6 +197,7 @@ lw_ufunc_call_direct(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_
 
     c.nin = self->base.nin;
     c.shape = c.out = NULL;
+    c.has_numbers = false;
     if (!read_call(&c, self, args, n_args, kwnames))
         return false;
     lw_host_call_begin(self->base.table);
@@ -246,7 +205,7 @@ lw_ufunc_call_direct(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_
     if (out != NULL) {
         c.args[c.nin] = PyArray_BYTES((PyArrayObject *)out);
         c.strides[c.nin] = PyArray_ITEMSIZE((PyArrayObject *)out);
-        if (run(&c, self->base.table->name) < 0)
+        if (run(&c, self->base.table->numpy_name) < 0)
             Py_CLEAR(out);
     }
     *result = out;

@@ -69,7 +69,7 @@ dtype_of_number(PyObject *number, lw_dtype common)
 }
 
 static bool
-read_inputs(masked_call *c, PyObject *const *args, lw_dtype *in)
+read_inputs(masked_call *c, PyObject *const *args, lw_dtype *in, char *weak)
 {
     lw_dtype common = LW_DT_void;
 
@@ -83,17 +83,19 @@ read_inputs(masked_call *c, PyObject *const *args, lw_dtype *in)
         common = in[i];
         c->operands[i] = (PyArrayObject *)args[i];
     }
-    for (int i = 0; i < c->nin; i++)
+    for (int i = 0; i < c->nin; i++) {
+        weak[i] = c->operands[i] == NULL ? lw_weak_kind(args[i]) : 0;
         if (c->operands[i] == NULL && (in[i] = dtype_of_number(args[i], common)) == LW_DT_void)
             return false;
+    }
     return true;
 }
 
 /* Whether a loop for these operands is there, which needs no more than its values. */
 static bool
-find_loop(masked_call *c, lw_ufunc_object *self, const lw_dtype *in)
+find_loop(masked_call *c, lw_ufunc_object *self, const lw_dtype *in, const char *weak)
 {
-    lw_loop *loop = lw_rows_find((lw_ufunc_head *)self, in);
+    lw_loop *loop = lw_rows_find_weak((lw_ufunc_head *)self, in, weak);
 
     if (loop == NULL || loop->nout != 1 || loop->uniforms.first != loop->nin ||
         loop->types[loop->nin] != lw_dtype_from_num(PyArray_TYPE(c->operands[c->nin + 1])))
@@ -208,16 +210,17 @@ lw_ufunc_call_masked(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_
 {
     masked_call c = {.nin = self->base.nin};
     lw_dtype in[LW_MAX_ARGS];
+    char weak[LW_MAX_ARGS];
     NpyIter *iter;
     int failed;
 
     if (n_args != c.nin || c.nin + 2 > LW_MAX_ARGS || self->base.nout != 1 ||
-        !read_keywords(&c, args + n_args, kwnames) || !read_inputs(&c, args, in) ||
-        !find_loop(&c, self, in))
+        !read_keywords(&c, args + n_args, kwnames) || !read_inputs(&c, args, in, weak) ||
+        !find_loop(&c, self, in, weak))
         return false;
     iter = make_numbers(&c, args, in) ? iterator(&c) : NULL;
     if (iter != NULL) {
-        failed = run(&c, self->base.table->name, iter);
+        failed = run(&c, self->base.table->numpy_name, iter);
         if (NpyIter_Deallocate(iter) == NPY_FAIL)
             failed = -1;
         *result = failed < 0 ? NULL : Py_NewRef((PyObject *)c.operands[c.nin + 1]);

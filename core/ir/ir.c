@@ -468,6 +468,13 @@ lw_ir_repeats(const lw_module *module)
 }
 
 bool
+lw_ir_is_brief(const lw_module *module)
+{
+    return !lw_ir_repeats(module) && !lw_ir_has_op(module, LW_OP_HOST_CALL) &&
+           !lw_ir_has_op(module, LW_OP_KERNEL_CALL);
+}
+
+bool
 lw_op_is_elementwise(lw_op op)
 {
     return op >= LW_OP_ADD && op <= LW_OP_INTRINSIC && op != LW_OP_MULHI;

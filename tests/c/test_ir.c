@@ -564,6 +564,7 @@ test_recursion(void)
         return;
     check_valid(module, 0);
     CHECK(lw_ir_recurses(module) && lw_ir_repeats(module), "it recurses");
+    CHECK(!lw_ir_is_brief(module), "for as long as it likes");
     CHECK(lw_ir_local_bytes(module, &local, NULL) == LW_OK && local == 8, "of one level");
     CHECK(lw_ir_margin_bytes(module, &margin, NULL) == LW_OK && margin > 8 + (16 << 10),
           "%u bytes", margin);

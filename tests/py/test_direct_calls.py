@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from direct_checks import check, n_direct
 
 import lanewise as lw
 
@@ -22,7 +23,7 @@ def scaled():
 @pytest.mark.parametrize("shape", [(1,), (7,), (1, 5), (3, 4), (2, 3, 4), (1000,)])
 def test_new_results(scaled, dtype, shape):
     x = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
-    result = scaled(x, x)
+    result = check(scaled, x, x)
     assert type(result) is np.ndarray and result.dtype == dtype and result.shape == shape
     assert result.flags.c_contiguous and result.flags.owndata and result.base is None
     np.testing.assert_array_equal(result, x * 4)
@@ -30,9 +31,17 @@ def test_new_results(scaled, dtype, shape):
 
 def test_numbers_beside_arrays(scaled):
     x = np.arange(4.0)
+    for number in (2.5, -3, float("nan"), 2**53):
+        check(scaled, x, number)
+        check(scaled, number, x)
+    for number in (True, 2**53 + 1, 1j, np.float64(2)):
+        check(scaled, x, number, direct=False)
     np.testing.assert_array_equal(scaled(x, 2.5), x * 3 + 2.5)
     np.testing.assert_array_equal(scaled(2, x), 6 + x)
     narrow = x.astype("f4")
+    check(scaled, narrow, 0.1)
+    check(scaled, narrow, 3, direct=False)
+    check(scaled, narrow, 1e300, direct=False)
     assert scaled(narrow, 0.1).dtype == np.float32
     np.testing.assert_array_equal(scaled(narrow, 0.1), narrow * 3 + np.float32(0.1))
     whole = np.arange(4)
@@ -45,6 +54,23 @@ def test_numbers_beside_arrays(scaled):
         assert scaled(narrow, 1e300)[0] == np.inf
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_number_chooses_the_signature_that_it_always_does(masked):
+    f = lw.vectorize(["f8(f8,i8)", "f8(f8,f8)", "f8(f8,f4)"])(lambda x, n: x + n * 4611686018427387904 * 4)
+    x, out, where = np.ones(100), np.zeros(100), np.ones(100, bool)
+
+    def call(n):
+        return f(x, n, out=out, where=where).copy() if masked else f(x, n)
+
+    first = call(3)
+    whole = f(x, np.array([3] * 100))
+    for other in ("f8", "i8", "f4"):
+        call(np.full(100, 3, other))
+        np.testing.assert_array_equal(call(3), first)
+    np.testing.assert_array_equal(first, whole)
+    np.testing.assert_array_equal(call(3.1), call(np.full(100, 3.1, "f4")))
+
+
 @pytest.mark.parametrize("by", ["keyword", "tuple", "position"])
 def test_outputs(scaled, by):
     def call(x, y, out):
@@ -53,16 +79,17 @@ def test_outputs(scaled, by):
     x = np.arange(6.0)
     out = np.full(6, -1.0)
     assert call(x, x, out) is out and out[5] == 20
-    assert call(x, x, x) is x and x[5] == 20  # in place
+    assert n_direct(lambda: call(x, x, out)) == 1 and n_direct(lambda: call(x, 2.5, out)) == 1
+    assert n_direct(lambda: call(x, x, x)) == 1 and x[5] == 20  # in place
     memory = np.arange(8.0)
-    call(memory[:6], memory[:6], memory[2:])  # overlaps: as if the inputs had been copied
+    assert n_direct(lambda: call(memory[:6], memory[:6], memory[2:])) == 0  # overlaps: as if the inputs had been copied
     np.testing.assert_array_equal(memory, [0, 1, 0, 4, 8, 12, 16, 20])
     other = np.zeros(6, "f4")
-    assert call(np.arange(6.0), 1.0, other) is other and other[5] == 16  # a cast of the same kind
+    assert n_direct(lambda: call(np.arange(6.0), 1.0, other)) == 0 and other[5] == 16  # a cast of the same kind
     wide = np.zeros((2, 6))
-    assert call(np.arange(6.0), 1.0, wide) is wide and wide[1, 5] == 16  # broadcast
+    assert n_direct(lambda: call(np.arange(6.0), 1.0, wide)) == 0 and wide[1, 5] == 16  # broadcast
     swapped = np.zeros(6, ">f8")
-    assert call(np.arange(6.0), 1.0, swapped) is swapped and swapped[5] == 16
+    assert n_direct(lambda: call(np.arange(6.0), 1.0, swapped)) == 0 and swapped[5] == 16
     assert scaled(x, x, out=None).shape == (6,)
     fixed = np.zeros(6)
     fixed.flags.writeable = False
@@ -79,6 +106,8 @@ def test_outputs(scaled, by):
 def test_layouts_that_are_numpys(scaled):
     x = np.arange(12.0).reshape(3, 4)
     assert scaled(np.asfortranarray(x), np.asfortranarray(x)).flags.f_contiguous
+    for given in ((np.asfortranarray(x),) * 2, (x[:, ::2],) * 2, (x, x[0]), (x.astype(">f8"), x), (np.zeros(0),) * 2, (np.array(2.0),) * 2, (x.tolist(), x)):
+        assert n_direct(lambda: scaled(*given)) == 0
     np.testing.assert_array_equal(scaled(x[:, ::2], x[:, ::2]), x[:, ::2] * 4)
     np.testing.assert_array_equal(scaled(x, x[0]), x * 3 + x[0])
     unaligned = np.frombuffer(b"\0" + x.tobytes(), "u1")[1:].view("f8").reshape(3, 4)
@@ -94,6 +123,7 @@ def test_subclasses_are_numpys(scaled):
         pass
 
     assert type(scaled(np.arange(3.0).view(Own), np.arange(3.0))) is Own
+    assert n_direct(lambda: scaled(np.arange(3.0).view(Own), np.arange(3.0))) == 0
     out = np.zeros(3).view(Own)
     assert scaled(np.arange(3.0), np.arange(3.0), out=out) is out
     assert isinstance(scaled(np.ma.array([1.0, 2.0], mask=[0, 1]), np.ones(2)), np.ma.MaskedArray)
@@ -114,6 +144,11 @@ def test_flags_are_numpys():
     quotient = lw.vectorize(lambda x, y: x / y)
     one, zero = np.ones(5), np.zeros(5)
     quotient(one, one)
+    check(quotient, one, zero)
+    check(quotient, zero, zero)
+    check(quotient, one, one)
+    with np.errstate(all="raise"):
+        assert isinstance(check(quotient, one, zero), FloatingPointError)
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         assert quotient(one, zero)[0] == np.inf
     with pytest.warns(RuntimeWarning, match="invalid"):
@@ -124,6 +159,15 @@ def test_flags_are_numpys():
         warnings.simplefilter("error")
         quotient(one, zero)
         quotient(one, one)
+
+
+def test_flags_name_the_function_as_numpy_does():
+    def add(x, y):
+        return x / y
+
+    f = lw.vectorize(add)
+    f(np.ones(3), np.ones(3))
+    check(f, np.ones(3), np.zeros(3))
 
 
 def test_exceptions_of_elements():
@@ -137,6 +181,7 @@ def test_exceptions_of_elements():
     f(x)
     f(x)
     x[1, 1] = -1
+    check(f, x)
     with pytest.raises(ValueError, match="negative"):
         f(x)
     out = np.zeros((2, 3))
@@ -160,6 +205,7 @@ def test_functions_of_numpy(name):
                     ours(*args)
             else:
                 result = ours(*args)
+                assert n_direct(lambda: ours(*args)) == 1 or ours.nout > 1
                 assert result.dtype == wanted.dtype, dtype
                 np.testing.assert_allclose(result, wanted, rtol=1e-3 if dtype == "e" else 1e-6)
 
@@ -184,6 +230,7 @@ def test_a_captured_value_that_changes():
         offset = value
         np.testing.assert_array_equal(f(x), x + value)
         np.testing.assert_array_equal(f(x), x + value)
+    assert n_direct(lambda: f(x)) == 1
 
 
 def test_ints_that_the_body_needs():

@@ -609,3 +609,17 @@ def test_bind_names_the_stream():
     with lw.config(target="cpu"):
         d, stream = cuda.to_device(np.arange(3.0)), cuda.stream()
         assert d.bind(stream).stream == stream and d.bind(5).stream == 5 and d.bind().stream == d.stream == 0
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4", "u1", "?", "c16"])
+@pytest.mark.parametrize("special", [[], [0.0, -0.0], [np.nan, -np.nan], [np.inf, -np.inf]])
+def test_many_numbers_are_sorted_with_the_bits_of_a_stable_sort(host, axis, dtype, special):
+    x = np.random.default_rng(1).integers(-20, 20, (40, 30)).astype("f8")
+    x.ravel()[:400] = np.resize(special or [1.0], 400)
+    with np.errstate(invalid="ignore"):
+        x = np.random.default_rng(2).permuted(x).astype(dtype)
+    d = cuda.to_device(x)
+    d.sort(axis)
+    assert d.copy_to_host().tobytes() == np.sort(x, axis, kind="stable").tobytes()
+    assert np.sort(cuda.to_device(x), axis).copy_to_host().tobytes() == np.sort(x, axis, kind="stable").tobytes()

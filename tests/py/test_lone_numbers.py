@@ -44,6 +44,12 @@ def test_the_number_goes_to_what_it_is_by_itself_first():
     assert type(f(np.int32(3))) is np.int32
 
 
+def test_an_int_beyond_int64_is_a_uint64_first():
+    f = lw.vectorize(["float32(float32)", "uint64(uint64)"])(lambda x: x * 2)
+    assert type(f(3)) is np.uint64 and f(2**62) == 2**63
+    assert type(f(2**63 + 1)) is np.uint64 and f(2**63 + 1) == 2
+
+
 def test_out_and_keywords_are_those_of_the_call():
     out = np.zeros(3, np.float32)
     assert halves(["float32(float32)"])(3.0, out=out) is out

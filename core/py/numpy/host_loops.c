@@ -1,10 +1,13 @@
 #include "core/py/numpy/host_loops.h"
 
+#include "core/host/flags.h"
 #include "core/py/descr.h"
+#include "core/py/float_flags.h"
 #include "core/py/llvm_bridge.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- machine code ---- */
@@ -135,4 +138,75 @@ lw_host_loop_give(PyObject *inner, PyArrayMethod_Spec *spec, const lw_dtype *typ
     if (pure_integer)
         spec->flags |= NPY_METH_NO_FLOATINGPOINT_ERRORS;
     return PyUFunc_AddLoopFromSpec(inner, spec);
+}
+
+/* ---- calls that need none of NumPy's rules ---- */
+
+bool
+lw_direct_read_number(PyObject *object, lw_dtype dtype, lw_direct_number *to)
+{
+    const int64_t exact = (int64_t)1 << 53;
+    int overflow = 0;
+
+    if (PyFloat_CheckExact(object)) {
+        double value = PyFloat_AS_DOUBLE(object);
+        if (dtype == LW_DT_f64)
+            to->f64 = value;
+        else if (dtype == LW_DT_f32 && (!isfinite(value) || isfinite((float)value)))
+            to->f32 = (float)value;
+        else
+            return false;
+    } else if (PyLong_CheckExact(object) && (dtype == LW_DT_i64 || dtype == LW_DT_f64)) {
+        int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+        if (overflow || (dtype == LW_DT_f64 && (value > exact || value < -exact)))
+            return false;
+        if (dtype == LW_DT_f64)
+            to->f64 = (double)value;
+        else
+            to->i64 = value;
+    } else
+        return false;
+    return true;
+}
+
+#ifdef LW_WINDOWS
+static _Thread_local int64_t n_direct;
+
+int64_t
+lw_direct_calls(void)
+{
+    return n_direct;
+}
+
+static void
+count_direct(void)
+{
+    n_direct++;
+}
+#else
+static void
+count_direct(void)
+{
+}
+#endif
+
+PyThreadState *
+lw_direct_begin(int64_t n)
+{
+    enum { LET_OTHERS_RUN = 500 }; /* elements; as NumPy */
+    PyThreadState *saved = n > LET_OTHERS_RUN ? PyEval_SaveThread() : NULL;
+
+    count_direct();
+    lw_flags_clear();
+    return saved;
+}
+
+int
+lw_direct_end(const lw_loop_head *loop, const char *name, PyThreadState *saved, int failed)
+{
+    int raised = !loop->scalar->pure_integer || loop->raises_flags ? lw_flags_raised() : 0;
+
+    if (saved != NULL)
+        PyEval_RestoreThread(saved);
+    return failed < 0 || PyErr_Occurred() ? -1 : raised ? lw_give_float_flags(name, raised) : 0;
 }

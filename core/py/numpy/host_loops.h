@@ -8,6 +8,7 @@
 
 #include "core/front/lower/lower.h"
 #include "core/host/pieces.h"
+#include "core/plan/loop.h"
 #include "core/py/numpy/ufunc_inner.h"
 #include "core/py/raise_row.h"
 
@@ -52,5 +53,42 @@ int lw_host_loop_show(void);
  * filled here. -1 with an exception. */
 int lw_host_loop_give(PyObject *inner, PyArrayMethod_Spec *spec, const lw_dtype *types, int nin,
                       int nout, bool pure_integer);
+
+/* ---- calls that need none of NumPy's rules: ufunc_direct_py.c, gufunc_direct_py.c ---- */
+
+/* A Python number as loops read it. */
+typedef union lw_direct_number {
+    double f64;
+    float f32;
+    int64_t i64;
+} lw_direct_number;
+
+/* Contiguous, aligned, in this machine's byte order. */
+static inline bool
+lw_direct_reads(PyArrayObject *array)
+{
+    return PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array);
+}
+
+/* And writable: without a flag by which NumPy warns of writing to it. */
+static inline bool
+lw_direct_writes(PyArrayObject *array)
+{
+    return lw_direct_reads(array) && PyArray_ISWRITEABLE(array) && PyArray_FLAGS(array) >= 0;
+}
+
+/* A Python float as a float of this dtype, a Python int as an int64 or a float64 that is the
+ * same number. false: others are NumPy's, as are floats that are too large, of which it warns.
+ */
+bool lw_direct_read_number(PyObject *object, lw_dtype dtype, lw_direct_number *to);
+/* Around the loop's run over n elements, which leaves with `failed` < 0 if there is an
+ * exception. end: reports floating-point flags as NumPy does; -1 with an exception. */
+PyThreadState *lw_direct_begin(int64_t n);
+int lw_direct_end(const lw_loop_head *loop, const char *name, PyThreadState *saved, int failed);
+
+#ifdef LW_WINDOWS
+/* How many such calls this thread has made: results do not tell. */
+int64_t lw_direct_calls(void);
+#endif
 
 #endif

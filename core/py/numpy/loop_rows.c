@@ -2,6 +2,7 @@
 
 #include "core/base/memory.h"
 #include "core/plan/loop.h"
+#include "core/py/numpy/numpy_rules.h"
 #include "core/py/numpy/ufunc_inner.h"
 
 #include <string.h>
@@ -21,6 +22,30 @@ lw_rows_find(const lw_ufunc_head *self, const lw_dtype *in)
     for (uint32_t i = 0; rows != NULL && i < rows->n; i++)
         if (memcmp(types_of(rows->loops[i]), in, size) == 0)
             return rows->loops[i];
+    return NULL;
+}
+
+static bool
+takes(const void *loop, int nin, const lw_dtype *in, const char *weak)
+{
+    for (int i = 0; i < nin; i++)
+        if (weak[i] ? !lw_weak_fits(weak[i], types_of(loop)[i]) : types_of(loop)[i] != in[i])
+            return false;
+    return true;
+}
+
+/* Of loops that cast no array, the first one is chosen (lw_loops_choose). */
+void *
+lw_rows_find_weak(const lw_ufunc_head *self, const lw_dtype *in, const char *weak)
+{
+    const lw_loop_rows *rows = lw_rows_of(self);
+    size_t size = (size_t)self->nin * sizeof *in;
+
+    if (self->lazy)
+        return lw_rows_find(self, in);
+    for (uint32_t i = 0; rows != NULL && i < rows->n; i++)
+        if (takes(rows->loops[i], self->nin, in, weak))
+            return memcmp(types_of(rows->loops[i]), in, size) == 0 ? rows->loops[i] : NULL;
     return NULL;
 }
 

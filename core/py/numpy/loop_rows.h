@@ -40,6 +40,10 @@ lw_rows_at(const lw_ufunc_head *self, uint32_t at)
 
 /* The loop of exactly these inputs, or NULL. */
 void *lw_rows_find(const lw_ufunc_head *self, const lw_dtype *in);
+/* The same for calls with Python numbers, which take in[i] where weak[i] is 'i', 'f' or 'c'
+ * (else 0): NULL, too, where a number chooses another loop, which a signature before this one
+ * has. */
+void *lw_rows_find_weak(const lw_ufunc_head *self, const lw_dtype *in, const char *weak);
 /* The list and one loop more, to be published; NULL when memory is out. */
 lw_loop_rows *lw_rows_with(const lw_ufunc_head *self, void *loop, bool declared);
 void lw_rows_publish(lw_ufunc_head *self, lw_loop_rows *rows);

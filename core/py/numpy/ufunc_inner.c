@@ -2,6 +2,7 @@
 
 #include "core/front/read/services.h"
 #include "core/plan/loop.h"
+#include "core/py/numpy/loop_rows.h"
 #include "core/py/numpy/numpy_rules.h"
 #include "core/py/numpy/ufunc_choose.h"
 #include "core/py/numpy/ufunc_names.h"
@@ -437,15 +438,28 @@ number_of_signature(lw_ufunc_head *self, PyObject *number)
     return loop && lw_numpy_knows(loop->types, 1) ? lw_number_in(number, loop->types[0]) : NULL;
 }
 
-/* After a call without a loop. NumPy lets Python numbers take the dtype of a signature if there
- * are several operands, and takes the only operand for an int64 or float64. Here it takes the
- * signature's dtype, too. NULL with the exception. */
+/* NumPy lets Python numbers take the dtype of a signature if there are several operands, and
+ * takes the only operand for an int64 or float64. Here it takes the signature's dtype, too,
+ * where no loop takes those. */
+static PyObject *
+call_with(PyObject *inner, PyObject *number, PyObject *const *args, size_t nargsf,
+          PyObject *kwnames)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *values[LW_PLACED_MAX];
+
+    memcpy(values, args, (size_t)n * sizeof *values);
+    values[0] = number;
+    return PyObject_Vectorcall(inner, values, (size_t)PyVectorcall_NARGS(nargsf), kwnames);
+}
+
+/* After a call without a loop, whose keywords may have chosen one. NULL with the exception. */
 static PyObject *
 call_with_number(lw_ufunc_head *self, PyObject *inner, PyObject *const *args, size_t nargsf,
                  PyObject *kwnames)
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    PyObject *values[LW_PLACED_MAX], *number, *result, *type, *value, *trace;
+    PyObject *number, *result, *type, *value, *trace;
 
     if (self->nin != 1 || PyVectorcall_NARGS(nargsf) < 1 || n > LW_PLACED_MAX ||
         !PyErr_ExceptionMatches(PyExc_TypeError))
@@ -461,24 +475,59 @@ call_with_number(lw_ufunc_head *self, PyObject *inner, PyObject *const *args, si
     Py_XDECREF(trace);
     if (number == NULL)
         return NULL;
-    memcpy(values, args, (size_t)n * sizeof *values);
-    values[0] = number;
-    result = PyObject_Vectorcall(inner, values, (size_t)PyVectorcall_NARGS(nargsf), kwnames);
+    result = call_with(inner, number, args, nargsf, kwnames);
     Py_DECREF(number);
     return result;
+}
+
+/* Whether number_of_signature can be asked before the call, which saves an exception: nothing
+ * else chooses a loop, and NumPy takes the number for the dtype that it is by itself. */
+static bool
+is_lone_number(const lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
+               PyObject *kwnames)
+{
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    int overflow = 0;
+    lw_dtype own;
+
+    if (self->nin != 1 || self->lazy || kwnames != NULL || n_args < 1 || n_args > LW_PLACED_MAX)
+        return false;
+    if (PyLong_CheckExact(args[0]))
+        PyLong_AsLongLongAndOverflow(args[0], &overflow);
+    else if (!PyFloat_CheckExact(args[0]))
+        return false;
+    own = PyFloat_CheckExact(args[0]) ? LW_DT_f64 : LW_DT_i64;
+    return !overflow && lw_rows_find(self, &own) == NULL;
+}
+
+static PyObject *
+call_inner(lw_ufunc_head *self, PyObject *inner, PyObject *const *args, size_t nargsf,
+           PyObject *kwnames)
+{
+    PyObject *number =
+        is_lone_number(self, args, nargsf, kwnames) ? number_of_signature(self, args[0]) : NULL;
+    uint32_t n_given = lw_inner_n_given(self);
+    PyObject *result;
+
+    if (number != NULL) {
+        result = call_with(inner, number, args, nargsf, kwnames);
+        Py_DECREF(number);
+        return result;
+    }
+    if (PyErr_Occurred())
+        return NULL;
+    result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
+    if (result == NULL && lw_inner_should_ask_again(self, n_given))
+        result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
+    return result ? result : call_with_number(self, inner, args, nargsf, kwnames);
 }
 
 PyObject *
 lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    uint32_t n_given = lw_inner_n_given(self);
     PyObject *inner = Py_NewRef(lw_inner_now(self)); /* self may go in the middle of a call */
-    PyObject *result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
+    PyObject *result = call_inner(self, inner, args, nargsf, kwnames);
 
-    if (result == NULL && lw_inner_should_ask_again(self, n_given))
-        result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
-    if (result == NULL)
-        result = call_with_number(self, inner, args, nargsf, kwnames);
     Py_DECREF(inner);
     if (result == NULL) {
         explain(self, args, PyVectorcall_NARGS(nargsf));

@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "core/front/read/python.h"
 #include "core/front/signature.h"
+#include "core/py/numpy/host_loops.h"
 #include "core/py/raise.h"
 #include "core/py/text_py.h"
 
@@ -176,6 +177,12 @@ memory_fail_at(PyObject *module, PyObject *number)
     return PyBool_FromLong(lw_memory_fail_at(n) >= 0);
 }
 
+static PyObject *
+direct_calls(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    return PyLong_FromLongLong(lw_direct_calls());
+}
+
 static PyMethodDef functions[] = {
     {"_dump_tree", (PyCFunction)(void (*)(void))dump_tree, METH_VARARGS | METH_KEYWORDS, NULL},
     {"_captures", captures_of, METH_O, NULL},
@@ -183,6 +190,7 @@ static PyMethodDef functions[] = {
     {"_parse_signature", parse_signature, METH_O, NULL},
     {"_sort_signatures", sort_signatures, METH_O, NULL},
     {"_memory_live", memory_live, METH_NOARGS, NULL},
+    {"_direct_calls", direct_calls, METH_NOARGS, NULL},
     {"_memory_fail_at", memory_fail_at, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

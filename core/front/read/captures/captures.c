@@ -458,17 +458,41 @@ same_value(PyObject *x, PyObject *y)
     return equal == 1;
 }
 
-/* What a function has at the moment; new reference, or NULL. */
+/* What a function has at the moment, borrowed, or NULL. In a critical section on it. */
+static PyObject *
+slot_of_function(PyObject *function, guard_kind kind)
+{
+    return kind == GUARD_CODE       ? PyFunction_GET_CODE(function)
+           : kind == GUARD_DEFAULTS ? PyFunction_GET_DEFAULTS(function)
+                                    : PyFunction_GET_KW_DEFAULTS(function);
+}
+
+static bool
+is_of_function(const guard *g)
+{
+    return g->kind == GUARD_CODE || g->kind == GUARD_DEFAULTS || g->kind == GUARD_KWDEFAULTS;
+}
+
+/* Whether a function has the very object that it had: most calls need to know no more. */
+static bool
+has_same_part(const guard *g)
+{
+    bool same;
+
+    Py_BEGIN_CRITICAL_SECTION(g->space);
+    same = slot_of_function(g->space, g->kind) == g->value;
+    Py_END_CRITICAL_SECTION();
+    return same;
+}
+
+/* A new reference, or NULL. */
 static PyObject *
 part_of_function(PyObject *function, guard_kind kind)
 {
     PyObject *part;
 
     Py_BEGIN_CRITICAL_SECTION(function);
-    part = kind == GUARD_CODE       ? PyFunction_GET_CODE(function)
-           : kind == GUARD_DEFAULTS ? PyFunction_GET_DEFAULTS(function)
-                                    : PyFunction_GET_KW_DEFAULTS(function);
-    Py_XINCREF(part);
+    part = Py_XNewRef(slot_of_function(function, kind));
     Py_END_CRITICAL_SECTION();
     return part;
 }
@@ -481,7 +505,7 @@ lw_guard_value(const guard *g)
 
     if (g->kind == GUARD_CELL)
         return PyCell_Get(g->space);
-    if (g->kind == GUARD_CODE || g->kind == GUARD_DEFAULTS || g->kind == GUARD_KWDEFAULTS)
+    if (is_of_function(g))
         return part_of_function(g->space, g->kind);
     if (g->kind == GUARD_ATTRIBUTE) {
         value = PyObject_GetAttr(g->space, g->name);
@@ -611,6 +635,8 @@ lw_guard_has_changed(guard *g)
         return !same_array(g->space, PyBytes_AS_STRING(g->value),
                            (size_t)PyBytes_GET_SIZE(g->value));
     if (version != 0 && version == g->version)
+        return false;
+    if (is_of_function(g) && !g->varying && has_same_part(g))
         return false;
     now = lw_guard_value(g);
     same = g->varying ? lw_guard_takes(g, now) : same_value(now, g->value) || is_own(g, now);
