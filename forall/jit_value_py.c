@@ -324,10 +324,16 @@ object_of(const lw_result *form, PyObject *items)
     if (form->user_class->is_slice)
         return PySlice_New(PyTuple_GET_ITEM(items, 0), PyTuple_GET_ITEM(items, 1),
                            PyTuple_GET_ITEM(items, 2));
-    if (form->user_class->is_list)
+    if (form->user_class->grown == LW_GROWN_LIST)
         return lw_service_call(LW_SERVICE_GROWING_LISTS, "in_python",
                                PyTuple_GET_ITEM(items, 0), &PyTuple_GET_ITEM(items, 1), 1,
                                NULL);
+    if (form->user_class->grown)
+        return lw_service_call(LW_SERVICE_GROWING_DICTS,
+                               form->user_class->grown == LW_GROWN_DICT ? "in_python"
+                                                                        : "set_in_python",
+                               PyTuple_GET_ITEM(items, 0), &PyTuple_GET_ITEM(items, 1),
+                               PyTuple_GET_SIZE(items) - 1, NULL);
     if (form->user_class->is_namedtuple)
         return lw_object_make_tuple(type, items);
     names = lw_text_names(form->names, form->n);

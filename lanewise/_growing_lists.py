@@ -12,7 +12,6 @@ The class and the functions are compiled and never called, except `in_python`.
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,8 @@ import numpy as np
 from lanewise.errors import TypingError
 
 
-NARROW = "the items of this list have a type of fewer bits than this one: convert the item, or the first one"
+ITEMS = "items of this list"
+NARROW = " have a type of fewer bits than this one: convert it, or the first one"
 
 
 def place(i, n):
@@ -59,66 +59,68 @@ def get(items, at):
     return items[at]
 
 
-def check_width(x, y):
+def check_width(x, y, what):
     """Whether x is not wider than y, another number of its kind."""
     if isinstance(x, (np.int8, np.uint8)):
         pass
     elif isinstance(x, (np.int16, np.uint16, np.float16)):
         if isinstance(y, (np.int8, np.uint8)):
-            raise TypingError(NARROW)
+            raise TypingError("the ", what, NARROW)
     elif isinstance(x, (np.int32, np.uint32, np.float32)):
         if isinstance(y, (np.int8, np.uint8, np.int16, np.uint16, np.float16)):
-            raise TypingError(NARROW)
+            raise TypingError("the ", what, NARROW)
     elif isinstance(y, (np.int8, np.uint8, np.int16, np.uint16, np.float16, np.int32, np.uint32, np.float32)):
-        raise TypingError(NARROW)
+        raise TypingError("the ", what, NARROW)
 
 
-def check_first(x):
-    """Whether x may be an item of a list."""
+def check_first(x, what):
+    """Whether x may be the first item."""
     if isinstance(x, tuple):
-        check_first(x[0])
+        check_first(x[0], what)
         if len(x) > 1:
-            check_first(x[1:])
+            check_first(x[1:], what)
+    elif isinstance(x, str):
+        raise TypingError("the ", what, " must be numbers, or tuples of numbers, and this is a string: use a number that stands for it")
     elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number)):
-        raise TypingError("the items of a list must be numbers, or tuples of numbers: in place of a list of lists or arrays, make an array of two axes, or one list of all items")
+        raise TypingError("the ", what, " must be numbers, or tuples of numbers: in place of lists or arrays in it, make an array of two axes, or one list of all items")
 
 
-def check(items, x):
+def check(items, x, what):
     """Whether x keeps its value among the items."""
     if items is None:
-        check_first(x)
+        check_first(x, what)
     elif isinstance(items, tuple):
         if not isinstance(x, tuple):
-            raise TypingError("the items of this list are tuples, but this is not one: all items of a list have one type")
+            raise TypingError("the ", what, " are tuples, but this is not one: all must have one type")
         elif len(x) != len(items):
-            raise TypingError("the items of this list are tuples of another length: all items of a list have one type")
+            raise TypingError("the ", what, " are tuples of another length: all must have one type")
         else:
-            check(items[0], x[0])
+            check(items[0], x[0], what)
             if len(items) > 1:
-                check(items[1:], x[1:])
+                check(items[1:], x[1:], what)
     elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number)):
-        raise TypingError("the items of this list are numbers, but this is not one: all items of a list have one type")
+        raise TypingError("the ", what, " are numbers, but this is not one: all must have one type")
     else:
-        check_number(x, items.dtype.type(0))
+        check_number(x, items.dtype.type(0), what)
 
 
-def check_number(x, y):
+def check_number(x, y, what):
     """The same for y, a number of the type of the items."""
     if isinstance(x, (bool, np.bool_)):
         if not isinstance(y, np.bool_):
-            raise TypingError("the items of this list are numbers, and this is a bool: write int(x)")
+            raise TypingError("the ", what, " are numbers, and this is a bool: write int(x)")
     elif isinstance(y, np.bool_):
-        raise TypingError("the items of this list are bools, and this is a number: use 0 and 1 for the first items")
+        raise TypingError("the ", what, " are bools, and this is a number: use 0 and 1 for the first items")
     elif isinstance(x, (int, np.integer)) and isinstance(y, np.integer):
         if isinstance(x, np.unsignedinteger) != isinstance(y, np.unsignedinteger):
-            raise TypingError("the items of this list are signed integers, and this one is not, or the reverse: convert the item, or the first one")
-        check_width(x, y)
+            raise TypingError("the ", what, " are signed integers, and this one is not, or the reverse: convert the item, or the first one")
+        check_width(x, y, what)
     elif isinstance(x, (float, np.floating)) and isinstance(y, np.integer):
-        raise TypingError("the items of this list are ints, and this is a float: begin with a float, 0.0, or convert the item")
+        raise TypingError("the ", what, " are ints, and this is a float: begin with a float, 0.0, or convert the item")
     elif isinstance(x, (float, np.floating)) and isinstance(y, np.floating):
-        check_width(x, y)
+        check_width(x, y, what)
     elif isinstance(x, (complex, np.complexfloating)) and not isinstance(y, np.complexfloating):
-        raise TypingError("the items of this list are real numbers, and this is a complex one: begin with 0j")
+        raise TypingError("the ", what, " are real numbers, and this is a complex one: begin with 0j")
 
 
 def get_row(items, at):
@@ -284,7 +286,7 @@ class GrownList:
         return GrownList(taken(self.items, first, by, n), n)
 
     def __setitem__(self, i, x):
-        check(self.items, x)
+        check(self.items, x, ITEMS)
         put(self.items, place(i, self.n), x)
 
     def __setslice__(self, x, start=None, stop=None, step=None):
@@ -347,7 +349,7 @@ class GrownList:
             self.n -= n
 
     def append(self, x):
-        check(self.items, x)
+        check(self.items, x, ITEMS)
         self.items = appended(self.items, self.n, x)
         self.n += 1
 
@@ -503,16 +505,6 @@ def apart(x):
     return x
 
 
-def delete(x, i):
-    """`del x[i]`"""
-    if isinstance(x, GrownList):
-        x.__delitem__(i)
-    elif isinstance(x, (np.ndarray, tuple)):
-        raise TypingError("only items of lists can be deleted: `np.delete(x, i)` makes an array without an element")
-    else:
-        operator.delitem(x, i)
-
-
 def delete_slice(x, start=None, stop=None, step=None):
     """`del x[start:stop:step]`"""
     if isinstance(x, GrownList):
@@ -552,7 +544,7 @@ def repeated_item(x, n):
 
 
 def filled(x, n):
-    check_first(x)
+    check_first(x, ITEMS)
     if isinstance(x, tuple):
         return filled_row(x, n)
     first = np.array([x])

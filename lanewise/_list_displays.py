@@ -14,7 +14,7 @@ import builtins
 import copy
 from typing import Any
 
-from lanewise import _growing_lists
+from lanewise import _growing_dicts, _growing_lists
 
 _CHANGING = frozenset(("append", "extend", "insert", "pop", "clear", "sort", "reverse", "remove"))
 _READING = frozenset(("len", "sum", "min", "max", "any", "all", "sorted", "list", "tuple", "enumerate", "zip", "reversed", "range", "print", "bool"))
@@ -354,7 +354,7 @@ class _Displays(ast.NodeTransformer):
             if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Tuple) and any(isinstance(part, ast.Slice) for part in target.slice.elts):
                 statements.append(self._at(node, ast.Delete([target])))
                 continue
-            function, places, keywords = _growing_lists.delete, [target.slice], []
+            function, places, keywords = _growing_dicts.delete, [target.slice], []
             if isinstance(target.slice, ast.Slice):
                 bounds = (("start", target.slice.lower), ("stop", target.slice.upper), ("step", target.slice.step))
                 function, places, keywords = _growing_lists.delete_slice, [], [ast.keyword(name, self.visit(bound)) for name, bound in bounds if bound is not None]
@@ -387,7 +387,8 @@ class _Displays(ast.NodeTransformer):
         loop = self._at(node, ast.While(test, [item, count, *node.body], node.orelse))
         for statement in (item, count):
             self._at(node.target, statement)
-        return [self._at(node, _set(place, ast.Constant(0))), self.generic_visit(loop)]
+        is_no_table = self._at(node.iter, ast.Expr(_call(_growing_dicts.check_loop, _load(name))))
+        return [is_no_table, self._at(node, _set(place, ast.Constant(0))), self.generic_visit(loop)]
 
 
 def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionDef | None:

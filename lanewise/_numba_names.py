@@ -7,7 +7,7 @@ name of the package was replaced. Python's own error would say only that there i
 import opcode
 import sys
 
-CONTAINERS = "a list that grows is `x = []` in the compiled function that appends to it; functions take arrays, lists and tuples; for dicts and sets use arrays, and do the rest in Python"
+CONTAINERS = "a list that grows is `x = []` in the compiled function that appends to it; a dict or a set is `d = {}` or `s = set()` there; functions take arrays, lists and tuples"
 _CLASSES = "a class needs no decorator: pass its objects to a function of `njit`; a field that the function assigns changes in the caller's object"
 _OBJECTS = "there is no object mode: keep code that cannot be compiled in a Python function that calls the compiled one"
 

@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import ast
+import types
 from typing import Any
 
-from lanewise import _list_displays, _unrolled_loops
+from lanewise import _dict_displays, _list_displays, _unrolled_loops
 
 
-def rewritten(function: ast.FunctionDef, compiled: Any) -> ast.FunctionDef:
+_EMPTY = types.CellType()
+
+
+def rewritten(function: ast.FunctionDef | ast.Lambda, compiled: Any) -> ast.FunctionDef | ast.Lambda:
     """The function itself, if nothing in it has to be written in another way. compiled: the function of Python."""
+    if not isinstance(function, ast.Lambda):
+        return _rewritten(function, compiled)
+    whole = ast.copy_location(ast.FunctionDef("<lambda>", function.args, [ast.copy_location(ast.Return(function.body), function.body)], []), function)
+    made = _rewritten(whole, compiled)
+    result = made.body[0]
+    if made is whole or not isinstance(result, ast.Return) or result.value is None:
+        return function
+    return ast.copy_location(ast.Lambda(made.args, result.value), function)
+
+
+def _rewritten(function: ast.FunctionDef, compiled: Any) -> ast.FunctionDef:
     function = _unrolled_loops.rewritten(function) or function
-    return _list_displays.rewritten(function, compiled.__globals__) or function
+    names = _names(compiled)
+    function = _dict_displays.rewritten(function, names) or function
+    return _list_displays.rewritten(function, names) or function
+
+
+def _names(compiled: Any) -> dict[str, Any]:
+    """The globals, and the closure variables that have a value."""
+    cells = dict(zip(compiled.__code__.co_freevars, compiled.__closure__ or ()))
+    return {**compiled.__globals__, **{name: cell.cell_contents for name, cell in cells.items() if cell != _EMPTY}} if cells else compiled.__globals__

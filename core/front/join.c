@@ -318,7 +318,7 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
             column[i] = lw_type_get(types, set[i])->elements[j];
         if (mixes_records(types, column, n))
             *problem = "E140"; /* whose copies nobody could follow */
-        else if (user_class && user_class->is_list)
+        else if (user_class && user_class->grown)
             elements[j] = join_of_list(types, typing, column, n, problem);
         else
             elements[j] = with_none && may_hold_none(&first)

@@ -112,6 +112,14 @@ typedef struct lw_class_member {
                         function has its own */
 } lw_class_member;
 
+/* Classes of lanewise/_growing_lists.py and lanewise/_growing_dicts.py. */
+typedef enum lw_grown_kind {
+    LW_GROWN_NONE,
+    LW_GROWN_LIST,
+    LW_GROWN_DICT,
+    LW_GROWN_SET,
+} lw_grown_kind;
+
 typedef struct lw_class {
     const char *name;
     const void *id;         /* tells classes apart; live while the tree is read */
@@ -124,7 +132,7 @@ typedef struct lw_class {
     bool compares_equal;      /* == and != compare the fields, as dataclasses generate it */
     bool is_ordered;          /* so do <, <=, > and >= */
     bool is_frozen;           /* a dataclass whose fields are not assigned again */
-    bool is_list;             /* a list that has grown (lanewise/_growing_lists.py) */
+    lw_grown_kind grown;      /* what of Python's that grows it stands for */
     bool is_slice;            /* it stands for Python's slice (lanewise/_slices.py) */
     const char *const *order; /* n_order names: fields of all objects are in this order, … */
     uint32_t n_order;

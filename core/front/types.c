@@ -384,7 +384,7 @@ lw_type_is_grown(const lw_types *types, lw_type type)
 {
     const lw_type_row *row = lw_type_get_kind(types, type, LW_TK_TUPLE);
 
-    return row && row->user_class && row->user_class->is_list;
+    return row && row->user_class && row->user_class->grown;
 }
 
 bool

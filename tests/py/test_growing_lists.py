@@ -661,5 +661,5 @@ def items_deleted(x):
 
 @pytest.mark.parametrize("f", [item_deleted, items_deleted])
 def test_only_items_of_lists_are_deleted(f):
-    with pytest.raises(lw.errors.TypingError, match="E120: only items of lists can be deleted"):
+    with pytest.raises(lw.errors.TypingError, match="E120: only items of lists (and dicts )?can be deleted"):
         lw.njit(f)(np.arange(3.0))

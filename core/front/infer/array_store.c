@@ -233,7 +233,7 @@ infer_list_of(lw_infer_frame *f, uint32_t target, lw_infer_value *object)
     if (n->kind != LW_NODE_SUBSCRIPT || f->notes == NULL)
         return LW_OK;
     LW_TRY(lw_infer_borrowed(f, n->a, object));
-    if (!lw_is_grown_list(f, object->type))
+    if (!lw_has_grown(f, object->type))
         object->type = LW_T_BOTTOM;
 fail:
     return status;

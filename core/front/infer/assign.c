@@ -247,8 +247,9 @@ infer_overloaded_store(lw_infer_frame *f, uint32_t node, uint32_t target, bool *
     for (int i = 0; i < 3; i++) {
         LW_TRY(lw_infer_borrowed(f, args[i].node, &args[i].value));
         if (i == 0 && (lw_class_of(f, args[0].value.type) == NULL ||
-                       lw_class_of(f, args[0].value.type)->is_list))
-            goto fail; /* lists have methods of their own, which evaluate the value first */
+                       lw_class_of(f, args[0].value.type)->grown))
+            goto fail; /* lists and dicts have methods of their own, which evaluate the value
+                          first */
         held[i] = lw_hold(f, args[i].node);
     }
     for (int i = 0; i < 3; i++)

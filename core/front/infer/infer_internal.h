@@ -242,7 +242,7 @@ lw_infer_operand_of(const lw_arg *arg)
 
 /* ---- list.c ---- */
 /* Whether it is a list that grows. */
-bool lw_is_grown_list(lw_infer_frame *f, lw_type type);
+bool lw_has_grown(lw_infer_frame *f, lw_type type);
 /* x[start:stop:step], of a list. */
 lw_status lw_infer_list_slice(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                               bool *found, lw_infer_value *out);

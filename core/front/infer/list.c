@@ -1,17 +1,24 @@
-/* Lists that grow, objects of the class of lanewise/_growing_lists.py: slices of them, and what
- * takes a list where an array is wanted. */
+/* Lists, dicts and sets that grow, objects of the classes of lanewise/_growing_lists.py and
+ * lanewise/_growing_dicts.py: slices and items of them, and what takes one where an array is
+ * wanted. */
 #include "core/front/infer/call.h"
 
 #include "core/front/named.h"
 
-#include <assert.h>
+#include <string.h>
 
-bool
-lw_is_grown_list(lw_infer_frame *f, lw_type type)
+static lw_grown_kind
+grown_kind(lw_infer_frame *f, lw_type type)
 {
     const lw_class *class = lw_class_by_value(f, type);
 
-    return class && class->is_list;
+    return class ? class->grown : LW_GROWN_NONE;
+}
+
+bool
+lw_has_grown(lw_infer_frame *f, lw_type type)
+{
+    return grown_kind(f, type) != LW_GROWN_NONE;
 }
 
 /* The bounds that stand in the brackets, as keyword arguments. */
@@ -43,7 +50,11 @@ call_method(lw_infer_frame *f, uint32_t node, const char *name, lw_arg *args, ui
     const lw_class_member *method =
         lw_member_of(lw_class_by_value(f, args[0].value.type), name);
 
-    assert(method != NULL);
+    if (method == NULL)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E165",
+            lw_format_text(f, "this is a %s", lw_class_by_value(f, args[0].value.type)->name),
+            NULL, "items of a set cannot be assigned");
     for (uint32_t i = 1; i < n; i++)
         if (args[i].value.type == LW_T_BOTTOM)
             return LW_OK;
@@ -69,7 +80,7 @@ lw_infer_list_slice(lw_infer_frame *f, uint32_t node, lw_infer_value object, boo
     uint32_t n_args = 1, held;
     lw_status status;
 
-    *found = lw_is_grown_list(f, object.type);
+    *found = grown_kind(f, object.type) == LW_GROWN_LIST;
     if (!*found)
         return LW_OK;
     held = lw_hold(f, n->a);
@@ -93,8 +104,13 @@ lw_infer_list_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
     lw_arg args[5] = {{.node = n->a, .entry = n->a, .value = object}, stored};
     uint32_t n_args = 1 + is_slice, held = lw_hold(f, n->a);
     lw_infer_value nothing = {LW_T_BOTTOM, 0};
-    lw_status status = add_index(f, n->b, args, &n_args);
+    lw_status status = LW_OK;
 
+    if (is_slice && grown_kind(f, object.type) != LW_GROWN_LIST)
+        status = lw_complain(f, lw_node_of(f, n->b)->loc, "E165", NULL, NULL,
+                             "a %s cannot be sliced", lw_class_by_value(f, object.type)->name);
+    else
+        status = add_index(f, n->b, args, &n_args);
     lw_unhold(f, held);
     LW_TRY(status);
     if (!is_slice)
@@ -120,7 +136,7 @@ lw_infer_augmented_item(lw_infer_frame *f, uint32_t node, lw_infer_value object)
     lw_status status = LW_OK;
 
     if (lw_node_of(f, target->b)->kind == LW_NODE_SLICE)
-        status = lw_complain(f, target->loc, "E165", "these are items of a list",
+        status = lw_complain(f, target->loc, "E165", NULL,
                              "write it in full: `x[i:j] = x[i:j] + ...`",
                              "an augmented assignment to a slice of a list");
     for (int i = 1; i < 3 && status == LW_OK; i++) {
@@ -150,7 +166,7 @@ lw_infer_list_array(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
     lw_infer_value array;
     lw_status status;
 
-    if (!lw_is_grown_list(f, value->type))
+    if (!lw_has_grown(f, value->type))
         return LW_OK;
     method = lw_member_of(lw_class_by_value(f, value->type), "__array__");
     LW_TRY(lw_infer_asked(f, node, method, *value, &array));
@@ -179,13 +195,18 @@ takes_lists(lw_name_id name)
     }
 }
 
+/* Whether an argument of this kind must be an array there: of a dict or a set NumPy's functions
+ * make one element. */
 static bool
-takes_arrays_alone(lw_infer_frame *f, lw_infer_value callee)
+takes_arrays_alone(lw_infer_frame *f, lw_infer_value callee, lw_grown_kind kind)
 {
     const lw_constant *k = callee.constant ? lw_constant_of(f, callee.constant) : NULL;
 
     if (k == NULL || k->overloaded)
         return false;
+    if (kind != LW_GROWN_LIST)
+        return k->kind == LW_K_NAMED && !takes_lists((lw_name_id)k->u) &&
+               strncmp(lw_names[k->u].path, "builtins.", strlen("builtins.")) == 0;
     if (k->kind == LW_K_NAMED)
         return !takes_lists((lw_name_id)k->u);
     return k->is_ufunc ||
@@ -201,8 +222,8 @@ lw_infer_list_arguments(lw_infer_frame *f, lw_infer_value callee, lw_arg_list *a
 
     for (uint32_t i = 0; i < args->n; i++) {
         lw_arg *arg = &args->data[i];
-        if ((arg->entry & LW_ARG_TAG) || !lw_is_grown_list(f, arg->value.type) ||
-            !takes_arrays_alone(f, callee))
+        if ((arg->entry & LW_ARG_TAG) || !lw_has_grown(f, arg->value.type) ||
+            !takes_arrays_alone(f, callee, grown_kind(f, arg->value.type)))
             continue;
         LW_TRY(lw_infer_list_array(f, arg->node, &arg->value));
         *unknown |= arg->value.type == LW_T_BOTTOM;
@@ -222,7 +243,8 @@ lw_infer_list_extreme(lw_infer_frame *f, uint32_t node, lw_infer_value callee,
     lw_arg arg;
 
     *found = false;
-    if ((!is_max && !is_min) || args->n != 1 || !lw_is_grown_list(f, args->data[0].value.type))
+    if ((!is_max && !is_min) || args->n != 1 ||
+        grown_kind(f, args->data[0].value.type) != LW_GROWN_LIST)
         return LW_OK;
     arg = args->data[0];
     *found = lw_tuple_row(f, lw_field_of_object(f, arg.value.type, "items")) != NULL;

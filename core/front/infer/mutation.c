@@ -122,7 +122,7 @@ complain_shared(lw_infer_frame *f, uint32_t loc, const lw_class *class, uint32_t
 
     if (f->held[var])
         why = lw_format_text(f,
-                             class && class->is_list
+                             class && class->grown
                                  ? "`%s` is read before in the same expression, or an "
                                    "enclosing loop iterates over it"
                                  : "`%s` is read before in the same expression",
@@ -137,18 +137,19 @@ complain_shared(lw_infer_frame *f, uint32_t loc, const lw_class *class, uint32_t
     else
         why = line ? lw_format_text(f, "`%s` may have another name since line %u", name, line)
                    : lw_format_text(f, "`%s` may have another name", name);
-    if (class && class->is_list)
+    if (class && class->grown)
         return lw_complain(
             f, loc, "E165", why,
-            f->held[var]
-                ? lw_format_text(f,
-                                 "change the list in a statement of its own; in a loop "
-                                 "over it, loop over `%s.copy()`",
-                                 name)
+            f->held[var] ? lw_format_text(f,
+                                          "change the %s in a statement of its own; in a loop "
+                                          "over it, loop over `%s.copy()`",
+                                          class->name, name)
             : lost & (LW_HOLDS_ENTRY | LW_HOLDS_CAPTURE | LW_HOLDS_PARAM)
-                ? "pass the list as an argument, or return a new list"
-                : "use one name for a list; `y = x.copy()` is another list",
-            "a list that may have two names in compiled code is changed");
+                ? lw_format_text(f, "pass the %s as an argument, or return a new %s",
+                                 class->name, class->name)
+                : lw_format_text(f, "use one name for a %s; `y = x.copy()` is another %s",
+                                 class->name, class->name),
+            "a %s that may have two names in compiled code is changed", class->name);
     return lw_complain(
         f, loc, "E165", why,
         class ? lw_format_text(f, "make a new object, as in `q = %s(...)`, and use that",
@@ -187,10 +188,11 @@ check_changed(lw_infer_frame *f, uint32_t node, uint32_t loc, uint8_t how, bool 
     *var = lw_variable_of(f, node, &is_whole);
     deep = (how & LW_CHANGES_INNER) || !is_whole;
     *allowed = *var ? may_change(f, *var, deep) : f->notes[node].fresh > deep;
-    if (!*allowed && *var == 0 && class && class->is_list)
-        return lw_complain(f, loc, "E165", "no single variable holds the list",
-                           "give the list a name, and change it by that name",
-                           "a list that is an item, or has no name, is changed");
+    if (!*allowed && *var == 0 && class && class->grown)
+        return lw_complain(
+            f, loc, "E165", lw_format_text(f, "no single variable holds the %s", class->name),
+            lw_format_text(f, "give the %s a name, and change it by that name", class->name),
+            "a %s that is an item, or has no name, is changed", class->name);
     if (!*allowed && *var == 0)
         return lw_complain(f, loc, "E165", "no single variable holds the object",
                            "change the object before it is put there",

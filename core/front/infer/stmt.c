@@ -191,10 +191,13 @@ hold_lists(lw_infer_frame *f, uint32_t node, uint32_t *held, uint32_t *n)
 {
     const lw_node *of = lw_node_of(f, node);
 
-    if (of->kind == LW_NODE_CALL) /* enumerate(x), zip(x, y) */
+    if (of->kind == LW_NODE_CALL) { /* enumerate(x), zip(x, y); d.items() */
         for (uint32_t i = 0; i < of->c; i++)
             hold_lists(f, f->run->tree->lists.data[of->b + i], held, n);
-    else if (*n < MOST_HELD && lw_is_grown_list(f, f->nodes[node].type))
+        of = lw_node_of(f, of->a);
+        if (of->kind == LW_NODE_ATTRIBUTE)
+            hold_lists(f, of->a, held, n);
+    } else if (*n < MOST_HELD && lw_has_grown(f, f->nodes[node].type))
         held[(*n)++] = lw_hold(f, node);
 }
 
@@ -369,10 +372,11 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
             "return its `.value`, or use an `enum.IntEnum`, whose members are numbers",
             "a member of an enum class cannot be a result here");
-    if (lw_is_grown_list(f, type))
-        return lw_complain(
-            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            "return numbers; functions of `njit` return lists", "a list cannot be a result");
+    if (lw_has_grown(f, type))
+        return lw_complain(f, loc, "E183",
+                           lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+                           "return numbers; functions of `njit` return lists, dicts and sets",
+                           "a %s cannot be a result", lw_class_by_value(f, type)->name);
     if (has_memory(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
@@ -458,18 +462,19 @@ refuses_types(lw_infer_frame *f, uint32_t exception)
            strcmp(lw_constant_of(f, exception)->text, "lanewise.errors:TypingError") == 0;
 }
 
-/* Its message is a text, or a name of one. */
+/* Its message is a text, or several that are put together. */
 static lw_status
 complain_of_types(lw_infer_frame *f, const lw_node *n)
 {
-    const char *message = lw_constant_of(f, n->a)->help;
+    const char *message = lw_constant_of(f, n->a)->help, *part;
     lw_infer_value value = {0};
     lw_status status = LW_OK;
 
-    if (message == NULL && n->c > 0)
-        LW_TRY(lw_infer_expr(f, f->run->tree->lists.data[n->b], &value));
-    if (message == NULL && lw_is_constant_text(f, value))
-        message = lw_constant_of(f, value.constant)->text;
+    for (uint32_t i = 0; i < n->c; i++) {
+        LW_TRY(lw_infer_expr(f, f->run->tree->lists.data[n->b + i], &value));
+        part = lw_is_constant_text(f, value) ? lw_constant_of(f, value.constant)->text : "";
+        message = message ? lw_format_text(f, "%s%s", message, part) : part;
+    }
     f->now.live = false;
     return lw_complain(f, n->loc, "E120", NULL, NULL, "%s",
                        message ? message : "these types do not suit this function");

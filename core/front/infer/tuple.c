@@ -743,7 +743,7 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
     *count = -1;
     iterable.type = lw_record_items(lw_types_of(f), iterable.type);
     if (lw_class_of(f, iterable.type)) {
-        bool found, is_list = lw_is_grown_list(f, iterable.type);
+        bool found, is_list = lw_has_grown(f, iterable.type);
         lw_status status = lw_infer_object_items(f, node, iterable, &found, &iterable);
         if (status != LW_OK || (found && f->nodes[node].asks == 0))
             return status;

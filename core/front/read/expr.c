@@ -567,12 +567,7 @@ read_unsupported(lw_reader *r, PyObject *node)
         "write a loop that fills `np.empty(n)`, or the items of a tuple one by one, "
         "`(f(x[0]), f(x[1]))`; it can be compiled as the argument of `sum`, `min`, `max`, "
         "`any`, `all`, `math.prod` and `np.array`";
-    static const char set_help[] = "write a tuple; `np.unique(x)` has the different items of "
-                                   "an array, and an array of bools "
-                                   "can say which numbers are in a set";
-    static const char dict_help[] = "write a tuple; keys and values can be two arrays, in "
-                                    "which `np.searchsorted` finds a key, or "
-                                    "an array with a place for each key";
+    static const char dict_help[] = "write `d | e`, or `d.update(e)`";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
     int walrus = 0;
 
@@ -591,12 +586,9 @@ read_unsupported(lw_reader *r, PyObject *node)
             kind == LW_AST_ListComp ? "a list comprehension" : "a generator expression");
     switch (kind) {
     case LW_AST_ListComp: return needs_memory(r, node, "a list comprehension", iterated);
-    case LW_AST_SetComp: return needs_memory(r, node, "a set comprehension", set_help);
-    case LW_AST_DictComp: return needs_memory(r, node, "a dict comprehension", dict_help);
     case LW_AST_GeneratorExp: return needs_memory(r, node, "a generator expression", iterated);
     case LW_AST_List: return needs_memory(r, node, "a list", small);
-    case LW_AST_Set: return needs_memory(r, node, "a set", set_help);
-    case LW_AST_Dict: return needs_memory(r, node, "a dict", dict_help);
+    case LW_AST_Dict: return needs_memory(r, node, "a dict with `**`", dict_help);
     case LW_AST_TemplateStr:
         return lw_read_error(
             r, node,

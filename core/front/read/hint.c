@@ -105,7 +105,7 @@ is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-/* list(x), sorted(x), set(): they need memory from a heap. */
+/* frozenset(x), bytearray(n): they need memory from a heap. */
 static const char *
 hint_for_container(PyObject *object)
 {

@@ -244,6 +244,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
     r->tree->fns.data[fn].of_package = is_of(function, "lanewise.");
     r->tree->fns.data[fn].takes_none =
         is_of(function, lw_service_name(LW_SERVICE_GROWING_LISTS)) ||
+        is_of(function, lw_service_name(LW_SERVICE_GROWING_DICTS)) ||
         is_of(function, lw_service_name(LW_SERVICE_DICTS));
     r->tree->fns.data[fn].inlined =
         is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
@@ -312,9 +313,8 @@ static bool read_node(lw_reader *r, PyObject *node);
 static bool
 read_code(lw_reader *r, PyObject *node)
 {
-    bool is_kept =
-        lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda || is_of(r->function, "lanewise.");
-    PyObject *function = is_kept ? Py_NewRef(node) : lw_read_rewritten(r, node);
+    PyObject *function =
+        is_of(r->function, "lanewise.") ? Py_NewRef(node) : lw_read_rewritten(r, node);
     bool ok = function ? read_node(r, function) : lw_read_failed(r);
 
     Py_XDECREF(function);

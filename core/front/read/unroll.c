@@ -322,12 +322,17 @@ adds_items(const lw_ast *ast, PyObject *node)
 static bool
 may_be_of_lists(const lw_ast *ast, PyObject *node)
 {
-    static const char *const functions[] = {"list", "sorted", "literal_unroll", NULL};
+    static const char *const functions[] = {"list", "sorted",         "dict",
+                                            "set",  "literal_unroll", NULL};
     static const char *const methods[] = {"extend", "literal_unroll", NULL};
 
     switch (lw_ast_kind_of(ast, node)) {
     case LW_AST_List:
     case LW_AST_ListComp:
+    case LW_AST_Dict:
+    case LW_AST_DictComp:
+    case LW_AST_Set:
+    case LW_AST_SetComp:
     case LW_AST_Delete: return true;
     case LW_AST_Name: return is_any_of(lw_ast_get(node, ast->id), functions);
     case LW_AST_Attribute: return is_any_of(lw_ast_get(node, ast->attr), methods);

@@ -404,17 +404,30 @@ set_is_slice(lw_reader *r, PyObject *object, lw_class *class)
     return slices ? true : lw_read_failed(r);
 }
 
-/* Whether it stands for a list (lanewise/_growing_lists.py). */
+/* Whether it stands for a list, a dict or a set. */
 static bool
-set_is_list(lw_reader *r, PyObject *object, lw_class *class)
+set_grown(lw_reader *r, PyObject *object, lw_class *class)
 {
-    PyObject *lists = strcmp(class->name ? class->name : "", "list") == 0
-                          ? lw_service_find(LW_SERVICE_GROWING_LISTS, "GrownList")
-                          : Py_NewRef(Py_None);
+    static const struct {
+        const char *name, *class;
+        lw_service service;
+    } kinds[] = {
+        [LW_GROWN_LIST] = {"list", "GrownList", LW_SERVICE_GROWING_LISTS},
+        [LW_GROWN_DICT] = {"dict", "GrownDict", LW_SERVICE_GROWING_DICTS},
+        [LW_GROWN_SET] = {"set", "GrownSet", LW_SERVICE_GROWING_DICTS},
+    };
+    PyObject *found;
 
-    class->is_list = lists == object;
-    Py_XDECREF(lists);
-    return lists ? true : lw_read_failed(r);
+    for (int i = LW_GROWN_LIST; class->name && i <= LW_GROWN_SET; i++) {
+        if (strcmp(class->name, kinds[i].name) != 0)
+            continue;
+        found = lw_service_find(kinds[i].service, kinds[i].class);
+        if (found == object)
+            class->grown = (lw_grown_kind)i;
+        Py_XDECREF(found);
+        return found ? true : lw_read_failed(r);
+    }
+    return true;
 }
 
 static uint32_t
@@ -434,7 +447,7 @@ read_class(lw_reader *r, PyObject *object)
                                     !lw_class_defines(object, "__iter__") &&
                                     !lw_class_defines(object, "__contains__") &&
                                     !lw_class_defines(object, "__len__")};
-    if (!set_is_slice(r, object, class) || !set_is_list(r, object, class) ||
+    if (!set_is_slice(r, object, class) || !set_grown(r, object, class) ||
         !set_bases(r, object, class) || !read_registered(r, object, class))
         return 0;
     constant =

@@ -1,0 +1,165 @@
+"""Which expressions of a function make dicts and sets: displays, comprehensions, ``dict(x)`` and ``set(x)``. They become calls of
+lanewise/_growing_dicts.py before the function is read (lanewise/_rewriting.py).
+
+A loop over a dict or a set that changes in the loop goes from entry to entry, as Python does: values may be assigned, and a change of the size is a
+RuntimeError. ``x in {1, 2}`` needs no set and stays as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from typing import Any
+
+from lanewise import _growing_dicts
+from lanewise._list_displays import _ITERATORS, _call, _called, _Facts, _load, _set, _statements
+
+_MAKES = (ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
+_CHANGING = frozenset((
+    "pop", "popitem", "clear", "update", "setdefault", "add", "remove", "discard", "difference_update", "intersection_update",
+    "symmetric_difference_update"))
+_TAKE_ITEMS = _CHANGING | {"union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"}
+_PARTS = {"keys": _growing_dicts.key_of_entry, "values": _growing_dicts.value_of_entry, "items": _growing_dicts.item_of_entry}
+
+
+def _is_changed(node: ast.AST, name: str) -> bool:
+    """Whether the statement or expression may change the dict or set of this variable."""
+    target: ast.AST | None = None
+    if isinstance(node, ast.Call):
+        if any(isinstance(argument, ast.Name) and argument.id == name for argument in node.args) and _called(node) not in ("len", "sorted", "list", "print"):
+            return True
+        target = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING else None
+    elif isinstance(node, ast.AugAssign):
+        target = node.target
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
+        target = node.value
+    return isinstance(target, ast.Name) and target.id == name
+
+
+def _constant(node: ast.AST | None) -> Any:
+    """The dict of strings, or with strings as keys, that a display makes, if all of it is constant; else None."""
+    try:
+        value = ast.literal_eval(node) if isinstance(node, ast.Dict) and node.keys else None
+    except (ValueError, TypeError):
+        return None
+    return value if value and any(isinstance(part, str) for pair in value.items() for part in pair) else None
+
+
+class _Constants(ast.NodeTransformer):
+    """Dicts with strings that never change are constants, as those from outside of the function are (core/front/read/dict.c)."""
+
+    def __init__(self, function: ast.FunctionDef, facts: _Facts):
+        values = {name: _constant(known[0]) for name, known in facts.values.items() if len(known) == 1}
+        self.values = {name: value for name, value in values.items() if value and not any(_is_changed(node, name) for node in ast.walk(function))}
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id in self.values:
+            return ast.copy_location(ast.Pass(), node)
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        value = self.values.get(node.id) if isinstance(node.ctx, ast.Load) else None
+        return ast.copy_location(ast.Constant(value), node) if value else node
+
+    def _read(self, node: Any) -> Any:
+        """A display of which an item is read: `{...}[k]`, `{...}.get(k)`."""
+        value = _constant(node.value)
+        if value:
+            node.value = ast.copy_location(ast.Constant(value), node.value)
+        return self.generic_visit(node)
+
+    visit_Subscript = visit_Attribute = _read
+
+
+class _Displays(ast.NodeTransformer):
+    def __init__(self, facts: _Facts, names: dict[str, Any]):
+        self.facts = facts
+        self.names = names  # the globals of the function
+        self.loops = 0
+
+    def _is_builtin(self, name: str) -> bool:
+        return name not in self.facts.values and self.names.get(name, getattr(builtins, name)) is getattr(builtins, name)
+
+    def _at(self, old: ast.AST, new: Any) -> Any:
+        return ast.fix_missing_locations(ast.copy_location(new, old))
+
+    def _is_table(self, node: ast.AST | None) -> bool:
+        """Whether the variable holds dicts or sets that this function makes."""
+        values = self.facts.values.get(node.id, []) if isinstance(node, ast.Name) else []
+        return any(isinstance(value, _MAKES) or (_called(value) in ("dict", "set") and self._is_builtin(_called(value))) for value in values if value)
+
+    def visit_Dict(self, node: ast.Dict) -> Any:
+        if any(key is None for key in node.keys):
+            return self.generic_visit(node)
+        if not node.keys:
+            return self._at(node, _call(_growing_dicts.empty_dict))
+        pairs: list[ast.expr] = [ast.Tuple([self.visit(key), self.visit(value)], ast.Load()) for key, value in zip(node.keys, node.values) if key]
+        return self._at(node, _call(_growing_dicts.dict_of, ast.Tuple(pairs, ast.Load())))
+
+    def visit_Set(self, node: ast.Set) -> Any:
+        return self._at(node, _call(_growing_dicts.set_of, ast.Tuple([self.visit(item) for item in node.elts], ast.Load())))
+
+    def visit_DictComp(self, node: ast.DictComp) -> Any:
+        pair = ast.Tuple([self.visit(node.key), self.visit(node.value)], ast.Load())
+        return self._at(node, _call(_growing_dicts.dict_of, ast.ListComp(pair, [self.visit(part) for part in node.generators])))
+
+    def visit_SetComp(self, node: ast.SetComp) -> Any:
+        return self._at(node, _call(_growing_dicts.set_of, ast.ListComp(self.visit(node.elt), [self.visit(part) for part in node.generators])))
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        node.left = self.visit(node.left)
+        for i, (op, other) in enumerate(zip(node.ops, node.comparators)):
+            is_kept = isinstance(other, ast.Set) and isinstance(op, (ast.In, ast.NotIn))
+            node.comparators[i] = self.generic_visit(other) if is_kept else self.visit(other)  # type: ignore[assignment]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        name = _called(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _TAKE_ITEMS:
+            node.args = [self._at(argument, self._items(argument)) for argument in node.args]
+        if name not in ("dict", "set") or not self._is_builtin(name) or node.keywords or len(node.args) > 1:
+            return self.generic_visit(node)
+        if not node.args:
+            return self._at(node, _call(_growing_dicts.empty_dict if name == "dict" else _growing_dicts.empty_set))
+        function = _growing_dicts.dict_of if name == "dict" else _growing_dicts.set_of
+        return self._at(node, _call(function, self.visit(self._items(node.args[0]))))
+
+    def _items(self, node: Any) -> Any:
+        """A list of what an iterator gives, which cannot be an argument in compiled code."""
+        if isinstance(node, ast.GeneratorExp):
+            return ast.ListComp(node.elt, node.generators)
+        if _called(node) in _ITERATORS and self._is_builtin(_called(node)):
+            return ast.ListComp(_load(".item"), [ast.comprehension(ast.Name(".item", ast.Store()), node, [], 0)])
+        return node
+
+    def visit_For(self, node: ast.For) -> Any:
+        over: Any = node.iter
+        part = "keys"
+        if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in _PARTS and not over.args and not over.keywords:
+            over, part = over.func.value, over.func.attr
+        inside = [at for statement in node.body for at in ast.walk(statement)]
+        if not isinstance(over, ast.Name) or not self._is_table(over) or not any(_is_changed(at, over.id) for at in inside):
+            return self.generic_visit(node)
+        self.loops += 1
+        entry, size = f".entry {self.loops}", f".size {self.loops}"
+        first = _set(entry, _call(_growing_dicts.next_entry, _load(over.id), _load(entry)))
+        item = ast.Assign([node.target], _call(_PARTS[part], _load(over.id), _load(entry)))
+        count = ast.AugAssign(ast.Name(entry, ast.Store()), ast.Add(), ast.Constant(1))
+        test = _call(_growing_dicts.goes_on, _load(over.id), _load(entry), _load(size))
+        loop = self._at(node, ast.While(test, [first, item, count, *node.body], node.orelse))
+        for statement in (first, item, count):
+            self._at(node.target, statement)
+        begin = [_set(entry, ast.Constant(0)), _set(size, _call(len, _load(over.id)))]
+        return [*(self._at(node, statement) for statement in begin), self.generic_visit(loop)]
+
+
+def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionDef | None:
+    """The function with calls that make dicts and sets; None: it has none. names: its globals."""
+    if not any(isinstance(node, _MAKES) or _called(node) in ("dict", "set") for node in ast.walk(function)):
+        return None
+    made = copy.deepcopy(function)
+    made = _Constants(made, _Facts(made, names)).visit(made)
+    displays = _Displays(_Facts(made, names), names)
+    made.body = [part for statement in made.body for part in _statements(displays.visit(statement))]
+    return made

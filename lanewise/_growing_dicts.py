@@ -1,0 +1,602 @@
+"""Dicts and sets that grow, ``d = {}`` and ``d[k] = v``, ``s = set()`` and ``s.add(x)``, in compiled code.
+
+In compiled code a dict is an object of `GrownDict`, and a set one of `GrownSet`, with the methods of Python's. Both are tables with open
+addressing and linear probing (D. E. Knuth, The Art of Computer Programming, volume 3, section 6.4): the entries stand in arrays in the order in
+which they were added, and `places` holds, at the place that a key's hash says or one behind it, the number of the entry plus one. An entry
+that is deleted stays, marked by -1 as its hash and at its place, until the table is made anew. Keys and values are arrays, tuples of arrays or None, as
+the items of lists are (lanewise/_growing_lists.py).
+
+Which expressions make dicts and sets is said by lanewise/_dict_displays.py. The classes and the functions are compiled and never
+called, except `in_python` and `set_in_python`.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from lanewise import _growing_lists
+from lanewise._growing_lists import GrownList, appended, check, get, listed, put, taken, view
+from lanewise.errors import TypingError
+
+KEYS, VALUES, ITEMS = "keys of this dict", "values of this dict", "items of this set"
+DELETED = -1
+
+
+# ---- hashes ----
+
+
+def mixed(bits):
+    """The finaliser of SplitMix64 (G. L. Steele, D. Lea and C. H. Flood, 2014), without the sign."""
+    z = np.uint64(bits)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(1))
+
+
+def hash_of(x):
+    """0 or more; equal keys of one type have the same."""
+    if isinstance(x, tuple):
+        first = hash_of(x[0])
+        if len(x) > 1:
+            return mixed(first ^ (hash_of(x[1:]) << 1))
+        return first
+    if isinstance(x, (complex, np.complexfloating)):
+        return mixed(hash_of(x.real) ^ (hash_of(x.imag) << 1))
+    if isinstance(x, (float, np.floating)):
+        return mixed((np.float64(x) + 0.0).view(np.int64))  # of -0.0 it makes 0.0
+    return mixed(np.int64(x))
+
+
+# ---- tables ----
+
+
+def first_places():
+    return np.zeros(8, np.int64)
+
+
+class Table:
+    def __init__(self, key_items, value_items, hashes, places, used, n):
+        self.key_items = key_items
+        self.value_items = value_items  # None: of a set
+        self.hashes = hashes
+        self.places = places
+        self.used = used  # entries, also those that are deleted
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __bool__(self):
+        return self.n > 0
+
+    def __iter__(self):
+        return iter(live(self.key_items, self))
+
+    def __array__(self):
+        return live(self.key_items, self)
+
+    def clear(self):
+        self.places = first_places()
+        self.used = 0
+        self.n = 0
+
+    def insert(self, key, value, hashed):
+        """Adds an entry for a key that is in none."""
+        if 3 * self.used >= 2 * len(self.places):
+            self.rebuild()
+        self.key_items = appended(self.key_items, self.used, key)
+        if value is not None:
+            self.value_items = appended(self.value_items, self.used, value)
+        self.hashes = appended(self.hashes, self.used, hashed)
+        self.used += 1
+        self.n += 1
+        settle(self.places, hashed, self.used)
+
+    def remove_entry(self, entry):
+        at = self.hashes[entry] & (len(self.places) - 1)
+        while self.places[at] != entry + 1:
+            at = (at + 1) & (len(self.places) - 1)
+        self.places[at] = DELETED
+        self.hashes[entry] = DELETED
+        self.n -= 1
+
+    def rebuild(self):
+        """Without the deleted entries, and with twice the places that the others need at least."""
+        size = 8
+        while size < 4 * self.n:
+            size *= 2
+        if self.n < self.used:
+            order = live_entries(self.hashes, self.used, self.n)
+            self.key_items = in_places(self.key_items, order)
+            self.value_items = in_places(self.value_items, order)
+            self.hashes = self.hashes[order]
+            self.used = self.n
+        places = np.zeros(size, np.int64)
+        for k in range(self.n):
+            settle(places, self.hashes[k], k + 1)
+        self.places = places
+
+
+def settle(places, hashed, entry):
+    at = hashed & (len(places) - 1)
+    while places[at] != 0:
+        at = (at + 1) & (len(places) - 1)
+    places[at] = entry
+
+
+def entry_of(table, key):
+    """The number of the key's entry, or -1."""
+    if table.key_items is None:
+        return -1
+    hashed = hash_of(key)
+    at = hashed & (len(table.places) - 1)
+    while table.places[at] != 0:
+        entry = table.places[at] - 1
+        if entry >= 0 and get(table.key_items, entry) == key:
+            return entry
+        at = (at + 1) & (len(table.places) - 1)
+    return -1
+
+
+def live_entries(hashes, used, n):
+    order = np.empty(n, np.int64)
+    to = 0
+    for k in range(used):
+        if hashes[k] != DELETED:
+            order[to] = k
+            to += 1
+    return order
+
+
+def in_places(items, order):
+    if items is None:
+        return None
+    if isinstance(items, tuple):
+        return in_places_row(items, order)
+    return items[order]
+
+
+def in_places_row(items, order):
+    if len(items) == 1:
+        return (in_places(items[0], order),)
+    return (in_places(items[0], order),) + in_places_row(items[1:], order)
+
+
+def live(items, table):
+    """The arrays of the keys, or of the values, of the entries that are not deleted."""
+    if table.n == table.used:
+        return view(items, table.n)
+    return view(in_places(items, live_entries(table.hashes, table.used, table.n)), table.n)
+
+
+def live_list(items, table):
+    if items is None:
+        return GrownList(None, 0)
+    if table.n == table.used:
+        return GrownList(items, table.n)
+    return GrownList(in_places(items, live_entries(table.hashes, table.used, table.n)), table.n)
+
+
+def as_key(keys, key, what):
+    """The key in the type that the others have, so that equal ones have the same hash."""
+    check(keys, key, what)
+    return converted(keys, key)
+
+
+def converted(keys, key):
+    if keys is None:
+        return key
+    if isinstance(keys, tuple):
+        return converted_row(keys, key)
+    return keys.dtype.type(key)
+
+
+def converted_row(keys, key):
+    if len(keys) == 1:
+        return (converted(keys[0], key[0]),)
+    return (converted(keys[0], key[0]),) + converted_row(keys[1:], key[1:])
+
+
+def copied(items, n):
+    return taken(items, 0, 1, n)
+
+
+def missing(key):
+    if isinstance(key, tuple):
+        raise KeyError("the dict has no such key")
+    raise KeyError(key)
+
+
+# ---- loops over tables that change ----
+
+
+def next_entry(table, entry):
+    """The first entry from this one on that is not deleted."""
+    while entry < table.used and table.hashes[entry] == DELETED:
+        entry += 1
+    return entry
+
+
+def goes_on(table, entry, n):
+    """Whether a loop has an entry to go on with; n: of the entries when it began."""
+    if table.n != n:
+        if isinstance(table, GrownSet):
+            raise RuntimeError("Set changed size during iteration")
+        raise RuntimeError("dictionary changed size during iteration")
+    return next_entry(table, entry) < table.used
+
+
+def check_loop(x):
+    """Refuses a loop over a parameter that changes in it by a method that lists have, too, if it is no list."""
+    if isinstance(x, Table):
+        raise TypingError("a dict or a set that is an argument changes in a loop over it: loop over `list(x)`")
+
+
+def key_of_entry(table, entry):
+    return get(table.key_items, entry)
+
+
+def value_of_entry(table, entry):
+    return get(table.value_items, entry)
+
+
+def item_of_entry(table, entry):
+    return get(table.key_items, entry), get(table.value_items, entry)
+
+
+# ---- dicts ----
+
+
+class GrownDict(Table):
+    def __contains__(self, key):
+        return entry_of(self, as_key(self.key_items, key, KEYS)) >= 0
+
+    def __getitem__(self, key):
+        entry = entry_of(self, as_key(self.key_items, key, KEYS))
+        if entry < 0:
+            missing(key)
+        return get(self.value_items, entry)
+
+    def __setitem__(self, key, value):
+        check(self.value_items, value, VALUES)
+        one = as_key(self.key_items, key, KEYS)
+        entry = entry_of(self, one)
+        if entry < 0:
+            self.insert(one, value, hash_of(one))
+        else:
+            put(self.value_items, entry, value)
+
+    def __augment__(self, key, x, op):
+        old = self[key]
+        if op == "+":
+            self[key] = old + x
+        elif op == "-":
+            self[key] = old - x
+        elif op == "*":
+            self[key] = old * x
+        elif op == "/":
+            self[key] = old / x
+        elif op == "//":
+            self[key] = old // x
+        elif op == "%":
+            self[key] = old % x
+        elif op == "**":
+            self[key] = old**x
+        elif op == "&":
+            self[key] = old & x
+        elif op == "|":
+            self[key] = old | x
+        elif op == "^":
+            self[key] = old ^ x
+        elif op == "<<":
+            self[key] = old << x
+        elif op == ">>":
+            self[key] = old >> x
+        else:
+            raise TypingError("this operator has no meaning for values of a dict")
+
+    def __delitem__(self, key):
+        entry = entry_of(self, as_key(self.key_items, key, KEYS))
+        if entry < 0:
+            missing(key)
+        self.remove_entry(entry)
+
+    def get(self, key, default=None):
+        entry = entry_of(self, as_key(self.key_items, key, KEYS))
+        if self.value_items is None:
+            return default
+        if default is None:
+            if entry < 0:
+                return None
+        elif entry < 0:
+            return default
+        return get(self.value_items, entry)
+
+    def pop(self, key, default="raise"):
+        entry = entry_of(self, as_key(self.key_items, key, KEYS))
+        if isinstance(default, str):
+            if entry < 0:
+                missing(key)
+        elif entry < 0:
+            return default
+        self.remove_entry(entry)
+        return get(self.value_items, entry)
+
+    def popitem(self):
+        if self.n == 0:
+            raise KeyError("popitem(): dictionary is empty")
+        entry = self.used - 1
+        while self.hashes[entry] == DELETED:
+            entry -= 1
+        self.remove_entry(entry)
+        return get(self.key_items, entry), get(self.value_items, entry)
+
+    def setdefault(self, key, default):
+        one = as_key(self.key_items, key, KEYS)
+        entry = entry_of(self, one)
+        if entry < 0:
+            self[key] = default
+            return default
+        return get(self.value_items, entry)
+
+    def keys(self):
+        return live_list(self.key_items, self)
+
+    def values(self):
+        return live_list(self.value_items, self)
+
+    def items(self):
+        if self.key_items is None:
+            return GrownList(None, 0)
+        return live_list((self.key_items, self.value_items), self)
+
+    def update(self, other):
+        if isinstance(other, GrownDict):
+            for entry in range(other.used):
+                if other.hashes[entry] != DELETED:
+                    self[get(other.key_items, entry)] = get(other.value_items, entry)
+        else:
+            for key, value in other:
+                self[key] = value
+
+    def copy(self):
+        return GrownDict(copied(self.key_items, self.used), copied(self.value_items, self.used), self.hashes.copy(), self.places.copy(), self.used, self.n)
+
+    def __or__(self, other):
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+    def __eq__(self, other):
+        if self.n != other.n:
+            return False
+        if self.key_items is not None and other.key_items is not None:
+            for entry in range(self.used):
+                if self.hashes[entry] != DELETED:
+                    at = entry_of(other, as_key(other.key_items, get(self.key_items, entry), KEYS))
+                    if at < 0 or get(other.value_items, at) != get(self.value_items, entry):
+                        return False
+        return True
+
+    def __ne__(self, other):
+        return not self == other
+
+
+GrownDict.__name__ = "dict"  # as messages show it
+
+
+def empty_dict():
+    return GrownDict(None, None, np.empty(0, np.int64), first_places(), 0, 0)
+
+
+def dict_of(pairs):
+    """`dict(x)`, of another dict or of pairs."""
+    made = empty_dict()
+    made.update(pairs)
+    return made
+
+
+def display(keys, values):
+    """`{key: value, ...}`; tuples, evaluated in the order of the text."""
+    made = empty_dict()
+    for key, value in zip(keys, values):
+        made[key] = value
+    return made
+
+
+# ---- sets ----
+
+
+class GrownSet(Table):
+    def __contains__(self, x):
+        return entry_of(self, as_key(self.key_items, x, ITEMS)) >= 0
+
+    def add(self, x):
+        one = as_key(self.key_items, x, ITEMS)
+        if entry_of(self, one) < 0:
+            self.insert(one, None, hash_of(one))
+
+    def discard(self, x):
+        entry = entry_of(self, as_key(self.key_items, x, ITEMS))
+        if entry >= 0:
+            self.remove_entry(entry)
+
+    def remove(self, x):
+        entry = entry_of(self, as_key(self.key_items, x, ITEMS))
+        if entry < 0:
+            missing(x)
+        self.remove_entry(entry)
+
+    def pop(self):
+        if self.n == 0:
+            raise KeyError("pop from an empty set")
+        entry = next_entry(self, 0)
+        self.remove_entry(entry)
+        return get(self.key_items, entry)
+
+    def copy(self):
+        return GrownSet(copied(self.key_items, self.used), None, self.hashes.copy(), self.places.copy(), self.used, self.n)
+
+    def update(self, other):
+        if isinstance(other, Table):
+            for entry in range(other.used):
+                if other.hashes[entry] != DELETED:
+                    self.add(get(other.key_items, entry))
+        else:
+            for x in other:
+                self.add(x)
+
+    def union(self, other):
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def difference_update(self, other):
+        for x in listed(other):
+            self.discard(x)
+
+    def difference(self, other):
+        made = self.copy()
+        made.difference_update(other)
+        return made
+
+    def intersection(self, other):
+        made = empty_set()
+        for x in live_list(set_of(other).key_items, set_of(other)):
+            if x in self:
+                made.add(x)
+        return made
+
+    def intersection_update(self, other):
+        others = set_of(other)
+        for entry in range(self.used):
+            if self.hashes[entry] != DELETED and get(self.key_items, entry) not in others:
+                self.remove_entry(entry)
+
+    def symmetric_difference_update(self, other):
+        for x in live_list(set_of(other).key_items, set_of(other)):
+            if x in self:
+                self.remove(x)
+            else:
+                self.add(x)
+
+    def symmetric_difference(self, other):
+        made = self.copy()
+        made.symmetric_difference_update(other)
+        return made
+
+    def issubset(self, other):
+        return is_within(self, set_of(other))
+
+    def issuperset(self, other):
+        return is_within(set_of(other), self)
+
+    def isdisjoint(self, other):
+        for x in listed(other):
+            if x in self:
+                return False
+        return True
+
+    def __or__(self, other):
+        return self.union(other)
+
+    def __and__(self, other):
+        return self.intersection(other)
+
+    def __sub__(self, other):
+        return self.difference(other)
+
+    def __xor__(self, other):
+        return self.symmetric_difference(other)
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+    def __iand__(self, other):
+        self.intersection_update(other)
+        return self
+
+    def __isub__(self, other):
+        self.difference_update(other)
+        return self
+
+    def __ixor__(self, other):
+        self.symmetric_difference_update(other)
+        return self
+
+    def __eq__(self, other):
+        return self.n == other.n and is_within(self, other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __le__(self, other):
+        return is_within(self, other)
+
+    def __lt__(self, other):
+        return self.n < other.n and is_within(self, other)
+
+    def __ge__(self, other):
+        return is_within(other, self)
+
+    def __gt__(self, other):
+        return other.n < self.n and is_within(other, self)
+
+
+GrownSet.__name__ = "set"
+
+
+def is_within(x, y):
+    if x.key_items is not None:
+        for entry in range(x.used):
+            if x.hashes[entry] != DELETED and (y.key_items is None or get(x.key_items, entry) not in y):
+                return False
+    return True
+
+
+def empty_set():
+    return GrownSet(None, None, np.empty(0, np.int64), first_places(), 0, 0)
+
+
+def set_of(items):
+    """`set(x)`"""
+    if isinstance(items, GrownSet):
+        return items.copy()
+    made = empty_set()
+    made.update(items)
+    return made
+
+
+# ---- del ----
+
+
+def delete(x, i):
+    """`del x[i]`"""
+    if isinstance(x, (GrownList, GrownDict)):
+        x.__delitem__(i)
+    elif isinstance(x, (np.ndarray, tuple)):
+        raise TypingError("only items of lists and dicts can be deleted: `np.delete(x, i)` makes an array without an element")
+    else:
+        operator.delitem(x, i)
+
+
+# ---- results ----
+
+
+def in_python(items: Any, values: Any, hashes: Any, places: Any, used: int, n: int) -> Any:
+    """The dict. Not compiled."""
+    entries = zip(_growing_lists.in_python(items, used), _growing_lists.in_python(values, used), hashes)
+    return {key: value for key, value, hashed in entries if hashed != DELETED}
+
+
+def set_in_python(items: Any, values: Any, hashes: Any, places: Any, used: int, n: int) -> Any:
+    """The set. Not compiled."""
+    return {item for item, hashed in zip(_growing_lists.in_python(items, used), hashes) if hashed != DELETED}
