@@ -488,7 +488,8 @@ is_object_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
 {
     const lw_class *user_class = lw_class_of(f, x.type);
     bool is_tuple = user_class ? user_class->is_namedtuple : lw_tuple_row(f, x.type) != NULL;
-    bool is_list = !user_class && is_tuple && lw_tuple_row(f, x.type)->is_list;
+    bool is_list =
+        user_class ? user_class->is_list : is_tuple && lw_tuple_row(f, x.type)->is_list;
     bool is_array = lw_array_row(f, x.type) != NULL;
 
     if (strcmp(class, "builtins.tuple") == 0)

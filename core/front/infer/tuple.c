@@ -390,13 +390,20 @@ complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
     const lw_front_options *options = &f->run->typed->options;
 
     if (object.type == LW_T_STATIC || lw_is_known_text(f, object.type))
-        return lw_complain(f, loc, "E104",
-                           is_object ? lw_format_text(f, "this is %s", constant->text) : NULL,
-                           is_object ? constant->help : NULL,
-                           "this constant cannot be indexed in compiled code");
+        return lw_complain(
+            f, loc, "E104", is_object ? lw_format_text(f, "this is %s", constant->text) : NULL,
+            is_object ? constant->help
+            : lw_is_known_text(f, object.type)
+                ? "an index of a string must be known when the function is compiled; "
+                  "index a tuple of strings, `(\"a\", \"b\", \"c\")[i]`"
+                : NULL,
+            "this constant cannot be indexed in compiled code");
     return lw_complain(
         f, loc, "E121", lw_format_text(f, "this is %s", lw_describe_value(f, object)),
-        options->procedure || options->threads || !lw_type_is_number(f, object.type)
+        lw_is_text(f, object.type) ? "strings that are chosen at run time have no characters: "
+                                     "choose among the results, "
+                                     "`\"l\" if n < 0 else \"h\"`"
+        : options->procedure || options->threads || !lw_type_is_number(f, object.type)
             ? "pass an array, if only of one element"
             : lw_help_for_number(f, object),
         "`%s` is not an array: it cannot be indexed",

@@ -328,6 +328,7 @@ may_be_of_lists(const lw_ast *ast, PyObject *node)
     switch (lw_ast_kind_of(ast, node)) {
     case LW_AST_List:
     case LW_AST_ListComp:
+    case LW_AST_GeneratorExp:
     case LW_AST_Delete: return true;
     case LW_AST_Name: return is_any_of(lw_ast_get(node, ast->id), functions);
     case LW_AST_Attribute: return is_any_of(lw_ast_get(node, ast->attr), methods);
