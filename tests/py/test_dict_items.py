@@ -198,10 +198,21 @@ def test_loops_over_dicts_that_change():
     assert total() == (52, 2)
 
 
+MANY = {i: i for i in range(65)}
+
+
+def over_many(n):
+    for k in MANY:
+        n += k
+    return n
+
+
 def test_messages_of_dicts():
     with pytest.raises(KeyError, match="'absent' .*test_dict_items.py"):
         lw.njit(lambda k: PRICES[k if k == "low" else "absent"])("high")
-    with pytest.raises(lw.errors.TypingError, match="does not have this key"):
+    with pytest.raises(lw.errors.TypingError, match="must be one of its keys"):
         lw.njit(lambda n: PRICES["absent"])(1)
+    with pytest.raises(lw.errors.TypingError, match="a for loop needs .*(?s:.*)if it has 1 to 64 items"):
+        lw.njit(over_many)(1)
     with pytest.raises(lw.errors.TypingError, match="is a constant: `D"):
         lw.njit(lambda n: PRICES.pop("low"))(1)
