@@ -270,8 +270,7 @@ lw_hint_for(lw_reader *r, PyObject *object)
     if (PyDict_Check(object))
         return "a dict from outside of the function can be indexed and looped over if it has 1 "
                "to 64 items, which are numbers, strings, members of enum classes, and tuples "
-               "of "
-               "these; a constant key must be one of its keys";
+               "of these; a constant key must be one of its keys";
     if (PyCFunction_Check(object) && PyCFunction_GET_SELF(object) != NULL &&
         PyDict_Check(PyCFunction_GET_SELF(object)))
         return "a dict from outside of the function is a constant: `D[k]`, `D.get(k, 0)`, `k "
