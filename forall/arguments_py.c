@@ -61,6 +61,8 @@ place_keyword(const lw_function *self, PyObject *name, PyObject *value, PyObject
         if (fn->params.data[i].kind == LW_PARAM_VARARG ||
             PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) != 0)
             continue;
+        if (fn->params.data[i].unnamed)
+            return lw_keyword_refuse_unnamed(lw_function_name(self), name);
         if (out[i - self->n_index] != NULL) {
             PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%.200U'",
                          lw_function_name(self), name);

@@ -222,7 +222,7 @@ lw_jit_new_value(lw_jit *self)
     made->base.gives_value = true;
     made->base.options.front.procedure = made->base.options.front.threads = false;
     made->base.options.front.returns_arrays = true;
-    made->base.options.front.objects = true;
+    made->base.options.front.objects = made->base.options.front.guards = true;
     made->base.options.front.parallel = !is_serial(self);
     return made;
 }

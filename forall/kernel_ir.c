@@ -639,6 +639,16 @@ tell_ended(maker *m, lw_ref call)
         lw_ir_end(&m->b);
 }
 
+/* A body that reports an exception at its end returns some number beside its status. */
+static lw_ref
+zero_if_raised(maker *m, lw_ref call, lw_ref result)
+{
+    lw_ref status = lw_ir_result(&m->b, call, 0), zero = lw_ir_int(&m->b, LW_DT_i32, 0);
+    lw_ref raised = lw_ir_compare(&m->b, LW_OP_NE, status, zero);
+
+    return lw_ir_select(&m->b, raised, lw_ir_zero(&m->b, lw_ir_type(&m->b, result)), result);
+}
+
 static lw_status
 make_c(maker *m, const char *symbol, lw_error *err)
 {
@@ -654,6 +664,8 @@ make_c(maker *m, const char *symbol, lw_error *err)
     call = call_body(m);
     if (m->body->results.n > first)
         result = lw_ir_result(&m->b, call, first);
+    if (result != 0 && m->scalar->can_raise)
+        result = zero_if_raised(m, call, result);
     if (m->scalar->can_raise || lw_ir_prints(m->module))
         tell_ended(m, call);
     lw_ir_return(&m->b, &result, m->body->results.n > first);

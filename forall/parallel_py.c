@@ -59,7 +59,8 @@ static const struct {
     [LW_PARALLEL_KEPT] =
         {"an array that an iteration of prange makes is used outside of the iteration",
          "this array belongs to one iteration",
-         "make the array before the loop, and store into it at the iteration's own index"},
+         "make the array before the loop, and store into it at the iteration's own index; the "
+         "iterations cannot append to one list"},
 };
 
 /* The first loop over prange: the function that has it, or NULL. */

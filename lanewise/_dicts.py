@@ -16,6 +16,8 @@ def _position(keys, key):
 def item(keys, values, key):
     i = _position(keys, key)
     if i < 0:
+        if isinstance(key, str):
+            raise KeyError(f"{key!r}")
         raise KeyError(key)
     return values[i]
 

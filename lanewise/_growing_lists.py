@@ -227,6 +227,16 @@ def taken_rows(items, start, step, n):
     return (taken(items[0], start, step, n),) + taken_rows(items[1:], start, step, n)
 
 
+def check_order(x):
+    """Whether x has a place among other values of its type."""
+    if isinstance(x, tuple):
+        check_order(x[0])
+        if len(x) > 1:
+            check_order(x[1:])
+    elif isinstance(x, (complex, np.complexfloating)):
+        raise TypingError("complex numbers have no order: sort by a key, `key=lambda z: z.real` or `key=abs`")
+
+
 def in_order(items, order):
     """Puts the item order[k] at place k."""
     if isinstance(items, tuple):
@@ -295,8 +305,9 @@ class GrownList:
         if step is not None and by != 1:
             if new.n != n:
                 raise ValueError("attempt to assign sequence to extended slice of another size")
-            for k in range(n):
-                put(self.items, first + k * by, get(new.items, k))
+            if new.items is not None:
+                for k in range(n):
+                    put(self.items, first + k * by, get(new.items, k))
         else:
             rest = self.__getslice__(first + n)
             self.n = first
@@ -355,8 +366,9 @@ class GrownList:
 
     def extend(self, others):
         if isinstance(others, GrownList):
-            for k in range(others.n):
-                self.append(get(others.items, k))
+            if others.items is not None:
+                for k in range(others.n):
+                    self.append(get(others.items, k))
         else:
             for x in others:
                 self.append(x)
@@ -401,8 +413,9 @@ class GrownList:
             put(self.items, k, get(self.items, self.n - 1 - k))
             put(self.items, self.n - 1 - k, x)
 
-    def sort(self, key=None, reverse=False):
+    def sort(self, *, key=None, reverse=False):
         if self.items is not None and self.n > 1:
+            check_order(get(self.items, 0) if key is None else key(get(self.items, 0)))
             if reverse:
                 self.reverse()  # so that items of the same value stay in their order
             if key is not None:
@@ -436,11 +449,13 @@ class GrownList:
         return found(self, x, 0, self.n) >= 0
 
     def __add__(self, other):
+        check_list(other, "+")
         made = self.copy()
         made.extend(other)
         return made
 
     def __radd__(self, other):
+        check_list(other, "+")
         made = listed(other)
         made.extend(self)
         return made
@@ -456,28 +471,45 @@ class GrownList:
         return repeated(self, n)
 
     def __imul__(self, n):
+        check_times(n)
         times = max(n, 0)
         self.items = repeated_items(self.items, self.n, times)
         self.n *= times
         return self
 
     def __eq__(self, other):
-        return compared(self, listed(other)) == 0
+        if isinstance(other, np.ndarray):
+            return np.asarray(self) == other
+        return isinstance(other, (list, GrownList)) and compared(self, listed(other)) == 0
 
     def __ne__(self, other):
-        return compared(self, listed(other)) != 0
+        if isinstance(other, np.ndarray):
+            return np.asarray(self) != other
+        return not isinstance(other, (list, GrownList)) or compared(self, listed(other)) != 0
 
     def __lt__(self, other):
+        if isinstance(other, np.ndarray):
+            return np.asarray(self) < other
+        check_list(other, "<")
         return compared(self, listed(other)) == -1
 
     def __le__(self, other):
+        if isinstance(other, np.ndarray):
+            return np.asarray(self) <= other
+        check_list(other, "<=")
         sign = compared(self, listed(other))
         return sign == -1 or sign == 0
 
     def __gt__(self, other):
+        if isinstance(other, np.ndarray):
+            return np.asarray(self) > other
+        check_list(other, ">")
         return compared(self, listed(other)) == 1
 
     def __ge__(self, other):
+        if isinstance(other, np.ndarray):
+            return np.asarray(self) >= other
+        check_list(other, ">=")
         sign = compared(self, listed(other))
         return sign == 1 or sign == 0
 
@@ -513,8 +545,34 @@ def delete_slice(x, start=None, stop=None, step=None):
         raise TypingError("only items of lists can be deleted: `np.delete(x, np.arange(start, stop))` makes an array without elements")
 
 
+def check_enough(x, n):
+    """Whether ``a, *b = x`` finds n items."""
+    if len(x) < n:
+        raise ValueError("not enough values to unpack")
+
+
+def check_list(x, op):
+    """Whether an operand beside a list is one."""
+    if isinstance(x, tuple):
+        if op == "+":
+            raise TypingError("only a list can be added to a list: write `x + list(t)`")
+        else:
+            raise TypingError("a list and a tuple have no order: write `list(t)`")
+    elif not isinstance(x, (list, GrownList)):
+        if op == "+":
+            raise TypingError("only a list can be added to a list: write `x + [v]`, or `np.array(x) + v`, which adds to each item")
+        else:
+            raise TypingError("a list has no order among other values: compare it with a list, or `np.array(x)`, whose items are compared one by one")
+
+
+def check_times(n):
+    if not isinstance(n, (bool, np.bool_, int, np.integer)):
+        raise TypingError("a list can be repeated by an int only: `np.array(x) * v` multiplies each item")
+
+
 def repeated(x, n):
     """`x * n`, where x is a list."""
+    check_times(n)
     times = max(n, 0)
     return GrownList(repeated_items(x.items, x.n, times), x.n * times)
 
@@ -539,6 +597,7 @@ def repeated_rows(items, n, times):
 
 def repeated_item(x, n):
     """`[x] * n`"""
+    check_times(n)
     times = max(n, 0)
     return GrownList(filled(x, times), times)
 
@@ -653,10 +712,146 @@ def heappushpop(heap, item):
     return heapreplace(heap, item)
 
 
-def in_order_of_values(x, key=None, reverse=False):
-    """`sorted`"""
+def nsmallest(n, iterable, key=None):
+    return sorted(iterable, key=key)[: max(n, 0)]
+
+
+def nlargest(n, iterable, key=None):
+    return sorted(iterable, key=key, reverse=True)[: max(n, 0)]
+
+
+# ---- bisect ----
+
+
+def bisect_left(a, x, lo=0, hi=None, *, key=None):
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    low = lo
+    high = last_place(a, hi)
+    while low < high:
+        middle = (low + high) // 2
+        y = a[middle]
+        if (y if key is None else key(y)) < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def bisect_right(a, x, lo=0, hi=None, *, key=None):
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    low = lo
+    high = last_place(a, hi)
+    while low < high:
+        middle = (low + high) // 2
+        y = a[middle]
+        if x < (y if key is None else key(y)):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def last_place(a, hi):
+    high = len(a) if hi is None else hi
+    if high > len(a):
+        raise IndexError("list index out of range")
+    return high
+
+
+def insort_left(a, x, lo=0, hi=None, *, key=None):
+    check_growing(a)
+    a.insert(bisect_left(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+def insort_right(a, x, lo=0, hi=None, *, key=None):
+    check_growing(a)
+    a.insert(bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+def check_growing(a):
+    if not isinstance(a, GrownList):
+        raise TypingError("an item can be inserted into a list that the function has made only: `x = list(a)`")
+
+
+# ---- max(x, key=f) ----
+
+
+def greatest(*items, key=None):
+    best = most(items[0], key, 1) if len(items) == 1 else most(items, key, 1)
+    if best is None:
+        raise ValueError("max() iterable argument is empty")
+    return best
+
+
+def least(*items, key=None):
+    best = most(items[0], key, -1) if len(items) == 1 else most(items, key, -1)
+    if best is None:
+        raise ValueError("min() iterable argument is empty")
+    return best
+
+
+def greatest_or(x, /, *, default, key=None):
+    best = most(x, key, 1)
+    return default if best is None else best
+
+
+def least_or(x, /, *, default, key=None):
+    best = most(x, key, -1)
+    return default if best is None else best
+
+
+def greatest_in_range(*bounds, key):
+    best = most_in_range(bounds, key, 1)
+    if best is None:
+        raise ValueError("max() iterable argument is empty")
+    return best
+
+
+def least_in_range(*bounds, key):
+    best = most_in_range(bounds, key, -1)
+    if best is None:
+        raise ValueError("min() iterable argument is empty")
+    return best
+
+
+def greatest_in_range_or(*bounds, default, key=None):
+    best = most_in_range(bounds, key, 1)
+    return default if best is None else best
+
+
+def least_in_range_or(*bounds, default, key=None):
+    best = most_in_range(bounds, key, -1)
+    return default if best is None else best
+
+
+def most_in_range(bounds, key, sign):
+    best = None
+    value = None
+    for y in range(*bounds):
+        of_y = y if key is None else key(y)
+        if value is None or (of_y > value if sign > 0 else of_y < value):
+            best = y
+            value = of_y
+    return best
+
+
+def most(x, key, sign):
+    """The first item whose key is greatest, for the sign 1, or least, for -1; None: there are no items."""
+    best = None
+    value = None
+    for y in x:
+        of_y = y if key is None else key(y)
+        if value is None or (of_y > value if sign > 0 else of_y < value):
+            best = y
+            value = of_y
+    return best
+
+
+def sorted(x, /, *, key=None, reverse=False):
     made = listed(x)
-    made.sort(key, reverse)
+    made.sort(key=key, reverse=reverse)
     return made
 
 

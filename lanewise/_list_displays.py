@@ -42,6 +42,13 @@ def _called(node: ast.AST) -> str:
     return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
 
+def _generator_of(node: ast.AST) -> ast.GeneratorExp | None:
+    """The expression in ``max((e for v in it), key=f)``, whose items become a list."""
+    if not isinstance(node, ast.Call) or _called(node) not in ("min", "max") or not node.keywords or len(node.args) != 1:
+        return None
+    return node.args[0] if isinstance(node.args[0], ast.GeneratorExp) else None
+
+
 def _changed_by(node: ast.AST) -> str:
     """The text of the variable, or of the attribute of one, whose list the expression or statement may change; or an empty text."""
     target: ast.AST | None = None
@@ -61,6 +68,22 @@ def _parts_of_repeated(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
             if isinstance(row, ast.List) and len(row.elts) == 1 and not isinstance(n, ast.List):
                 return row.elts[0], n
     return None
+
+
+def _parts_of_starred(target: ast.expr, x: ast.expr) -> list[tuple[ast.expr, ast.expr]] | None:
+    """What is assigned to each variable in ``a, *b, c = x``, where x is the name of a list; None: it is another assignment."""
+    items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+    if not any(isinstance(item, ast.Starred) for item in items) or any(isinstance(part, ast.Name) and isinstance(x, ast.Name) and part.id == x.id for item in items for part in ast.walk(item)):
+        return None
+    at = next(i for i, item in enumerate(items) if isinstance(item, ast.Starred))
+    behind = len(items) - at - 1
+
+    def read(place: ast.expr) -> ast.expr:
+        return ast.Subscript(x, place, ast.Load())
+
+    parts = [(item, read(ast.Constant(i))) for i, item in enumerate(items[:at])]
+    parts.append((items[at].value, read(ast.Slice(ast.Constant(at), ast.Constant(-behind) if behind else None))))  # type: ignore[attr-defined]
+    return parts + [(item, read(ast.Constant(i - len(items)))) for i, item in enumerate(items) if i > at]
 
 
 def _is_constant(node: ast.expr) -> bool:
@@ -96,9 +119,11 @@ def _object(node: ast.expr, names: dict[str, Any]) -> Any:
 
 
 def _may_change_lists(function: Any) -> bool:
-    """Whether a function that is called names a method that changes lists, or is one of heapq."""
+    """Whether a function that is called names a method that changes lists, or is one of heapq or bisect that changes them."""
     code = getattr(getattr(function, "py_func", function), "__code__", None)
-    return getattr(function, "__module__", None) in ("heapq", "_heapq") or (code is not None and not _CHANGING.isdisjoint(code.co_names))
+    if getattr(function, "__module__", None) in ("heapq", "_heapq", "bisect", "_bisect"):
+        return function.__name__.startswith(("heap", "insort"))
+    return (code is not None and not _CHANGING.isdisjoint(code.co_names))
 
 
 class _Facts:
@@ -223,7 +248,7 @@ class _Displays(ast.NodeTransformer):
     def __init__(self, facts: _Facts, names: dict[str, Any]):
         self.facts = facts
         self.names = names  # the globals of the function
-        self.loops = 0
+        self.loops = self.hoisted = 0
 
     def _is_builtin(self, name: str) -> bool:
         return name not in self.facts.values and self.names.get(name, getattr(builtins, name)) is getattr(builtins, name)
@@ -261,9 +286,21 @@ class _Displays(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> Any:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Name) and node.targets[0].id == node.value.id:
             return self._at(node, ast.Pass())  # y = x, of one list
+        if len(node.targets) == 1 and self._is_list(node.value):
+            parts = _parts_of_starred(node.targets[0], node.value)
+            if parts is not None:
+                enough = ast.Expr(_call(_growing_lists.check_enough, node.value, _constant(len(parts) - 1)))
+                statements = [enough, *(ast.Assign([target], value) for target, value in parts)]
+                return [self.visit(self._at(node, statement)) for statement in statements]
         node.value = self._value(node.targets[0], node.value)
         node.targets = [self.visit(target) for target in node.targets]
         return node
+
+    def _is_list(self, node: ast.expr) -> bool:
+        """Whether a variable has a list that grows, wherever it has a value."""
+        if not isinstance(node, ast.Name) or node.id not in self.facts.growing or not _may_grow(self.facts, node.id):
+            return False
+        return any(value is not None for value in self.facts.values.get(node.id, []))
 
     def visit_List(self, node: ast.List) -> Any:
         if node.elts or not isinstance(node.ctx, ast.Load):
@@ -295,6 +332,42 @@ class _Displays(ast.NodeTransformer):
             node.value = self._list(node.value)
         return node
 
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        """``x.append(x.pop() + n)``: arguments that change a list are evaluated in statements of their own, before the list is read."""
+        call = node.value
+        if not isinstance(call, ast.Call) or not self._changes_own_list(call):
+            return self.generic_visit(node)
+        statements: list[ast.stmt] = []
+
+        def hoisted(value: ast.expr) -> ast.expr:
+            if isinstance(value, (ast.Constant, ast.Name, ast.Lambda)):
+                return value
+            self.hoisted += 1
+            place = f".argument {self.hoisted}"
+            statements.append(self._at(value, _set(place, value)))
+            return self._at(value, _load(place))
+
+        call.args = [hoisted(argument) for argument in call.args]
+        for keyword in call.keywords:
+            keyword.value = hoisted(keyword.value)
+        return [*map(self.visit, statements), self.generic_visit(node)]
+
+    def _changes_own_list(self, call: ast.Call) -> bool:
+        """Whether arguments of a call change the list whose method it is, or a list that is another argument."""
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        lists = {ast.unparse(argument) for argument in arguments if isinstance(argument, ast.Name)}
+        if isinstance(call.func, ast.Attribute):
+            lists.add(ast.unparse(call.func.value))
+        if any(isinstance(argument, (ast.Starred, ast.List, ast.ListComp, ast.GeneratorExp)) for argument in arguments):
+            return False
+        for part in (part for argument in arguments for part in ast.walk(argument) if isinstance(part, ast.Call)):
+            changed = {_changed_by(part)}
+            if _may_change_lists(_object(part.func, self.names)):
+                changed.update(ast.unparse(argument) for argument in part.args)
+            if not changed.isdisjoint(lists):
+                return True
+        return False
+
     def visit_Call(self, node: ast.Call) -> Any:
         function = node.func
         if self._is_of_numpy(function):
@@ -303,14 +376,17 @@ class _Displays(ast.NodeTransformer):
                 self.visit(keyword)
             return node
         name = _called(node)
+        generator = _generator_of(node)
+        if generator is not None and self._is_builtin(name):
+            node.args = [self._at(generator, ast.ListComp(generator.elt, generator.generators))]
         if name in ("list", "sorted") and not self._is_builtin(name):
             return self.generic_visit(node)
         if name == "list" and node.args and isinstance(_object(node.args[0], self.names), type):
             return self.generic_visit(node)  # the members of an enum class are constants
         if name == "list" and not node.keywords and len(node.args) < 2:
             return self._at(node, self._listed(node.args[0]) if node.args else _call(_growing_lists.empty))
-        if name == "sorted" and len(node.args) == 1:
-            made = ast.Call(_constant(_growing_lists.in_order_of_values), [self._iterated(node.args[0])], [self.visit(keyword) for keyword in node.keywords])
+        if name == "sorted" and node.args:
+            made = ast.Call(_constant(_growing_lists.sorted), [self._iterated(node.args[0]), *map(self.visit, node.args[1:])], [self.visit(keyword) for keyword in node.keywords])
             return self._at(node, made)
         if isinstance(function, ast.Attribute) and function.attr == "extend" and len(node.args) == 1:
             node.func = self.visit(function)
@@ -394,7 +470,7 @@ class _Displays(ast.NodeTransformer):
 def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionDef | None:
     """The function with lists that grow; None: it has none. names: its globals."""
     makes = (ast.List, ast.ListComp, ast.Delete)
-    if not any(isinstance(node, makes) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
+    if not any(isinstance(node, makes) or _generator_of(node) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
         return None
     made = copy.deepcopy(function)
     _move(made)

@@ -284,6 +284,7 @@ typedef struct lw_fn_param {
     uint32_t default_constant; /* 0: none */
     uint32_t annotation;       /* constant of the annotation (DTYPE, …); 0: none */
     lw_param_kind kind;
+    bool unnamed; /* POSITIONAL, before `/`: no keyword is its name */
 } lw_fn_param;
 
 typedef struct lw_fn_capture {

@@ -103,6 +103,8 @@ print_params(const lw_tree *tree, const lw_fn *fn, lw_text *out)
     for (uint32_t i = 0; i < fn->params.n; i++) {
         const lw_fn_param *param = &fn->params.data[i];
         lw_text_add(out, i ? ", " : "");
+        if (i > 0 && !param->unnamed && fn->params.data[i - 1].unnamed)
+            lw_text_add(out, "/, ");
         if (param->kind == LW_PARAM_KEYWORD_ONLY && !keyword_only) {
             lw_text_add(out, "*, ");
             keyword_only = true;

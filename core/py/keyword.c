@@ -15,3 +15,12 @@ lw_keyword_refuse(const char *function, PyObject *name, const char *const *known
                  near ? "'?" : "");
     return -1;
 }
+
+int
+lw_keyword_refuse_unnamed(const char *function, PyObject *name)
+{
+    PyErr_Format(PyExc_TypeError,
+                 "%s() got some positional-only arguments passed as keyword arguments: '%U'",
+                 function, name);
+    return -1;
+}

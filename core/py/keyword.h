@@ -8,4 +8,7 @@
  * nearest of n known names, where one is near. Always -1. */
 int lw_keyword_refuse(const char *function, PyObject *name, const char *const *known, size_t n);
 
+/* TypeError for the name of a parameter before `/`. Always -1. */
+int lw_keyword_refuse_unnamed(const char *function, PyObject *name);
+
 #endif

@@ -77,7 +77,7 @@ def test_items_are_those_of_python(function):
 
 
 def test_a_missing_key_is_named():
-    with pytest.raises(KeyError, match=r"none \(raised in `item` at .*test_dict_items.py"):
+    with pytest.raises(KeyError, match=r"'none' \(raised in `item` at .*test_dict_items.py"):
         njit(item)(9.0)
     with pytest.raises(KeyError, match="no such key"):
         njit(lambda x: MIXED["a", int(x)])(7.0)
@@ -139,3 +139,80 @@ def test_what_is_refused():
                            (lambda x: mixed[level(x)], "E124|E140")):
         with pytest.raises(errors.TypingError, match=text):
             njit(function)(1.0)
+
+
+# ---- loops over dicts ----
+
+PRICES = {"low": 1, "high": 2, "mid": 5}
+BY_NUMBER = {1: 2.5, 3: 4.5}
+PAIRS = {"x": (1, 2), "y": (3, 4)}
+
+
+def looped(n):
+    total = 0
+    for name in PRICES:
+        total += PRICES[name] * n
+    for name, price in PRICES.items():
+        if name == "high":
+            total += 100 * price
+    for i, (key, value) in enumerate(BY_NUMBER.items()):
+        total += i * key
+    for key, value in zip(BY_NUMBER, BY_NUMBER.values()):
+        if value > n:
+            break
+    else:
+        key = -1
+    return total, key
+
+
+def counted(n):
+    return len(PRICES), sum(BY_NUMBER), max(BY_NUMBER.values()), sorted(BY_NUMBER), list(BY_NUMBER.values()), [v + n for v in BY_NUMBER.values()], sum(k * n for k in BY_NUMBER.keys()), max(PRICES, key=lambda k: PRICES[k])
+
+
+def named(n):
+    for name, pair in PAIRS.items():
+        if pair[0] == n:
+            return name
+    return "none"
+
+
+@pytest.mark.parametrize("function", [looped, counted, named])
+def test_loops_over_dicts(function):
+    f = lw.njit(function)
+    for n in (1, 3, 9):
+        assert f(n) == function(n)
+
+
+def test_loops_over_dicts_that_change():
+    table = {1: 2}
+
+    @lw.njit
+    def total():
+        s = 0
+        for k, v in table.items():
+            s += k * v
+        return s, len(table)
+
+    assert total() == (2, 1)
+    table[5] = 10
+    assert total() == (52, 2)
+
+
+MANY = {i: i for i in range(65)}
+
+
+def over_many(n):
+    for k in MANY:
+        n += k
+    return n
+
+
+def test_messages_of_dicts():
+    with pytest.raises(KeyError, match="'absent' .*test_dict_items.py"):
+        lw.njit(lambda k: PRICES[k if k == "low" else "absent"])("high")
+    with pytest.raises(lw.errors.TypingError, match="must be one of its keys"):
+        lw.njit(lambda n: PRICES["absent"])(1)
+    with pytest.raises(lw.errors.TypingError, match="a for loop needs .*(?s:.*)if it has 1 to 64 items"):
+        lw.njit(over_many)(1)
+    with pytest.raises(lw.errors.TypingError, match="is a constant: `D"):
+        lw.njit(lambda n: PRICES.pop("low"))(1)

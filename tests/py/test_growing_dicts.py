@@ -217,6 +217,12 @@ def texts(mode):
     return d[mode], mode in d, {"a": 1, "low": 2}.get(mode, 7)
 
 
+def kinds(n):
+    d, s, x = {n: 1}, {n}, []
+    x.append(n)
+    return isinstance(d, dict), isinstance(s, dict), isinstance(s, set), isinstance(d, (list, set)), isinstance(x, list), isinstance(x, dict)
+
+
 def second(d):
     d[2] = 4.0
     return len(d)
@@ -233,7 +239,7 @@ PROGRAMS = [
     (two_sum, (KEYS, 0)), (two_sum, (KEYS, 100)), (collatz, (300,)), (visited, (40,)), (breadth_first, (np.array([0, 0, 1, 3]), np.array([1, 3, 2, 4]), 4)), (made, (3,)),
     (changes_size, (2,)), (changes_size, (3,)), (changes_size, (4,)), (ends_early, (2,)), (ends_early, (3,)), (grows_a_set, (0,)), (grows_a_set, (5,)),
     (without, (1,)), (without, (2,)), (item, (1,)), (item, (2,)), (removed, (1,)), (removed, (2,)), (nothing, (3,)), (popped, (1,)), (popped, (2,)),
-    (floats, (np.array([0.0, -0.0, 1.5, 2.5, 1.5, 1e300]),)), (texts, ("low",)), (called, (5,)),
+    (floats, (np.array([0.0, -0.0, 1.5, 2.5, 1.5, 1e300]),)), (texts, ("low",)), (kinds, (1,)), (called, (5,)),
 ]
 
 

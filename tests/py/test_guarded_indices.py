@@ -1,14 +1,18 @@
-"""Indices outside of constants and of excluded arrays, in functions of one element and of cores."""
+"""Indices outside of tuples, constants and excluded arrays, in functions that can raise exceptions at no cost to loops over arrays."""
 
 from __future__ import annotations
 
+import collections
+import enum
 import math
 import re
+import sys
 
 import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise import cuda
 
 T = np.array([0, 1, 2, 3, 4])
 GRID = np.arange(12.0).reshape(3, 4)
@@ -217,6 +221,142 @@ def test_excluded_arrays_of_cores_are_checked_when_asked():
     assert gathered(np.arange(5.0), [[0, 4], [1, -1]]).tolist() == [4, 5]
     with pytest.raises(IndexError, match="test_guarded_indices.py"):
         gathered(np.arange(5.0), [[0, 4], [1, 5]])
+
+
+# ---- functions that are called on the host, and reductions ----
+
+Color = enum.Enum("Color", "RED GREEN")
+COLORS = (Color.RED, Color.GREEN)
+WORDS = ["low", "high"]
+LONG = tuple(range(100))
+Pair = collections.namedtuple("Pair", "x y")
+
+
+def of_long(i):
+    return LONG[i]
+
+
+def of_colors(i):
+    return COLORS[i]
+
+
+def of_words(i):
+    return WORDS[i]
+
+
+def of_local(i):
+    t = (i, i + 1, 2.5)
+    return t[i]
+
+
+def of_shape(i, x):
+    return x.shape[i]
+
+
+def of_strides(i, x):
+    return x.strides[i]
+
+
+def of_nested(i, j):
+    t = ((1, 2), (3, 4), (5, 6))
+    return t[i][j]
+
+
+def of_a_closure(i, t):
+    def inner(k):
+        return t[k]
+
+    return inner(i)
+
+
+def in_a_condition(i, c):
+    return P[i] if c else 0.0
+
+
+def in_an_index(i, x):
+    x[(0, 1)[i]] = 7.0
+    return x[1]
+
+
+def by_recursion(i, t):
+    return 0 if i == 0 else t[i] + by_recursion(i - 1, t)
+
+
+ITEMS = [(of_table,), (of_tuple,), (of_long,), (of_colors,), (of_words,), (of_local,), (of_shape, np.zeros((2, 3))), (of_strides, np.zeros((2, 3))), (of_nested, 1), (of_nested, 2), (of_a_closure, (1, 2, 3)),
+         (of_a_closure, [1, 2, 3]), (of_a_closure, Pair(1, 2)), (of_a_closure, (np.zeros(2), np.ones(3))), (in_a_condition, False), (in_a_condition, True), (in_an_index, np.zeros(2)), (by_recursion, (1, 2, 3)), (item, (1, 2, None))]
+
+
+@pytest.mark.parametrize("case", ITEMS, ids=lambda case: case[0].__name__)
+def test_functions_on_the_host(case):
+    function, *others = case
+    f = lw.njit(function)
+    for i in [*range(-5, 6), 99, 100, -100, -101] if function is not by_recursion else [0, 1, 2, 3, 4]:
+        arguments = (others[0], i) if function is item else (i, *others)
+        try:
+            expected = function(*arguments)
+        except IndexError as error:
+            with pytest.raises(IndexError, match="out of bounds" if function is of_table else str(error)):
+                f(*arguments)
+        else:
+            assert np.array_equal(f(*arguments), expected), i
+
+
+def test_loops_on_the_host():
+    @lw.njit
+    def total(x):
+        s = 0.0
+        for i in lw.prange(len(x)):
+            s += P[x[i]]
+        return s
+
+    good = np.tile([0, -3, 2], 1000)
+    assert total(good) == 5000.0
+    for at in (0, 1500, 2999):
+        bad = good.copy()
+        bad[at] = 3
+        with pytest.raises(IndexError, match="tuple index out of range .*test_guarded_indices.py"):
+            total(bad)
+    assert lw.njit(errors="ignore")(of_tuple)(9) == 3.0
+
+
+def test_functions_of_c():
+    shown = []
+    hook, sys.unraisablehook = sys.unraisablehook, shown.append
+    try:
+        function = lw.cfunc("float64(int64)")(of_tuple)
+        assert function.ctypes(1) == 2.0
+        assert function.ctypes(3) == 0.0
+    finally:
+        sys.unraisablehook = hook
+    assert [unraisable.exc_type for unraisable in shown] == [IndexError]
+
+
+def test_reductions():
+    @lw.reduce(identity=0, map=of_table)
+    def of_tables(a, b):
+        return a + b
+
+    @lw.reduce(identity=0, map=lambda i: (1, 2, 3, 4, 5)[i])
+    def of_tuples(a, b):
+        return a + b
+
+    for f, expected in ((of_tables, 10), (of_tuples, 15)):
+        assert f(np.arange(5)) == f(np.arange(-5, 0)) == expected
+        for i in (5, -6):
+            with pytest.raises(IndexError, match="out of .*test_guarded_indices.py"):
+                f(np.append(np.zeros(1000, int), i))
+
+
+def test_kernels_check_tuples_as_they_check_arrays():
+    def gathered(x, out):
+        i = cuda.grid(1)
+        out[i] = P[x[i]]
+
+    x, out = np.array([1, 3, -4]), np.zeros(3)
+    lw.jit(gathered)[1, 3](x, out)
+    assert out.tolist() == [2, 3, 1]
+    with pytest.raises(IndexError, match="tuple index out of range"):
+        lw.jit(gathered, check={"bounds"})[1, 3](x, out)
 
 
 # ---- what needs no check ----

@@ -86,9 +86,8 @@ complain_index(lw_infer_frame *f, const lw_index_item *item)
 
 /* ---- the index ---- */
 
-/* value: of the bound, at a node of its own or of the slice that has it. */
-static lw_status
-check_bound(lw_infer_frame *f, uint32_t node, lw_infer_value value, bool is_step)
+lw_status
+lw_infer_check_bound(lw_infer_frame *f, uint32_t node, lw_infer_value value, bool is_step)
 {
     __int128 known;
 
@@ -121,7 +120,7 @@ infer_bound(lw_infer_frame *f, uint32_t node, bool is_step)
         return LW_OK;
     f->wants_optional = !is_step;
     LW_TRY(lw_infer_expr(f, node, &value));
-    LW_TRY(check_bound(f, node, value, is_step));
+    LW_TRY(lw_infer_check_bound(f, node, value, is_step));
 fail:
     return status;
 }
@@ -133,9 +132,9 @@ check_slice(lw_infer_frame *f, const lw_index_item *item)
     lw_status status = LW_OK;
 
     for (uint32_t i = 0; i < 3 && lw_type_get(lw_types_of(f), item->type); i++)
-        LW_TRY(check_bound(f, item->node,
-                           lw_element(f, (lw_infer_value){item->type, item->constant}, i),
-                           i == 2));
+        LW_TRY(lw_infer_check_bound(
+            f, item->node, lw_element(f, (lw_infer_value){item->type, item->constant}, i),
+            i == 2));
 fail:
     return status;
 }

@@ -49,7 +49,7 @@ lw_is_own_attribute(lw_infer_frame *f, lw_infer_value object, const char *name)
 #define IS_SPECIAL(name)
 #define IS_RANDOM(name)
 #define IS_PY_RANDOM(name)
-#define IS_HEAPQ(name)
+#define IS_LISTS(name)
 #include "core/tables/array_functions.def"
     };
 

@@ -264,6 +264,19 @@ count_kind(const lw_fn *row, lw_param_kind kind, uint32_t *first)
     return n;
 }
 
+/* "pass `key` by its name", of the first parameter that is given so alone; or NULL. */
+static const char *
+help_by_name(const binding *b)
+{
+    for (uint32_t i = 0; i < b->row->params.n; i++) {
+        const lw_fn_param *param = &b->row->params.data[i];
+        if (param->kind == LW_PARAM_KEYWORD_ONLY)
+            return lw_format_text(b->f, "pass `%s` by its name: `%s=...`", param->name,
+                                  param->name);
+    }
+    return NULL;
+}
+
 static lw_status
 bind_positional(binding *b, const lw_arg *args, uint32_t n)
 {
@@ -278,7 +291,7 @@ bind_positional(binding *b, const lw_arg *args, uint32_t n)
                                           b->name, n_positional - b->makes,
                                           n_positional - b->makes == 1 ? "" : "s",
                                           n - b->makes),
-                           NULL, "too many arguments for `%s`", b->name);
+                           help_by_name(b), "too many arguments for `%s`", b->name);
     for (uint32_t i = 0; i < n && i < n_positional; i++)
         LW_TRY(set_param(b, first + i, &args[i]));
     if (has_vararg)
@@ -313,6 +326,11 @@ bind_keyword(binding *b, const lw_arg *arg)
         const lw_fn_param *param = &b->row->params.data[i];
         if (param->kind == LW_PARAM_VARARG || strcmp(param->name, arg->keyword) != 0)
             continue;
+        if (param->unnamed)
+            return lw_complain(b->f, loc, "E153",
+                               lw_format_text(b->f, "`%s` is positional-only", arg->keyword),
+                               "pass it without its name: `/` follows it in the definition",
+                               "`%s` has no keyword `%s`", b->name, arg->keyword);
         if (b->given[i])
             return lw_complain(b->f, loc, "E153",
                                lw_format_text(b->f, "`%s` is given twice", arg->keyword), NULL,

@@ -208,11 +208,12 @@ is_given_twice(lw_infer_frame *f, const lw_call_site *site, uint32_t param, uint
     bool packed = false;
 
     for (uint32_t i = 0; i < site->n; i++) {
-        packed |= (site->entries[i] & LW_ARG_TAG) == LW_ARG_PACK;
+        packed |= (site->entries[i] & LW_ARG_TAG) == LW_ARG_PACK &&
+                  lw_holds_objects(f, site->instance->param_types[i]);
         if (i != param && root != 0 && root_of_entry(f, site->entries[i]) == root)
             return true;
     }
-    return packed; /* `*args` may hold it */
+    return packed; /* `*args`, or what a function captures, may hold it */
 }
 
 static lw_status

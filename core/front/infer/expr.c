@@ -522,6 +522,10 @@ infer_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_unhold(f, held);
     LW_TRY(status);
     LW_TRY(lw_stores_end(f, before, n->a, &x));
+    if (lw_is_elementwise(f, y.type)) /* x + a, where x is a list */
+        LW_TRY(lw_infer_list_array(f, n->a, &x));
+    if (lw_is_elementwise(f, x.type))
+        LW_TRY(lw_infer_list_array(f, n->b, &y));
     LW_TRY(lw_infer_object_binary(
         f, node, (lw_pyop)n->op, (lw_arg){.node = n->a, .entry = n->a, .value = x},
         (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found, out));

@@ -530,6 +530,9 @@ lw_status lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *
 /* ---- tuple.c ---- */
 lw_status lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 lw_status lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
+/* value: of a bound of a slice, at a node of its own or of the slice that has it. */
+lw_status lw_infer_check_bound(lw_infer_frame *f, uint32_t node, lw_infer_value value,
+                               bool is_step);
 lw_status lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 lw_infer_value lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i);
 const lw_type_row *lw_tuple_row(lw_infer_frame *f, lw_type type); /* NULL: no tuple */

@@ -29,6 +29,7 @@ add_bounds(lw_infer_frame *f, uint32_t slice, lw_arg *args, uint32_t *n)
     const lw_node *s = lw_node_of(f, slice);
     const uint32_t bounds[] = {s->a, s->b, s->c};
     lw_status status = LW_OK;
+    const lw_infer_value *value;
 
     for (int i = 0; i < 3; i++) {
         if (bounds[i] == 0)
@@ -36,7 +37,8 @@ add_bounds(lw_infer_frame *f, uint32_t slice, lw_arg *args, uint32_t *n)
         args[*n] = (lw_arg){.node = bounds[i], .entry = bounds[i], .keyword = names[i]};
         f->wants_optional = true;
         LW_TRY(lw_infer_expr(f, bounds[i], &args[*n].value));
-        ++*n;
+        value = &args[(*n)++].value;
+        LW_TRY(lw_infer_check_bound(f, bounds[i], *value, i == 2));
     }
 fail:
     return status;

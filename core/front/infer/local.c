@@ -67,9 +67,13 @@ lw_infer_dtype_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, l
     default: break;
     }
     if (*out == LW_T_BOTTOM && constant && constant->kind == LW_K_STR)
-        return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120", "no dtype has this name",
-                           "`float32`, `np.int64`, or a record dtype",
-                           "Invalid NumPy dtype specified: '%s'", constant->text);
+        return lw_complain(
+            f, lw_node_of(f, arg->node)->loc, "E120", "no dtype has this name",
+            strchr("US", constant->text[0]) != NULL
+                ? "compiled code makes no arrays of strings: make it in Python and "
+                  "pass it; the function can assign its items"
+                : "`float32`, `np.int64`, or a record dtype",
+            "Invalid NumPy dtype specified: '%s'", constant->text);
     if (*out == LW_T_BOTTOM)
         return lw_complain_argument(f, name, arg, "a dtype",
                                     "`float32`, `np.int64`, or a record dtype");

@@ -57,6 +57,9 @@ is_real(lw_infer_frame *f, lw_type type)
 const char *
 lw_help_for_text(lw_infer_frame *f, lw_infer_value object)
 {
+    if (lw_is_text(f, object.type) && object.constant == 0)
+        return "compiled code chooses among whole strings: `\"low: x\" if n < 0 else \"high: "
+               "x\"`; f-strings in `print`, `raise` and `assert` show several";
     if (object.constant == 0 || lw_constant_of(f, object.constant)->kind != LW_K_STR)
         return NULL;
     return "in `print`, `raise` and `assert` an f-string shows numbers: f\"{x:.3f}\"";
@@ -102,7 +105,7 @@ static const char *const of_arrays[] = {
 #define NEAR_SPECIAL(name)
 #define NEAR_RANDOM(name)
 #define NEAR_PY_RANDOM(name)
-#define NEAR_HEAPQ(name)
+#define NEAR_LISTS(name)
 #include "core/tables/array_functions.def"
 };
 
@@ -120,7 +123,7 @@ static const char *const of_numpy[] = {
 #define ALONE_SPECIAL(name)
 #define ALONE_RANDOM(name)
 #define ALONE_PY_RANDOM(name)
-#define ALONE_HEAPQ(name)
+#define ALONE_LISTS(name)
 #include "core/tables/array_functions.def"
 };
 

@@ -488,13 +488,19 @@ is_object_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
 {
     const lw_class *user_class = lw_class_of(f, x.type);
     bool is_tuple = user_class ? user_class->is_namedtuple : lw_tuple_row(f, x.type) != NULL;
-    bool is_list = !user_class && is_tuple && lw_tuple_row(f, x.type)->is_list;
+    lw_grown_kind grown = user_class ? user_class->grown : LW_GROWN_NONE;
+    bool is_list =
+        user_class ? grown == LW_GROWN_LIST : is_tuple && lw_tuple_row(f, x.type)->is_list;
     bool is_array = lw_array_row(f, x.type) != NULL;
 
     if (strcmp(class, "builtins.tuple") == 0)
         return is_tuple && !is_list;
     if (strcmp(class, "builtins.list") == 0)
         return is_list;
+    if (strcmp(class, "builtins.dict") == 0)
+        return grown == LW_GROWN_DICT;
+    if (strcmp(class, "builtins.set") == 0)
+        return grown == LW_GROWN_SET;
     if (strcmp(class, "builtins.object") == 0)
         return 1;
     if (strcmp(class, "builtins.str") == 0)

@@ -296,6 +296,8 @@ complain_kind(binary *b, lw_type type, const char *wanted)
                            ? "a tuple is repeated by an int that is known when the function is "
                              "compiled; or fill a small array of this call, "
                              "`lw.local(shape, dtype)`"
+                       : lw_is_text(f, b->y.type) && b->y.constant == 0
+                           ? lw_help_for_text(f, b->y)
                            : lw_help_for_text(f, b->x),
                        "`%s` needs %s", lw_pyop_text[b->op], wanted);
 }

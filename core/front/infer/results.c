@@ -52,7 +52,12 @@ complain_missing_return(lw_infer_frame *f, uint32_t value, uint32_t none)
             end ? end : f->run->tree->locs.data[f->fn->loc].end_line, name);
     return lw_complain(
         f, loc, "E112", label,
-        lw_type_is_number(f, f->returns.data[value].type)
+        lw_has_grown(f, f->returns.data[value].type)
+            ? "return an empty one there: a list, dict or set of compiled code is never None"
+        : lw_class_of(f, f->returns.data[value].type) != NULL
+            ? "return an object there, or raise an exception: an object of compiled code is "
+              "never None"
+        : lw_type_is_number(f, f->returns.data[value].type)
             ? "end the function with `return 0.0` (a compiled function has one "
               "return type)"
             : "end the function with a `return` (a compiled function has one return "

@@ -182,23 +182,33 @@ leave_for(lw_infer_frame *f, const lw_flow *entry, bool surely_runs)
         lw_flow_set(f, entry);
 }
 
-enum { MOST_HELD = 16 };
+typedef LW_ARRAY(uint32_t) held_lists;
 
 /* The lists over which a loop goes: its code sees the items that they have at its begin, so
  * that nothing may be put into them or taken from them in it. */
 static void
-hold_lists(lw_infer_frame *f, uint32_t node, uint32_t *held, uint32_t *n)
+hold_lists(lw_infer_frame *f, uint32_t node, held_lists *held)
 {
     const lw_node *of = lw_node_of(f, node);
+    uint32_t *slot;
 
     if (of->kind == LW_NODE_CALL) { /* enumerate(x), zip(x, y); d.items() */
         for (uint32_t i = 0; i < of->c; i++)
-            hold_lists(f, f->run->tree->lists.data[of->b + i], held, n);
+            hold_lists(f, f->run->tree->lists.data[of->b + i], held);
         of = lw_node_of(f, of->a);
         if (of->kind == LW_NODE_ATTRIBUTE)
-            hold_lists(f, of->a, held, n);
-    } else if (*n < MOST_HELD && lw_has_grown(f, f->nodes[node].type))
-        held[(*n)++] = lw_hold(f, node);
+            hold_lists(f, of->a, held);
+    } else if (lw_has_grown(f, f->nodes[node].type) &&
+               (slot = lw_array_push(held, f->run->arena)) != NULL) {
+        *slot = lw_hold(f, node);
+    }
+}
+
+static void
+unhold_lists(lw_infer_frame *f, held_lists *held)
+{
+    while (held->n > 0)
+        lw_unhold(f, held->data[--held->n]);
 }
 
 static lw_status
@@ -211,13 +221,13 @@ infer_for(lw_infer_frame *f, uint32_t node)
     lw_infer_value iterable, item;
     lw_status status;
     int64_t count;
-    uint32_t held[MOST_HELD], n_held = 0;
+    held_lists held = {0};
 
     f->borrowed = f->wants_items = true;
     LW_TRY(lw_infer_expr(f, n->b, &iterable));
     LW_TRY(lw_infer_items(f, n->b, iterable, &item, &count));
     if (f->notes != NULL)
-        hold_lists(f, n->b, held, &n_held);
+        hold_lists(f, n->b, &held);
     if (lw_holds_objects(f, item.type))
         lw_lose_node(f, n->b);
     f->nodes[node].operand = item.type;
@@ -232,14 +242,12 @@ infer_for(lw_infer_frame *f, uint32_t node)
         LW_TRY(lw_infer_body(f, body->a));
         loop_back(f, node, &loop);
     }
-    while (n_held > 0)
-        lw_unhold(f, held[--n_held]);
+    unhold_lists(f, &held);
     f->region = outer;
     leave_for(f, &entry, count > 0);
     LW_TRY(loop_end(f, node, body->b, &loop));
 fail:
-    while (n_held > 0)
-        lw_unhold(f, held[--n_held]);
+    unhold_lists(f, &held);
     f->region = outer;
     f->loop = outer_loop;
     loop_put(f, &loop);
@@ -350,7 +358,10 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
     if (lw_type_has_list(lw_types_of(f), type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            "return a tuple, `return x, y`, or an array", "a list cannot be a result");
+            f->run->typed->options.returns_arrays
+                ? "lists of arguments are tuples in compiled code: return `list(x)`, a new list"
+                : "return a tuple, `return x, y`",
+            "a list cannot be a result");
     if (f->run->typed->options.returns_arrays && is_of_compile_time(f, type))
         return lw_complain(f, loc, "E183",
                            type == LW_T_STATIC

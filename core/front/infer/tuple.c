@@ -390,13 +390,20 @@ complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
     const lw_front_options *options = &f->run->typed->options;
 
     if (object.type == LW_T_STATIC || lw_is_known_text(f, object.type))
-        return lw_complain(f, loc, "E104",
-                           is_object ? lw_format_text(f, "this is %s", constant->text) : NULL,
-                           is_object ? constant->help : NULL,
-                           "this constant cannot be indexed in compiled code");
+        return lw_complain(
+            f, loc, "E104", is_object ? lw_format_text(f, "this is %s", constant->text) : NULL,
+            is_object ? constant->help
+            : lw_is_known_text(f, object.type)
+                ? "an index of a string must be known when the function is compiled; "
+                  "index a tuple of strings, `(\"a\", \"b\", \"c\")[i]`"
+                : NULL,
+            "this constant cannot be indexed in compiled code");
     return lw_complain(
         f, loc, "E121", lw_format_text(f, "this is %s", lw_describe_value(f, object)),
-        options->procedure || options->threads || !lw_type_is_number(f, object.type)
+        lw_is_text(f, object.type) ? "strings that are chosen at run time have no characters: "
+                                     "choose among the results, "
+                                     "`\"l\" if n < 0 else \"h\"`"
+        : options->procedure || options->threads || !lw_type_is_number(f, object.type)
             ? "pass an array, if only of one element"
             : lw_help_for_number(f, object),
         "`%s` is not an array: it cannot be indexed",
@@ -767,13 +774,20 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
     if (row && row->kind == LW_TK_ARRAY)
         return lw_infer_array_items(f, node, iterable.type, &item->type, count);
     if (row == NULL || row->kind != LW_TK_TUPLE) {
+        const lw_constant *constant =
+            iterable.constant ? lw_constant_of(f, iterable.constant) : NULL;
+        bool is_object = constant != NULL && constant->kind == LW_K_OBJECT;
+
         if (iterable.type == LW_T_BOTTOM)
             return LW_OK;
-        return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_format_text(f, "this is %s", lw_describe_value(f, iterable)),
-                           lw_type_is_int(f, iterable.type) ? "use `range(...)`"
-                                                            : lw_help_for_number(f, iterable),
-                           "a for loop needs a range, a tuple or an array");
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E120",
+            is_object ? lw_format_text(f, "this is %s", constant->text)
+                      : lw_format_text(f, "this is %s", lw_describe_value(f, iterable)),
+            lw_type_is_int(f, iterable.type) ? "use `range(...)`"
+            : is_object                      ? constant->help
+                                             : lw_help_for_number(f, iterable),
+            "a for loop needs a range, a tuple or an array");
     }
     *count = n;
     if (n > LW_MAX_CONSTANT_ITEMS)

@@ -175,7 +175,10 @@ wrapped_index(lw_lower_frame *f, lw_lower_value tuple, lw_lower_value index, uin
         (lw_guards(f, tuple) && !lw_surely_inside(f, given, count))) {
         lw_ref outside = lw_ir_or(b, lw_ir_compare(b, LW_OP_LT, i, zero),
                                   lw_ir_compare(b, LW_OP_GE, i, count));
-        lw_lower_raise_deferred(f, outside, "IndexError", "tuple index out of range");
+        bool is_list = lw_type_get(f->l->types, tuple.type)->is_list;
+        lw_lower_raise_deferred(f, outside, "IndexError",
+                                is_list ? "list index out of range"
+                                        : "tuple index out of range");
     }
     return i;
 }

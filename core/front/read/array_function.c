@@ -22,7 +22,7 @@ typedef enum array_owner {
     SPECIAL,
     RANDOM,
     PY_RANDOM,
-    HEAPQ,
+    LISTS,
 } array_owner;
 
 typedef struct array_function {
@@ -83,11 +83,8 @@ is_from(PyObject *object, const char *name)
 static const struct {
     const char *module;
     array_owner owner;
-} modules[] = {{"numpy", NUMPY},
-               {"numpy.linalg", LINALG},
-               {"math", MATH},
-               {"_heapq", HEAPQ},
-               {"heapq", HEAPQ}};
+} modules[] = {{"numpy", NUMPY}, {"numpy.linalg", LINALG}, {"math", MATH},   {"_heapq", LISTS},
+               {"heapq", LISTS}, {"_bisect", LISTS},       {"bisect", LISTS}};
 
 /* ---- scipy.special, numpy.random and random ---- */
 

@@ -380,6 +380,9 @@ lw_read_call(lw_reader *r, PyObject *node, uint32_t loc)
     result = lw_read_new(r, callee, &items, loc);
     if (result != 0 || r->status != LW_OK)
         goto done;
+    lw_read_dict_arguments(r, callee, &items, loc);
+    if (r->status != LW_OK || !lw_read_extreme(r, &callee, &items, loc))
+        goto done;
     result = lw_read_folded(r, lw_fold_call(r, callee, &items, &too_large), loc);
     if (too_large)
         result = lw_fold_refuse(r, node);
@@ -393,6 +396,8 @@ lw_read_call(lw_reader *r, PyObject *node, uint32_t loc)
         result = lw_read_slice_call(r, node, callee, &items, loc);
     if (result == 0 && r->status == LW_OK)
         result = lw_read_dict_get(r, callee, &items, loc);
+    if (result == 0 && r->status == LW_OK)
+        result = lw_read_dict_view(r, callee, &items, loc);
     fields = namedtuple_fields(lw_read_object(r, callee));
     if (result == 0 && r->status == LW_OK && fields != NULL)
         result = read_namedtuple(r, node, lw_read_object(r, callee), fields, &items, loc);

@@ -268,9 +268,15 @@ lw_hint_for(lw_reader *r, PyObject *object)
     if (PyAnySet_Check(object))
         return "use a tuple or a sorted array";
     if (PyDict_Check(object))
-        return "this dict can be indexed with constant keys only, because it has no items, too "
-               "many, or others than numbers, strings, members of enum classes and tuples of "
-               "these; use a tuple or an array";
+        return "a dict from outside of the function can be indexed and looped over if it has 1 "
+               "to 64 items, which are numbers, strings, members of enum classes, and tuples "
+               "of these; a constant key must be one of its keys";
+    if (PyCFunction_Check(object) && PyCFunction_GET_SELF(object) != NULL &&
+        PyDict_Check(PyCFunction_GET_SELF(object)))
+        return "a dict from outside of the function is a constant: `D[k]`, `D.get(k, 0)`, `k "
+               "in D`, `len(D)` and loops over `D`, `D.keys()`, `D.values()` and `D.items()` "
+               "can be compiled, if it has at most 64 items, which are numbers, strings, "
+               "members of enum classes, and tuples of these";
     if (PyCallable_Check(object) && lw_comes_from(object, "lanewise"))
         return "call it from Python, outside of compiled functions";
     if (PyCallable_Check(object))

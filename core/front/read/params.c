@@ -54,8 +54,11 @@ lw_read_params(lw_reader *r, PyObject *args)
         r->self_name = first ? lw_read_str(r, first) : NULL;
         skip = first != NULL;
     }
-    if (!add_params(r, args, r->ast.posonlyargs, LW_PARAM_POSITIONAL, n_posonly ? skip : 0) ||
-        !add_params(r, args, r->ast.args, LW_PARAM_POSITIONAL, n_posonly ? 0 : skip))
+    if (!add_params(r, args, r->ast.posonlyargs, LW_PARAM_POSITIONAL, n_posonly ? skip : 0))
+        return false;
+    for (uint32_t i = 0; i < r->tree->fns.data[r->scope->fn].params.n; i++)
+        r->tree->fns.data[r->scope->fn].params.data[i].unnamed = true;
+    if (!add_params(r, args, r->ast.args, LW_PARAM_POSITIONAL, n_posonly ? 0 : skip))
         return false;
     if (vararg != NULL && !add_param(r, vararg, LW_PARAM_VARARG))
         return false;

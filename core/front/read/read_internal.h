@@ -349,6 +349,14 @@ uint32_t lw_read_dict_item(lw_reader *r, PyObject *dict, uint32_t key, uint32_t 
 uint32_t lw_read_dict_keys(lw_reader *r, PyObject *dict, uint32_t loc);
 uint32_t lw_read_dict_get(lw_reader *r, uint32_t callee, const lw_read_items *items,
                           uint32_t loc);
+/* D.keys(), D.values() and D.items(), as tuples. */
+uint32_t lw_read_dict_view(lw_reader *r, uint32_t callee, const lw_read_items *items,
+                           uint32_t loc);
+/* Arguments of len, zip and the like: dicts become the tuples of their keys. */
+void lw_read_dict_arguments(lw_reader *r, uint32_t callee, lw_read_items *items, uint32_t loc);
+/* max(x, key=f) and min(x, default=v): *callee becomes the function that has these parameters;
+ * false: stop. */
+bool lw_read_extreme(lw_reader *r, uint32_t *callee, lw_read_items *items, uint32_t loc);
 /* slice(…) as the tuple of its bounds; 0 and status OK: another call. */
 uint32_t lw_read_slice_call(lw_reader *r, PyObject *node, uint32_t callee,
                             const lw_read_items *items, uint32_t loc);

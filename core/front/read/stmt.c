@@ -254,11 +254,14 @@ static bool
 read_for(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
 {
     uint32_t iterable = lw_read_iterable(r, lw_ast_get(node, r->ast.iter));
-    PyObject *items = iterable ? lw_read_static_items(r, iterable) : NULL;
+    uint32_t keys = iterable ? lw_read_dict_keys(r, lw_read_object(r, iterable), loc) : 0;
+    PyObject *items = iterable ? lw_read_static_items(r, keys ? keys : iterable) : NULL;
     bool ok;
 
-    if (iterable == 0)
+    if (iterable == 0 || r->status != LW_OK)
         return false;
+    if (keys != 0)
+        iterable = keys;
     if (items != NULL && lw_read_can_unroll(r, node))
         ok = lw_read_unrolled(r, node, loc, items, out);
     else

@@ -333,6 +333,7 @@ may_be_of_lists(const lw_ast *ast, PyObject *node)
     case LW_AST_DictComp:
     case LW_AST_Set:
     case LW_AST_SetComp:
+    case LW_AST_GeneratorExp:
     case LW_AST_Delete: return true;
     case LW_AST_Name: return is_any_of(lw_ast_get(node, ast->id), functions);
     case LW_AST_Attribute: return is_any_of(lw_ast_get(node, ast->attr), methods);

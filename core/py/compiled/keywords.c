@@ -795,7 +795,8 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
         if (keywords_known[i].read == read_flag)
             *flag_at(options, keywords_known[i].at) = keywords_known[i].shown[0] == 'T';
     options->front.checks = options->checks_everywhere;
-    options->front.guards = (door & UFUNCS) != 0; /* which have no arrays to index but these */
+    /* Functions of elements have no arrays to index but constants and excluded ones. */
+    options->front.guards = (door & (UFUNCS | LW_DOOR_REDUCE)) != 0;
     *arguments = (lw_door_arguments){
         .signatures = signatures, .identity = Py_None, .ndim = 1, .commutative = -1};
     while (keywords != NULL && PyDict_Next(keywords, &at, &name, &value)) {

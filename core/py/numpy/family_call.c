@@ -7,6 +7,7 @@
 #include "core/host/element_race.h"
 #include "core/py/array/host_view.h"
 #include "core/py/cuda/cuda_py.h"
+#include "core/py/keyword.h"
 #include "core/py/numpy/call_kinds.h"
 #include "core/py/numpy/object_operands.h"
 #include "core/py/numpy/override.h"
@@ -73,6 +74,8 @@ place_keyword(lw_family_args *c, PyObject *name, PyObject *value)
         c->rest[c->n_rest++] = value;
         return 0;
     }
+    if (c->self->tree->fns.data[1].params.data[i].unnamed)
+        return lw_keyword_refuse_unnamed(lw_family_name(c->self), name);
     if (frozen(c, (uint32_t)i))
         return refuse_default(c, (uint32_t)i);
     if (c->values[i] != NULL) {

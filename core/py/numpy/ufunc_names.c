@@ -64,6 +64,10 @@ lw_ufunc_names_refuse(const lw_ufunc_head *self, PyObject *name)
         n_words -= N_OF_ITEMS;
     memcpy(known, words, sizeof words);
     for (int i = 0; i < n; i++)
+        if (function_of(self)->params.data[i].unnamed &&
+            PyUnicode_CompareWithASCIIString(name, function_of(self)->params.data[i].name) == 0)
+            return lw_keyword_refuse_unnamed(self->table->name, name);
+    for (int i = 0; i < n; i++)
         known[n_words + i] = function_of(self)->params.data[i].name;
     return lw_keyword_refuse(self->table->name, name, known, (size_t)n_words + (size_t)n);
 }
@@ -74,7 +78,8 @@ param_of(const lw_ufunc_head *self, PyObject *name, int n_params)
     const lw_fn *fn = function_of(self);
 
     for (int i = 0; i < n_params && !is_keyword(name); i++)
-        if (PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) == 0)
+        if (!fn->params.data[i].unnamed &&
+            PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) == 0)
             return i;
     return -1;
 }

@@ -492,7 +492,7 @@ add_code_param(maker *m, PyObject *init, PyObject *names, Py_ssize_t i)
              *by_name = PyFunction_GET_KW_DEFAULTS(init);
     Py_ssize_t first = code->co_argcount - (defaults ? PyTuple_GET_SIZE(defaults) : 0);
     PyObject *name = PyTuple_GET_ITEM(names, i), *value = NULL;
-    lw_fn_param param = {.kind = LW_PARAM_POSITIONAL};
+    lw_fn_param param = {.kind = LW_PARAM_POSITIONAL, .unnamed = i < code->co_posonlyargcount};
 
     if (i >= code->co_argcount + code->co_kwonlyargcount)
         param.kind = LW_PARAM_VARARG;
