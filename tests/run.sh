@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The whole test suite, on a machine without a GPU: style, static analysis, C tests, the site with its
 # examples, the Python suite on the installed wheel, and both again under AddressSanitizer and UBSan. Called by
-# `make test`, which has installed lanewise into $VENV. Of a test with many parameters the suite runs $CASES cases (4),
+# `make test`, which has installed lanewise into $VENV. Of a test with many parameters the suite runs $CASES cases (3),
 # so that it ends within half an hour on two cores; `CASES=0 make test` and tests/gpu.sh run all.
 set -eu
 cd "$(dirname "$0")/.."
@@ -44,7 +44,7 @@ say "Python suite, installed wheel"
 # From a folder without the sources, so that what is tested is what was installed.
 mkdir -p build/run
 cd build/run
-LW_C_BUILD="$root/build/dev" "$python" -m pytest -n auto --maxprocesses 4 -c "$root/pyproject.toml" --rootdir "$root" --cases "${CASES:-4}" "$root/tests"
+LW_C_BUILD="$root/build/dev" "$python" -m pytest -n auto --maxprocesses 4 -c "$root/pyproject.toml" --rootdir "$root" --cases "${CASES:-3}" "$root/tests"
 say "the wheel in an environment of its own"
 cd "$root"
 bash tests/wheel.sh
