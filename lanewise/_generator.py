@@ -368,7 +368,7 @@ class Generator(_core._Draws, Distributions):
         return self._each("poisson", (means,), "iu", size, dtype, out, stream, target, np.int64)
 
     def _binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
-        """Draw the number of successes in n >= 0 trials of probability p: by inversion for n * p < 10, by Hormann's BTRS (1993) otherwise."""
+        """Draw the number of successes in n >= 0 trials of probability p: by inversion for n * p < 10, by Hörmann's BTRS (1993) otherwise."""
         target = self._target_of(n, p)
         arrays = integers("n", n, "count"), parameter("p", p, "chance")
         fits("n", _dtype_of(dtype, out, np.int64), lambda: arrays[0])

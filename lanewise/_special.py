@@ -635,7 +635,7 @@ def _beta_power(a, b, x, y, c):
     log_y = math.log1p(-x) if x < 0.5 else math.log(y)
     log_x = math.log1p(-y) if y < 0.5 else math.log(x)
     power = a * log_x + b * log_y
-    if power < -600.0:
+    if power < -708.0:  # the product would be subnormal
         return math.exp(power - (_betaln_right(a, b) if a > b else _betaln_right(b, a)))
     by_x = math.exp(a * log_x) if y < 0.25 else _lib_pow(x, a)
     by_y = math.exp(b * log_y) if x < 0.25 else _lib_pow(y, b)

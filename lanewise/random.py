@@ -268,7 +268,7 @@ def xoroshiro128p_gamma_float32(states, index, shape, scale=1.0):
 def xoroshiro128p_poisson(states, index, lam):
     """An int64 of the Poisson distribution with mean lam >= 0 from ``states[index]``.
 
-    Below 10 by multiplying uniform numbers (Knuth), from 10 on by transformed rejection (Hormann, "The Transformed
+    Below 10 by multiplying uniform numbers (Knuth), from 10 on by transformed rejection (Hörmann, "The Transformed
     Rejection Method for Generating Poisson Random Variables", 1993). -1 where lam is negative or NaN.
     """
     mean = np.float64(lam)
@@ -293,7 +293,7 @@ def xoroshiro128p_poisson(states, index, lam):
 def xoroshiro128p_binomial(states, index, n, p):
     """An int64 from ``states[index]``: the number of successes in n trials of probability p.
 
-    Inversion where n * min(p, 1 - p) is below 10, else transformed rejection (Hormann's BTRS, "The Generation of Binomial
+    Inversion where n * min(p, 1 - p) is below 10, else transformed rejection (Hörmann's BTRS, "The Generation of Binomial
     Random Variates", 1993). -1 where n < 0 or p is outside [0, 1].
 
     >>> from lanewise.random import create_xoroshiro128p_states, xoroshiro128p_binomial

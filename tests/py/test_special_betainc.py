@@ -101,3 +101,11 @@ def test_inverses_take_few_steps(name, arguments):
         return min(times)
 
     assert seconds(inverse, y) < 12 * seconds(function, x) + 2e-4
+
+
+def test_the_least_numbers():
+    """x so small that I_x(a, b) is the first term of its series, x**a / (a * B(a, b))."""
+    x = np.array([1e-255, 1e-270, 1e-290, 1e-300, 1e-306])
+    np.testing.assert_array_max_ulp(lw.special.betainc(1.0, 5.0, x), 5 * x, maxulp=2)
+    root = np.sqrt(x)
+    np.testing.assert_array_max_ulp(lw.special.betainc(2.0, 3.0, root), 6 * root * root, maxulp=4)
