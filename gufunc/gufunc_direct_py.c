@@ -187,7 +187,8 @@ read_outputs(direct_call *c, PyObject *const *args, Py_ssize_t n_args, PyObject 
 
 /* ---- where the operands lie ---- */
 
-static void
+/* false: a size does not fit 64 bits, which NumPy refuses. */
+static bool
 set_steps(direct_call *c)
 {
     int64_t *stride = c->steps + c->nin + c->nout;
@@ -202,7 +203,8 @@ set_steps(direct_call *c)
         for (uint32_t j = operand->n; j-- > 0;) {
             int64_t size = c->dims[1 + operand->dims[j]];
             stride[j] = size == 1 ? 0 : bytes; /* as NumPy has them */
-            bytes *= size;
+            if (__builtin_mul_overflow(bytes, size, &bytes))
+                return false;
         }
         stride += operand->n;
         c->bytes[k] = bytes;
@@ -211,6 +213,7 @@ set_steps(direct_call *c)
                           ? 0
                           : bytes;
     }
+    return true;
 }
 
 static bool
@@ -276,8 +279,7 @@ read_call(direct_call *c, const lw_gufunc_object *self, PyObject *const *args,
     if (!read_inputs(c, args) || !find_loop(c, self) || !may_write_inputs(c, self) ||
         !read_outputs(c, args, n_args, kwnames) || !is_whole(c))
         return false;
-    set_steps(c);
-    return is_apart(c, self);
+    return set_steps(c) && is_apart(c, self);
 }
 
 /* ---- running it ---- */

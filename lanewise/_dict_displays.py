@@ -13,7 +13,7 @@ import copy
 from typing import Any
 
 from lanewise import _growing_dicts
-from lanewise._list_displays import _ITERATORS, _call, _called, _Facts, _load, _set, _statements
+from lanewise._list_displays import _ITERATORS, _call, _called, _Facts, _is_assigned, _load, _set, _statements
 
 _MAKES = (ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
 _CHANGING = frozenset((
@@ -140,6 +140,8 @@ class _Displays(ast.NodeTransformer):
             over, part = over.func.value, over.func.attr
         inside = [at for statement in node.body for at in ast.walk(statement)]
         if not isinstance(over, ast.Name) or not self._is_table(over) or not any(_is_changed(at, over.id) for at in inside):
+            return self.generic_visit(node)
+        if _is_assigned(over.id, [node.target, *node.body]):  # the loop goes on over the dict that the variable had
             return self.generic_visit(node)
         self.loops += 1
         entry, size = f".entry {self.loops}", f".size {self.loops}"

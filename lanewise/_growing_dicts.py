@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from lanewise import _growing_lists
-from lanewise._growing_lists import GrownList, appended, check, get, listed, put, taken, view
+from lanewise._growing_lists import GrownList, appended, augmented, check, extreme_of, get, listed, put, taken, view
 from lanewise.errors import TypingError
 
 KEYS, VALUES, ITEMS = "keys of this dict", "values of this dict", "items of this set"
 DELETED = -1
+NO_DEFAULT = "a default is not given"
 
 
 # ---- hashes ----
@@ -46,7 +47,7 @@ def hash_of(x):
     if isinstance(x, (complex, np.complexfloating)):
         return mixed(hash_of(x.real) ^ (hash_of(x.imag) << 1))
     if isinstance(x, (float, np.floating)):
-        return mixed((np.float64(x) + 0.0).view(np.int64))  # of -0.0 it makes 0.0
+        return mixed(np.int64(0) if x == 0 else np.float64(x).view(np.int64))  # -0.0 equals 0.0
     return mixed(np.int64(x))
 
 
@@ -58,12 +59,13 @@ def first_places():
 
 
 class Table:
-    def __init__(self, key_items, value_items, hashes, places, used, n):
+    def __init__(self, key_items, value_items, hashes, places, used, filled, n):
         self.key_items = key_items
         self.value_items = value_items  # None: of a set
         self.hashes = hashes
         self.places = places
         self.used = used  # entries, also those that are deleted
+        self.filled = filled  # places of entries, also of those that are deleted
         self.n = n
 
     def __len__(self):
@@ -76,22 +78,34 @@ class Table:
         return iter(live(self.key_items, self))
 
     def __array__(self):
-        return live(self.key_items, self)
+        return array_of(live(self.key_items, self))
+
+    def __max__(self):
+        if self.n == 0:
+            raise ValueError("max() iterable argument is empty")
+        return extreme_of(live(self.key_items, self), self.n, 1)
+
+    def __min__(self):
+        if self.n == 0:
+            raise ValueError("min() iterable argument is empty")
+        return extreme_of(live(self.key_items, self), self.n, -1)
 
     def clear(self):
         self.places = first_places()
         self.used = 0
+        self.filled = 0
         self.n = 0
 
     def insert(self, key, value, hashed):
         """Adds an entry for a key that is in none."""
-        if 3 * self.used >= 2 * len(self.places):
+        if 3 * self.filled >= 2 * len(self.places):
             self.rebuild()
         self.key_items = appended(self.key_items, self.used, key)
         if value is not None:
             self.value_items = appended(self.value_items, self.used, value)
         self.hashes = appended(self.hashes, self.used, hashed)
         self.used += 1
+        self.filled += 1
         self.n += 1
         settle(self.places, hashed, self.used)
 
@@ -118,6 +132,22 @@ class Table:
         for k in range(self.n):
             settle(places, self.hashes[k], k + 1)
         self.places = places
+        self.filled = self.n
+
+    def remove_last(self):
+        """Removes the last entry; its number."""
+        entry = self.used - 1
+        while self.hashes[entry] == DELETED:
+            entry -= 1
+        self.remove_entry(entry)
+        self.used = entry
+        return entry
+
+
+def array_of(items):
+    if isinstance(items, tuple):
+        raise TypingError("the items are tuples, of which no array is made: loop over them")
+    return items
 
 
 def settle(places, hashed, entry):
@@ -172,12 +202,10 @@ def live(items, table):
     return view(in_places(items, live_entries(table.hashes, table.used, table.n)), table.n)
 
 
-def live_list(items, table):
+def live_view(items, table):
     if items is None:
-        return GrownList(None, 0)
-    if table.n == table.used:
-        return GrownList(items, table.n)
-    return GrownList(in_places(items, live_entries(table.hashes, table.used, table.n)), table.n)
+        return View(None, 0)
+    return View(live(items, table), table.n)
 
 
 def as_key(keys, key, what):
@@ -270,33 +298,7 @@ class GrownDict(Table):
             put(self.value_items, entry, value)
 
     def __augment__(self, key, x, op):
-        old = self[key]
-        if op == "+":
-            self[key] = old + x
-        elif op == "-":
-            self[key] = old - x
-        elif op == "*":
-            self[key] = old * x
-        elif op == "/":
-            self[key] = old / x
-        elif op == "//":
-            self[key] = old // x
-        elif op == "%":
-            self[key] = old % x
-        elif op == "**":
-            self[key] = old**x
-        elif op == "&":
-            self[key] = old & x
-        elif op == "|":
-            self[key] = old | x
-        elif op == "^":
-            self[key] = old ^ x
-        elif op == "<<":
-            self[key] = old << x
-        elif op == ">>":
-            self[key] = old >> x
-        else:
-            raise TypingError("this operator has no meaning for values of a dict")
+        self[key] = augmented(self[key], x, op)
 
     def __delitem__(self, key):
         entry = entry_of(self, as_key(self.key_items, key, KEYS))
@@ -315,9 +317,11 @@ class GrownDict(Table):
             return default
         return get(self.value_items, entry)
 
-    def pop(self, key, default="raise"):
+    def pop(self, key, default=NO_DEFAULT):
         entry = entry_of(self, as_key(self.key_items, key, KEYS))
         if isinstance(default, str):
+            if default != NO_DEFAULT:
+                raise TypingError("the default must be a number or a tuple of numbers, as the values are")
             if entry < 0:
                 missing(key)
         elif entry < 0:
@@ -328,10 +332,7 @@ class GrownDict(Table):
     def popitem(self):
         if self.n == 0:
             raise KeyError("popitem(): dictionary is empty")
-        entry = self.used - 1
-        while self.hashes[entry] == DELETED:
-            entry -= 1
-        self.remove_entry(entry)
+        entry = self.remove_last()
         return get(self.key_items, entry), get(self.value_items, entry)
 
     def setdefault(self, key, default):
@@ -343,15 +344,15 @@ class GrownDict(Table):
         return get(self.value_items, entry)
 
     def keys(self):
-        return live_list(self.key_items, self)
+        return live_view(self.key_items, self)
 
     def values(self):
-        return live_list(self.value_items, self)
+        return live_view(self.value_items, self)
 
     def items(self):
         if self.key_items is None:
-            return GrownList(None, 0)
-        return live_list((self.key_items, self.value_items), self)
+            return View(None, 0)
+        return live_view((self.key_items, self.value_items), self)
 
     def update(self, other):
         if isinstance(other, GrownDict):
@@ -363,9 +364,11 @@ class GrownDict(Table):
                 self[key] = value
 
     def copy(self):
-        return GrownDict(copied(self.key_items, self.used), copied(self.value_items, self.used), self.hashes.copy(), self.places.copy(), self.used, self.n)
+        return GrownDict(copied(self.key_items, self.used), copied(self.value_items, self.used), self.hashes.copy(), self.places.copy(), self.used, self.filled, self.n)
 
     def __or__(self, other):
+        if not isinstance(other, GrownDict):
+            raise TypingError("only a dict can be joined with a dict: write `d | dict(x)`")
         made = self.copy()
         made.update(other)
         return made
@@ -375,7 +378,7 @@ class GrownDict(Table):
         return self
 
     def __eq__(self, other):
-        if self.n != other.n:
+        if not isinstance(other, GrownDict) or self.n != other.n:
             return False
         if self.key_items is not None and other.key_items is not None:
             for entry in range(self.used):
@@ -393,7 +396,7 @@ GrownDict.__name__ = "dict"  # as messages show it
 
 
 def empty_dict():
-    return GrownDict(None, None, np.empty(0, np.int64), first_places(), 0, 0)
+    return GrownDict(None, None, np.empty(0, np.int64), first_places(), 0, 0, 0)
 
 
 def dict_of(pairs):
@@ -403,12 +406,55 @@ def dict_of(pairs):
     return made
 
 
-def display(keys, values):
-    """`{key: value, ...}`; tuples, evaluated in the order of the text."""
-    made = empty_dict()
-    for key, value in zip(keys, values):
-        made[key] = value
-    return made
+# ---- keys(), values(), items() ----
+
+
+class View:
+    """What a loop, `list`, `sorted` and the like go over. It has the items of the dict at the time of the call, so it is not kept."""
+
+    def __init__(self, items, n):
+        self.items = items
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __bool__(self):
+        return self.n > 0
+
+    def __iter__(self):
+        return iter(view(self.items, self.n))
+
+    def __array__(self):
+        return array_of(view(self.items, self.n))
+
+    def __max__(self):
+        if self.n == 0:
+            raise ValueError("max() iterable argument is empty")
+        return extreme_of(self.items, self.n, 1)
+
+    def __min__(self):
+        if self.n == 0:
+            raise ValueError("min() iterable argument is empty")
+        return extreme_of(self.items, self.n, -1)
+
+    def __contains__(self, x):
+        for k in range(self.n):
+            if get(self.items, k) == x:
+                return True
+        return False
+
+    def __eq__(self, other):
+        refuse_comparison()
+
+    __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
+
+
+View.__name__ = "dict view"
+
+
+def refuse_comparison():
+    raise TypingError("keys(), values() and items() cannot be compared: write `set(d.keys()) == ...` or `list(d.values()) == ...`")
 
 
 # ---- sets ----
@@ -437,12 +483,10 @@ class GrownSet(Table):
     def pop(self):
         if self.n == 0:
             raise KeyError("pop from an empty set")
-        entry = next_entry(self, 0)
-        self.remove_entry(entry)
-        return get(self.key_items, entry)
+        return get(self.key_items, self.remove_last())
 
     def copy(self):
-        return GrownSet(copied(self.key_items, self.used), None, self.hashes.copy(), self.places.copy(), self.used, self.n)
+        return GrownSet(copied(self.key_items, self.used), None, self.hashes.copy(), self.places.copy(), self.used, self.filled, self.n)
 
     def update(self, other):
         if isinstance(other, Table):
@@ -469,9 +513,10 @@ class GrownSet(Table):
 
     def intersection(self, other):
         made = empty_set()
-        for x in live_list(set_of(other).key_items, set_of(other)):
-            if x in self:
-                made.add(x)
+        others = set_of(other)
+        for entry in range(others.used):
+            if others.hashes[entry] != DELETED and get(others.key_items, entry) in self:
+                made.add(get(others.key_items, entry))
         return made
 
     def intersection_update(self, other):
@@ -481,11 +526,14 @@ class GrownSet(Table):
                 self.remove_entry(entry)
 
     def symmetric_difference_update(self, other):
-        for x in live_list(set_of(other).key_items, set_of(other)):
-            if x in self:
-                self.remove(x)
-            else:
-                self.add(x)
+        others = set_of(other)
+        for entry in range(others.used):
+            if others.hashes[entry] != DELETED:
+                x = get(others.key_items, entry)
+                if x in self:
+                    self.remove(x)
+                else:
+                    self.add(x)
 
     def symmetric_difference(self, other):
         made = self.copy()
@@ -505,53 +553,60 @@ class GrownSet(Table):
         return True
 
     def __or__(self, other):
-        return self.union(other)
+        return self.union(a_set(other))
 
     def __and__(self, other):
-        return self.intersection(other)
+        return self.intersection(a_set(other))
 
     def __sub__(self, other):
-        return self.difference(other)
+        return self.difference(a_set(other))
 
     def __xor__(self, other):
-        return self.symmetric_difference(other)
+        return self.symmetric_difference(a_set(other))
 
     def __ior__(self, other):
-        self.update(other)
+        self.update(a_set(other))
         return self
 
     def __iand__(self, other):
-        self.intersection_update(other)
+        self.intersection_update(a_set(other))
         return self
 
     def __isub__(self, other):
-        self.difference_update(other)
+        self.difference_update(a_set(other))
         return self
 
     def __ixor__(self, other):
-        self.symmetric_difference_update(other)
+        self.symmetric_difference_update(a_set(other))
         return self
 
     def __eq__(self, other):
-        return self.n == other.n and is_within(self, other)
+        return isinstance(other, GrownSet) and self.n == other.n and is_within(self, other)
 
     def __ne__(self, other):
         return not self == other
 
     def __le__(self, other):
-        return is_within(self, other)
+        return is_within(self, a_set(other))
 
     def __lt__(self, other):
-        return self.n < other.n and is_within(self, other)
+        return self.n < len(a_set(other)) and is_within(self, other)
 
     def __ge__(self, other):
-        return is_within(other, self)
+        return is_within(a_set(other), self)
 
     def __gt__(self, other):
-        return other.n < self.n and is_within(other, self)
+        return len(a_set(other)) < self.n and is_within(other, self)
 
 
 GrownSet.__name__ = "set"
+
+
+def a_set(x):
+    """An operand: operators of sets take no other iterables."""
+    if not isinstance(x, GrownSet):
+        raise TypingError("only a set can be combined or compared with a set: write `set(x)`")
+    return x
 
 
 def is_within(x, y):
@@ -563,7 +618,7 @@ def is_within(x, y):
 
 
 def empty_set():
-    return GrownSet(None, None, np.empty(0, np.int64), first_places(), 0, 0)
+    return GrownSet(None, None, np.empty(0, np.int64), first_places(), 0, 0, 0)
 
 
 def set_of(items):
@@ -591,12 +646,12 @@ def delete(x, i):
 # ---- results ----
 
 
-def in_python(items: Any, values: Any, hashes: Any, places: Any, used: int, n: int) -> Any:
+def in_python(items: Any, values: Any, hashes: Any, places: Any, used: int, filled: int, n: int) -> Any:
     """The dict. Not compiled."""
     entries = zip(_growing_lists.in_python(items, used), _growing_lists.in_python(values, used), hashes)
     return {key: value for key, value, hashed in entries if hashed != DELETED}
 
 
-def set_in_python(items: Any, values: Any, hashes: Any, places: Any, used: int, n: int) -> Any:
+def set_in_python(items: Any, values: Any, hashes: Any, places: Any, used: int, filled: int, n: int) -> Any:
     """The set. Not compiled."""
     return {item for item, hashed in zip(_growing_lists.in_python(items, used), hashes) if hashed != DELETED}

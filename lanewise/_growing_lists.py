@@ -256,6 +256,36 @@ def order_of(items, n, order):
     return order[np.argsort(items[:n][order], kind="stable")]
 
 
+def augmented(old, x, op):
+    """What `x[i] += v` and the like store; op: the operator, a constant."""
+    if op == "+":
+        return old + x
+    elif op == "-":
+        return old - x
+    elif op == "*":
+        return old * x
+    elif op == "/":
+        return old / x
+    elif op == "//":
+        return old // x
+    elif op == "%":
+        return old % x
+    elif op == "**":
+        return old**x
+    elif op == "&":
+        return old & x
+    elif op == "|":
+        return old | x
+    elif op == "^":
+        return old ^ x
+    elif op == "<<":
+        return old << x
+    elif op == ">>":
+        return old >> x
+    else:
+        raise TypingError("this operator has no meaning for items of a list or values of a dict")
+
+
 # ---- lists ----
 
 
@@ -281,12 +311,12 @@ class GrownList:
     def __max__(self):
         if self.n == 0:
             raise ValueError("max() iterable argument is empty")
-        return extreme(self, 1)
+        return extreme_of(self.items, self.n, 1)
 
     def __min__(self):
         if self.n == 0:
             raise ValueError("min() iterable argument is empty")
-        return extreme(self, -1)
+        return extreme_of(self.items, self.n, -1)
 
     def __getitem__(self, i):
         return get(self.items, place(i, self.n))
@@ -316,33 +346,7 @@ class GrownList:
 
     def __augment__(self, i, x, op):
         at = place(i, self.n)
-        old = get(self.items, at)
-        if op == "+":
-            put(self.items, at, old + x)
-        elif op == "-":
-            put(self.items, at, old - x)
-        elif op == "*":
-            put(self.items, at, old * x)
-        elif op == "/":
-            put(self.items, at, old / x)
-        elif op == "//":
-            put(self.items, at, old // x)
-        elif op == "%":
-            put(self.items, at, old % x)
-        elif op == "**":
-            put(self.items, at, old**x)
-        elif op == "&":
-            put(self.items, at, old & x)
-        elif op == "|":
-            put(self.items, at, old | x)
-        elif op == "^":
-            put(self.items, at, old ^ x)
-        elif op == "<<":
-            put(self.items, at, old << x)
-        elif op == ">>":
-            put(self.items, at, old >> x)
-        else:
-            raise TypingError("this operator has no meaning for items of a list")
+        put(self.items, at, augmented(get(self.items, at), x, op))
 
     def __delitem__(self, i):
         self.pop(i)
@@ -618,11 +622,11 @@ def filled_row(x, n):
     return (filled(x[0], n),) + filled_row(x[1:], n)
 
 
-def extreme(x, sign):
-    """The greatest item, for the sign 1, or the least one, for -1, of a list of tuples."""
-    best = get(x.items, 0)
-    for k in range(1, x.n):
-        y = get(x.items, k)
+def extreme_of(items, n, sign):
+    """The greatest item, for the sign 1, or the least one, for -1, of tuples."""
+    best = get(items, 0)
+    for k in range(1, n):
+        y = get(items, k)
         if (y > best) if sign > 0 else (y < best):
             best = y
     return best

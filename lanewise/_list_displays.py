@@ -236,6 +236,13 @@ def _may_grow(facts: _Facts, name: str) -> bool:
     return all(isinstance(value, (ast.List, ast.ListComp)) or _called(value) == "list" or _parts_of_repeated(value) for value in facts.values[name] if value)
 
 
+def _is_assigned(name: str, nodes: list[Any]) -> bool:
+    """Whether a variable gets another value in these, `x += y` apart."""
+    parts = [part for node in nodes for part in ast.walk(node)]
+    added = {id(part.target) for part in parts if isinstance(part, ast.AugAssign)}
+    return any(isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id == name and id(part) not in added for part in parts)
+
+
 class _Renamed(ast.NodeTransformer):
     def __init__(self, names: dict[str, str]):
         self.names = names
@@ -450,10 +457,7 @@ class _Displays(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> Any:
         name = node.iter.id if isinstance(node.iter, ast.Name) else ""
-        added = {id(part.target) for statement in node.body for part in ast.walk(statement) if isinstance(part, ast.AugAssign)}
-        stores = (part for statement in node.body for part in ast.walk(statement) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
-        assigned = any(part.id == name and id(part) not in added for part in stores)
-        if not name or assigned or not self._changes_in(name, node.body):
+        if not name or _is_assigned(name, node.body) or not self._changes_in(name, node.body):
             return self.generic_visit(node)
         self.loops += 1
         place = f".place {self.loops}"

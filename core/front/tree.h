@@ -118,6 +118,7 @@ typedef enum lw_grown_kind {
     LW_GROWN_LIST,
     LW_GROWN_DICT,
     LW_GROWN_SET,
+    LW_GROWN_VIEW, /* what keys(), values() and items() give */
 } lw_grown_kind;
 
 typedef struct lw_class {
@@ -132,7 +133,7 @@ typedef struct lw_class {
     bool compares_equal;      /* == and != compare the fields, as dataclasses generate it */
     bool is_ordered;          /* so do <, <=, > and >= */
     bool is_frozen;           /* a dataclass whose fields are not assigned again */
-    lw_grown_kind grown;      /* what of Python's that grows it stands for */
+    lw_grown_kind grown;      /* which of Python's containers it stands for */
     bool is_slice;            /* it stands for Python's slice (lanewise/_slices.py) */
     const char *const *order; /* n_order names: fields of all objects are in this order, … */
     uint32_t n_order;

@@ -166,7 +166,8 @@ lw_type lw_type_given(const lw_types *types, lw_type type);
 lw_type lw_type_without_none(const lw_types *types, lw_type type);
 /* Whether it is a slice: a tuple of start, stop and step, integers or None. */
 bool lw_type_is_slice(const lw_types *types, lw_type type);
-/* Whether it is a list that grows, an object of the class of lanewise/_growing_lists.py. */
+/* Whether it is a list, a dict or a set that grows, or a view of a dict: an object of a class
+ * of lanewise/_growing_lists.py or lanewise/_growing_dicts.py. */
 bool lw_type_is_grown(const lw_types *types, lw_type type);
 /* Whether it is a list, or a tuple that has one. */
 bool lw_type_has_list(const lw_types *types, lw_type type);

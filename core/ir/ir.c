@@ -467,11 +467,34 @@ lw_ir_repeats(const lw_module *module)
     return lw_ir_has_op(module, LW_OP_LOOP) || lw_ir_recurses(module);
 }
 
+/* A call of this many instructions takes some microseconds. */
+enum { MOST_OF_BRIEF = 10000 };
+
+/* Of a module without recursion: the instructions that a call of the function executes at most,
+ * or more than MOST_OF_BRIEF. Every call of a function takes one more instruction, so that no
+ * chain of calls is followed for longer than that. */
+static uint32_t
+count_executed(const lw_module *module, uint32_t func, uint32_t sum)
+{
+    const lw_func *f = module->funcs.data[func];
+
+    sum += f->insts.n;
+    for (uint32_t k = 1; k < f->insts.n && sum <= MOST_OF_BRIEF; k++)
+        if (f->insts.data[k].op == LW_OP_CALL)
+            sum = count_executed(module, f->insts.data[k].a, sum + 1);
+    return sum;
+}
+
 bool
 lw_ir_is_brief(const lw_module *module)
 {
-    return !lw_ir_repeats(module) && !lw_ir_has_op(module, LW_OP_HOST_CALL) &&
-           !lw_ir_has_op(module, LW_OP_KERNEL_CALL);
+    if (lw_ir_repeats(module) || lw_ir_has_op(module, LW_OP_HOST_CALL) ||
+        lw_ir_has_op(module, LW_OP_KERNEL_CALL))
+        return false;
+    for (uint32_t i = 0; i < module->funcs.n; i++)
+        if (count_executed(module, i, 0) > MOST_OF_BRIEF)
+            return false;
+    return true;
 }
 
 bool

@@ -301,8 +301,8 @@ bool lw_ir_has_own_memory(const lw_module *module);
 bool lw_ir_recurses(const lw_module *module);
 /* Whether it may do something again and again: it has a LOOP, or recurses. */
 bool lw_ir_repeats(const lw_module *module);
-/* Whether it ends after as many instructions as it has: without loops, recursion, and calls of
- * code that is not in the module. */
+/* Whether a call of any of its functions takes some microseconds at most: there are no loops,
+ * no recursion and no calls of code that is not in the module, and few instructions. */
 bool lw_ir_is_brief(const lw_module *module);
 /* Whether it holds a PRINT. */
 bool lw_ir_prints(const lw_module *module);

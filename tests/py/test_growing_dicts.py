@@ -217,6 +217,30 @@ def texts(mode):
     return d[mode], mode in d, {"a": 1, "low": 2}.get(mode, 7)
 
 
+def emptied(n):
+    s = {-1}
+    for i in range(n):
+        s.add(i)
+    d = {i: 2 * i for i in s}
+    total = 0
+    while s:
+        total += s.pop()
+    while d:
+        k, v = d.popitem()
+        total += k - v
+        if k % 7 == 3:
+            d.pop(k - 1, 0)
+    s.add(4)
+    d[5] = 6
+    return total, s, d
+
+
+def of_tuples(n):
+    s = {(1, n), (0, 5), (1, 2)}
+    d = {(i % 3, i): i for i in range(n)}
+    return max(s), min(s), max(d), min(d.items()), max(d.values()), min(d.keys()), (1, n) in d.keys(), n in d.values(), s == d, {1} == {1: 5}, d == s
+
+
 def kinds(n):
     d, s, x = {n: 1}, {n}, []
     x.append(n)
@@ -239,7 +263,7 @@ PROGRAMS = [
     (two_sum, (KEYS, 0)), (two_sum, (KEYS, 100)), (collatz, (300,)), (visited, (40,)), (breadth_first, (np.array([0, 0, 1, 3]), np.array([1, 3, 2, 4]), 4)), (made, (3,)),
     (changes_size, (2,)), (changes_size, (3,)), (changes_size, (4,)), (ends_early, (2,)), (ends_early, (3,)), (grows_a_set, (0,)), (grows_a_set, (5,)),
     (without, (1,)), (without, (2,)), (item, (1,)), (item, (2,)), (removed, (1,)), (removed, (2,)), (nothing, (3,)), (popped, (1,)), (popped, (2,)),
-    (floats, (np.array([0.0, -0.0, 1.5, 2.5, 1.5, 1e300]),)), (texts, ("low",)), (kinds, (1,)), (called, (5,)),
+    (floats, (np.array([0.0, -0.0, 1.5, 2.5, 1.5, 1e300]),)), (texts, ("low",)), (kinds, (1,)), (emptied, (30000,)), (of_tuples, (7,)), (called, (5,)),
 ]
 
 
@@ -264,6 +288,16 @@ def test_equal_numbers_of_two_types_are_one_key():
         return d[1, 2], e[1], 0 in s, 0.0 in s
 
     assert f(4) == (7, 4, True, True)
+
+
+def test_both_zeros_with_fastmath():
+    @lw.njit(fastmath=True)
+    def f(x):
+        s = {x}
+        s.add(-x)
+        return len(s)
+
+    assert f(0.0) == 1
 
 
 def test_nan_equals_no_key():
@@ -380,6 +414,14 @@ REFUSED = [
     (lambda n: changed_in_a_loop({1: n}), "E165.*dict that may have two names"),
     (lambda n: emptied_in_a_loop({1, n}), "E120.*a dict or a set that is an argument changes in a loop"),
     (lambda n: np.sum({1, n}), "E1"),
+    (lambda n: {1, 2} | [n], "E120.*only a set can be combined"),
+    (lambda n: {1: 2} | [(1, n)], "E120.*only a dict can be joined"),
+    (lambda n: {1: 2}.pop(n, "x"), "E120.*default must be a number"),
+    (lambda n: {1: 2}.keys() == {1}, "E120.*cannot be compared"),
+    (lambda n: {1: 2}.keys(), "E165.*cannot be kept"),
+    (lambda n: np.arange(3) + {0, n}, "E120"),
+    (lambda n: np.arange(3)[{0, 1}], "E1"),
+    (lambda n: any({(1, n)}), "E120.*items are tuples"),
     (lambda n: {Colour.RED: n}, "E1"),
 ]
 
@@ -399,13 +441,28 @@ def test_statements_that_are_refused():
         s = {n}
         s[0] = 3
 
+    def rebound(n):
+        d = {1: 1, 2: 2}
+        total = 0
+        for k in d:
+            d = d.copy()
+            d[k + n] = 1
+            total += k
+        return total, d
+
+    def kept_view(n):
+        d = {1: n}
+        keys = d.keys()
+        d[2] = 3
+        return len(keys)
+
     def two_names(n):
         d = {1: n}
         e = d if n > 3 else {2: n}
         e[5] = 1
         return d, e
 
-    for function, said in ((slice_of_dict, "E165: a dict cannot be sliced"), (item_of_set, "E165: items of a set cannot be assigned"), (two_names, "E165: a dict that may have two")):
+    for function, said in ((slice_of_dict, "E165: a dict cannot be sliced"), (item_of_set, "E165: items of a set cannot be assigned"), (two_names, "E165: a dict that may have two"), (rebound, "E165: a dict that may have two"), (kept_view, r"E165: what keys\(\), values")):
         with pytest.raises(lw.errors.CompileError, match=said):
             lw.njit(function)(3)
 

@@ -125,6 +125,7 @@ lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     case LW_NODE_NAME:
         if (!(n->flags & LW_NODE_STORE))
             break;
+        LW_TRY(lw_check_kept(f, n->loc, value.type));
         LW_TRY(lw_define(f, n->a, target, value));
         lw_take(f, n->a, value.type, &f->incoming);
         return LW_OK;

@@ -21,6 +21,16 @@ lw_has_grown(lw_infer_frame *f, lw_type type)
     return grown_kind(f, type) != LW_GROWN_NONE;
 }
 
+lw_status
+lw_check_kept(lw_infer_frame *f, uint32_t loc, lw_type type)
+{
+    if (f->fn->of_package || grown_kind(f, type) != LW_GROWN_VIEW)
+        return LW_OK;
+    return lw_complain(f, loc, "E165", "it has the items that the dict has at this moment",
+                       "loop over it, or make a list, `list(d.keys())`",
+                       "what keys(), values() and items() give cannot be kept");
+}
+
 /* The bounds that stand in the brackets, as keyword arguments. */
 static lw_status
 add_bounds(lw_infer_frame *f, uint32_t slice, lw_arg *args, uint32_t *n)
@@ -161,15 +171,13 @@ fail:
 
 /* ---- lists as arrays ---- */
 
-lw_status
-lw_infer_list_array(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+static lw_status
+infer_array(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
 {
     const lw_class_member *method;
     lw_infer_value array;
     lw_status status;
 
-    if (!lw_has_grown(f, value->type))
-        return LW_OK;
     method = lw_member_of(lw_class_by_value(f, value->type), "__array__");
     LW_TRY(lw_infer_asked(f, node, method, *value, &array));
     *value = array;
@@ -178,6 +186,12 @@ lw_infer_list_array(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
     f->nodes[node].constant = array.constant;
 fail:
     return status;
+}
+
+lw_status
+lw_infer_list_array(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    return grown_kind(f, value->type) == LW_GROWN_LIST ? infer_array(f, node, value) : LW_OK;
 }
 
 /* Python's functions that understand lists themselves, or show what they are given. */
@@ -227,14 +241,14 @@ lw_infer_list_arguments(lw_infer_frame *f, lw_infer_value callee, lw_arg_list *a
         if ((arg->entry & LW_ARG_TAG) || !lw_has_grown(f, arg->value.type) ||
             !takes_arrays_alone(f, callee, grown_kind(f, arg->value.type)))
             continue;
-        LW_TRY(lw_infer_list_array(f, arg->node, &arg->value));
+        LW_TRY(infer_array(f, arg->node, &arg->value));
         *unknown |= arg->value.type == LW_T_BOTTOM;
     }
 fail:
     return status;
 }
 
-/* max(x) and min(x) of a list of tuples, of which no array holds the items. */
+/* max(x) and min(x) of tuples, of which no array holds the items. */
 lw_status
 lw_infer_list_extreme(lw_infer_frame *f, uint32_t node, lw_infer_value callee,
                       const lw_arg_list *args, bool *found, lw_infer_value *out)
@@ -242,14 +256,15 @@ lw_infer_list_extreme(lw_infer_frame *f, uint32_t node, lw_infer_value callee,
     const lw_constant *k = callee.constant ? lw_constant_of(f, callee.constant) : NULL;
     bool is_max = k && k->kind == LW_K_NAMED && k->u == LW_NAME_builtins_max;
     bool is_min = k && k->kind == LW_K_NAMED && k->u == LW_NAME_builtins_min;
+    lw_grown_kind kind = args->n == 1 ? grown_kind(f, args->data[0].value.type) : LW_GROWN_NONE;
+    const char *items = kind == LW_GROWN_LIST || kind == LW_GROWN_VIEW ? "items" : "key_items";
     lw_arg arg;
 
     *found = false;
-    if ((!is_max && !is_min) || args->n != 1 ||
-        grown_kind(f, args->data[0].value.type) != LW_GROWN_LIST)
+    if ((!is_max && !is_min) || kind == LW_GROWN_NONE)
         return LW_OK;
     arg = args->data[0];
-    *found = lw_tuple_row(f, lw_field_of_object(f, arg.value.type, "items")) != NULL;
+    *found = lw_tuple_row(f, lw_field_of_object(f, arg.value.type, items)) != NULL;
     return *found ? call_method(f, node, is_max ? "__max__" : "__min__", &arg, 1, out) : LW_OK;
 }
 

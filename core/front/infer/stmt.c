@@ -186,22 +186,27 @@ typedef LW_ARRAY(uint32_t) held_lists;
 
 /* The lists over which a loop goes: its code sees the items that they have at its begin, so
  * that nothing may be put into them or taken from them in it. */
-static void
+static lw_status
 hold_lists(lw_infer_frame *f, uint32_t node, held_lists *held)
 {
     const lw_node *of = lw_node_of(f, node);
+    lw_status status = LW_OK;
     uint32_t *slot;
 
     if (of->kind == LW_NODE_CALL) { /* enumerate(x), zip(x, y); d.items() */
         for (uint32_t i = 0; i < of->c; i++)
-            hold_lists(f, f->run->tree->lists.data[of->b + i], held);
+            LW_TRY(hold_lists(f, f->run->tree->lists.data[of->b + i], held));
         of = lw_node_of(f, of->a);
         if (of->kind == LW_NODE_ATTRIBUTE)
-            hold_lists(f, of->a, held);
-    } else if (lw_has_grown(f, f->nodes[node].type) &&
-               (slot = lw_array_push(held, f->run->arena)) != NULL) {
+            LW_TRY(hold_lists(f, of->a, held));
+    } else if (lw_has_grown(f, f->nodes[node].type)) {
+        slot = lw_array_push(held, f->run->arena);
+        if (slot == NULL)
+            return lw_out_of_memory(f);
         *slot = lw_hold(f, node);
     }
+fail:
+    return status;
 }
 
 static void
@@ -227,7 +232,7 @@ infer_for(lw_infer_frame *f, uint32_t node)
     LW_TRY(lw_infer_expr(f, n->b, &iterable));
     LW_TRY(lw_infer_items(f, n->b, iterable, &item, &count));
     if (f->notes != NULL)
-        hold_lists(f, n->b, &held);
+        LW_TRY(hold_lists(f, n->b, &held));
     if (lw_holds_objects(f, item.type))
         lw_lose_node(f, n->b);
     f->nodes[node].operand = item.type;
@@ -428,6 +433,7 @@ infer_return(lw_infer_frame *f, uint32_t node)
             LW_TRY(return_given(f, n->a, &value));
         if (f->caller == NULL)
             value.type = lw_without_known_members(f, lw_by_value(f, value.type));
+        LW_TRY(lw_check_kept(f, lw_node_of(f, n->a)->loc, value.type));
         LW_TRY(check_returned(f, lw_node_of(f, n->a)->loc, value.type));
         LW_TRY(check_entry_returned(f, n->a, value.type));
     }

@@ -415,10 +415,11 @@ set_grown(lw_reader *r, PyObject *object, lw_class *class)
         [LW_GROWN_LIST] = {"list", "GrownList", LW_SERVICE_GROWING_LISTS},
         [LW_GROWN_DICT] = {"dict", "GrownDict", LW_SERVICE_GROWING_DICTS},
         [LW_GROWN_SET] = {"set", "GrownSet", LW_SERVICE_GROWING_DICTS},
+        [LW_GROWN_VIEW] = {"dict view", "View", LW_SERVICE_GROWING_DICTS},
     };
     PyObject *found;
 
-    for (int i = LW_GROWN_LIST; class->name && i <= LW_GROWN_SET; i++) {
+    for (int i = LW_GROWN_LIST; class->name && i <= LW_GROWN_VIEW; i++) {
         if (strcmp(class->name, kinds[i].name) != 0)
             continue;
         found = lw_service_find(kinds[i].service, kinds[i].class);
