@@ -136,8 +136,8 @@ find_loop(direct_call *c, const lw_gufunc_object *self)
     return true;
 }
 
-/* An input that the function writes to is an array for each item; what is to be copied back,
- * NumPy knows. */
+/* An input that the function writes to must be an array for each item; NumPy handles what has
+ * to be copied back. */
 static bool
 may_write_inputs(const direct_call *c, const lw_gufunc_object *self)
 {
@@ -225,8 +225,8 @@ are_apart(const direct_call *c, int a, int b)
     return c->args[a] + bytes_a <= c->args[b] || c->args[b] + bytes_b <= c->args[a];
 }
 
-/* All that is written and that NumPy knows of, from all other operands. Where one overlaps
- * another, NumPy makes a copy. */
+/* Whether what is written, as far as NumPy knows of it, is apart from all other operands. Where
+ * one overlaps another, NumPy makes a copy. */
 static bool
 is_apart(const direct_call *c, const lw_gufunc_object *self)
 {

@@ -338,6 +338,9 @@ class GrownDict(Table):
     def setdefault(self, key, default):
         one = as_key(self.key_items, key, KEYS)
         entry = entry_of(self, one)
+        if self.value_items is None:
+            self[key] = default
+            return default
         if entry < 0:
             self[key] = default
             return default

@@ -429,6 +429,8 @@ class GrownList:
                 in_order(self.items, order_of(keys.items, self.n, np.arange(self.n)))
             elif isinstance(self.items, tuple):
                 in_order(self.items, order_of(self.items, self.n, np.arange(self.n)))
+            elif isinstance(self.items.dtype.type(0), np.floating):
+                self.items[: self.n].sort(kind="stable")  # zeros of both signs are equal, and stay in their order
             else:
                 self.items[: self.n].sort()
             if reverse:

@@ -241,6 +241,25 @@ def of_tuples(n):
     return max(s), min(s), max(d), min(d.items()), max(d.values()), min(d.keys()), (1, n) in d.keys(), n in d.values(), s == d, {1} == {1: 5}, d == s
 
 
+def deleted_in_loops(n):
+    d = {i: i for i in range(n)}
+    for k in list(d):
+        if k % 2:
+            del d[k]
+    for k in d.copy():
+        if k % 3 == 0:
+            d.pop(k)
+    s = set(d)
+    for k in sorted(s):
+        s.remove(k)
+        s.add(k + n)
+    e = {}
+    e.setdefault(n, 1)
+    for k, v in list(e.items()):
+        e[k + 1] = v
+    return d, s, e
+
+
 def kinds(n):
     d, s, x = {n: 1}, {n}, []
     x.append(n)
@@ -263,7 +282,7 @@ PROGRAMS = [
     (two_sum, (KEYS, 0)), (two_sum, (KEYS, 100)), (collatz, (300,)), (visited, (40,)), (breadth_first, (np.array([0, 0, 1, 3]), np.array([1, 3, 2, 4]), 4)), (made, (3,)),
     (changes_size, (2,)), (changes_size, (3,)), (changes_size, (4,)), (ends_early, (2,)), (ends_early, (3,)), (grows_a_set, (0,)), (grows_a_set, (5,)),
     (without, (1,)), (without, (2,)), (item, (1,)), (item, (2,)), (removed, (1,)), (removed, (2,)), (nothing, (3,)), (popped, (1,)), (popped, (2,)),
-    (floats, (np.array([0.0, -0.0, 1.5, 2.5, 1.5, 1e300]),)), (texts, ("low",)), (kinds, (1,)), (emptied, (30000,)), (of_tuples, (7,)), (called, (5,)),
+    (floats, (np.array([0.0, -0.0, 1.5, 2.5, 1.5, 1e300]),)), (texts, ("low",)), (kinds, (1,)), (deleted_in_loops, (20,)), (emptied, (30000,)), (of_tuples, (7,)), (called, (5,)),
 ]
 
 

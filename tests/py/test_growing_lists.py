@@ -663,3 +663,14 @@ def items_deleted(x):
 def test_only_items_of_lists_are_deleted(f):
     with pytest.raises(lw.errors.TypingError, match="E120: only items of lists (and dicts )?can be deleted"):
         lw.njit(f)(np.arange(3.0))
+
+
+def test_zeros_of_both_signs_stay_in_their_order():
+    def f(x):
+        y = list(x)
+        y.sort(reverse=True)
+        return sorted(x), y
+
+    x = [0.0, -0.0, 5.0, -0.0, 0.0, 1.0] * 7
+    got, expected = lw.njit(f)(np.array(x)), f(x)
+    assert [[str(v) for v in part] for part in got] == [[str(v) for v in part] for part in expected]

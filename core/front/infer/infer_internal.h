@@ -243,6 +243,8 @@ lw_infer_operand_of(const lw_arg *arg)
 /* ---- list.c ---- */
 /* Whether it is a list, a dict or a set that grows, or a view of a dict. */
 bool lw_has_grown(lw_infer_frame *f, lw_type type);
+/* Whether keys(), values() or items() of a dict gave it. */
+bool lw_is_dict_view(lw_infer_frame *f, lw_type type);
 /* What a variable holds, or a function returns: views of dicts are E165. */
 lw_status lw_check_kept(lw_infer_frame *f, uint32_t loc, lw_type type);
 /* x[start:stop:step], of a list. */

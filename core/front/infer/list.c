@@ -21,10 +21,16 @@ lw_has_grown(lw_infer_frame *f, lw_type type)
     return grown_kind(f, type) != LW_GROWN_NONE;
 }
 
+bool
+lw_is_dict_view(lw_infer_frame *f, lw_type type)
+{
+    return grown_kind(f, type) == LW_GROWN_VIEW;
+}
+
 lw_status
 lw_check_kept(lw_infer_frame *f, uint32_t loc, lw_type type)
 {
-    if (f->fn->of_package || grown_kind(f, type) != LW_GROWN_VIEW)
+    if (f->fn->of_package || !lw_is_dict_view(f, type))
         return LW_OK;
     return lw_complain(f, loc, "E165", "it has the items that the dict has at this moment",
                        "loop over it, or make a list, `list(d.keys())`",

@@ -184,6 +184,14 @@ leave_for(lw_infer_frame *f, const lw_flow *entry, bool surely_runs)
 
 typedef LW_ARRAY(uint32_t) held_lists;
 
+static bool
+calls_function(lw_infer_frame *f, uint32_t callee)
+{
+    uint32_t constant = f->nodes[callee].constant;
+
+    return constant && lw_constant_of(f, constant)->kind == LW_K_FUNCTION;
+}
+
 /* The lists over which a loop goes: its code sees the items that they have at its begin, so
  * that nothing may be put into them or taken from them in it. */
 static lw_status
@@ -193,12 +201,14 @@ hold_lists(lw_infer_frame *f, uint32_t node, held_lists *held)
     lw_status status = LW_OK;
     uint32_t *slot;
 
-    if (of->kind == LW_NODE_CALL) { /* enumerate(x), zip(x, y); d.items() */
-        for (uint32_t i = 0; i < of->c; i++)
-            LW_TRY(hold_lists(f, f->run->tree->lists.data[of->b + i], held));
+    if (lw_is_dict_view(f, f->nodes[node].type)) { /* d.items() */
         of = lw_node_of(f, of->a);
         if (of->kind == LW_NODE_ATTRIBUTE)
             LW_TRY(hold_lists(f, of->a, held));
+    } else if (of->kind ==
+               LW_NODE_CALL) { /* enumerate(x), zip(x, y); list(x) is another list */
+        for (uint32_t i = 0; i < of->c && !calls_function(f, of->a); i++)
+            LW_TRY(hold_lists(f, f->run->tree->lists.data[of->b + i], held));
     } else if (lw_has_grown(f, f->nodes[node].type)) {
         slot = lw_array_push(held, f->run->arena);
         if (slot == NULL)

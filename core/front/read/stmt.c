@@ -255,13 +255,13 @@ read_for(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
 {
     uint32_t iterable = lw_read_iterable(r, lw_ast_get(node, r->ast.iter));
     uint32_t keys = iterable ? lw_read_dict_keys(r, lw_read_object(r, iterable), loc) : 0;
-    PyObject *items = iterable ? lw_read_static_items(r, keys ? keys : iterable) : NULL;
+    PyObject *items;
     bool ok;
 
     if (iterable == 0 || r->status != LW_OK)
         return false;
-    if (keys != 0)
-        iterable = keys;
+    iterable = keys ? keys : iterable;
+    items = lw_read_static_items(r, iterable);
     if (items != NULL && lw_read_can_unroll(r, node))
         ok = lw_read_unrolled(r, node, loc, items, out);
     else

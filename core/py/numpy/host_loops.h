@@ -1,6 +1,7 @@
-/* What the loops that NumPy calls have in common: one C function serves as the loop of all
- * ufuncs of a kind, finds ours by the operands' dtypes and compiles machine code at its first
- * run. NumPy may have released the GIL: what needs it here takes it. */
+/* What the loops that NumPy calls, and the calls that run a loop directly, have in common: one
+ * C function serves as the loop of all ufuncs of a kind, finds ours by the operands' dtypes and
+ * compiles machine code at its first run. NumPy may have released the GIL: what needs it here
+ * takes it. */
 #ifndef LW_PY_HOST_LOOPS_H
 #define LW_PY_HOST_LOOPS_H
 
