@@ -222,7 +222,7 @@ fail:
 static void
 unhold_lists(lw_infer_frame *f, held_lists *held)
 {
-    while (held->n > 0)
+    while (held->data != NULL && held->n > 0)
         lw_unhold(f, held->data[--held->n]);
 }
 
