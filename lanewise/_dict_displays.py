@@ -47,11 +47,19 @@ def _constant(node: ast.AST | None) -> Any:
 
 
 class _Constants(ast.NodeTransformer):
-    """Dicts with strings that never change are constants, as those from outside of the function are (core/front/read/dict.c)."""
+    """Dicts with strings that never change are constants, as those from outside of the function are (core/front/read/dict.c), if every use
+    of the variable stands behind the statement of the function itself that assigns it."""
 
     def __init__(self, function: ast.FunctionDef, facts: _Facts):
-        values = {name: _constant(known[0]) for name, known in facts.values.items() if len(known) == 1}
-        self.values = {name: value for name, value in values.items() if value and not any(_is_changed(node, name) for node in ast.walk(function))}
+        self.values: dict[str, Any] = {}
+        for i, statement in enumerate(function.body):
+            if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
+                continue
+            name, value = statement.targets[0].id, _constant(statement.value)
+            before = [node for earlier in function.body[:i] for node in ast.walk(earlier)]
+            if value and len(facts.values[name]) == 1 and not any(isinstance(node, ast.Name) and node.id == name for node in before):
+                self.values[name] = value
+        self.values = {name: value for name, value in self.values.items() if not any(_is_changed(node, name) for node in ast.walk(function))}
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id in self.values:

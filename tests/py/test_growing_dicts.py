@@ -486,6 +486,22 @@ def test_statements_that_are_refused():
             lw.njit(function)(3)
 
 
+def test_dicts_of_strings_that_are_not_always_assigned():
+    def on_a_path(n):
+        if n > 3:
+            d = {"a": 1}
+        return d["a"]
+
+    def too_early(n):
+        x = d["a"] if n > 3 else 0
+        d = {"a": 1}
+        return x
+
+    for function in (on_a_path, too_early):
+        with pytest.raises(lw.errors.CompileError):
+            lw.njit(function)(5)
+
+
 def test_names_that_hide_the_builtins():
     def dict(x):
         return x + 1
