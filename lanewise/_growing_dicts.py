@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from lanewise import _growing_lists
-from lanewise._growing_lists import GrownList, appended, augmented, check, extreme_of, get, listed, put, taken, view
+from lanewise._growing_lists import GrownList, Items, appended, augmented, check, get, listed, put, taken, view
 from lanewise.errors import TypingError
 
 KEYS, VALUES, ITEMS = "keys of this dict", "values of this dict", "items of this set"
@@ -81,14 +81,10 @@ class Table:
         return array_of(live(self.key_items, self))
 
     def __max__(self):
-        if self.n == 0:
-            raise ValueError("max() iterable argument is empty")
-        return extreme_of(live(self.key_items, self), self.n, 1)
+        return live_view(self.key_items, self).__max__()
 
     def __min__(self):
-        if self.n == 0:
-            raise ValueError("min() iterable argument is empty")
-        return extreme_of(live(self.key_items, self), self.n, -1)
+        return live_view(self.key_items, self).__min__()
 
     def clear(self):
         self.places = first_places()
@@ -96,8 +92,9 @@ class Table:
         self.filled = 0
         self.n = 0
 
-    def insert(self, key, value, hashed):
+    def insert(self, key, value):
         """Adds an entry for a key that is in none."""
+        hashed = hash_of(key)
         if 3 * self.filled >= 2 * len(self.places):
             self.rebuild()
         self.key_items = appended(self.key_items, self.used, key)
@@ -234,7 +231,7 @@ def copied(items, n):
 
 def missing(key):
     if isinstance(key, tuple):
-        raise KeyError("the dict has no such key")
+        raise KeyError("no such key")
     raise KeyError(key)
 
 
@@ -293,7 +290,7 @@ class GrownDict(Table):
         one = as_key(self.key_items, key, KEYS)
         entry = entry_of(self, one)
         if entry < 0:
-            self.insert(one, value, hash_of(one))
+            self.insert(one, value)
         else:
             put(self.value_items, entry, value)
 
@@ -338,10 +335,7 @@ class GrownDict(Table):
     def setdefault(self, key, default):
         one = as_key(self.key_items, key, KEYS)
         entry = entry_of(self, one)
-        if self.value_items is None:
-            self[key] = default
-            return default
-        if entry < 0:
+        if self.value_items is None or entry < 0:
             self[key] = default
             return default
         return get(self.value_items, entry)
@@ -359,9 +353,10 @@ class GrownDict(Table):
 
     def update(self, other):
         if isinstance(other, GrownDict):
-            for entry in range(other.used):
-                if other.hashes[entry] != DELETED:
-                    self[get(other.key_items, entry)] = get(other.value_items, entry)
+            if other.key_items is not None:
+                for entry in range(other.used):
+                    if other.hashes[entry] != DELETED:
+                        self[get(other.key_items, entry)] = get(other.value_items, entry)
         else:
             for key, value in other:
                 self[key] = value
@@ -412,34 +407,11 @@ def dict_of(pairs):
 # ---- keys(), values(), items() ----
 
 
-class View:
+class View(Items):
     """What a loop, `list`, `sorted` and the like go over. It has the items of the dict at the time of the call, so it is not kept."""
-
-    def __init__(self, items, n):
-        self.items = items
-        self.n = n
-
-    def __len__(self):
-        return self.n
-
-    def __bool__(self):
-        return self.n > 0
-
-    def __iter__(self):
-        return iter(view(self.items, self.n))
 
     def __array__(self):
         return array_of(view(self.items, self.n))
-
-    def __max__(self):
-        if self.n == 0:
-            raise ValueError("max() iterable argument is empty")
-        return extreme_of(self.items, self.n, 1)
-
-    def __min__(self):
-        if self.n == 0:
-            raise ValueError("min() iterable argument is empty")
-        return extreme_of(self.items, self.n, -1)
 
     def __contains__(self, x):
         for k in range(self.n):
@@ -470,7 +442,7 @@ class GrownSet(Table):
     def add(self, x):
         one = as_key(self.key_items, x, ITEMS)
         if entry_of(self, one) < 0:
-            self.insert(one, None, hash_of(one))
+            self.insert(one, None)
 
     def discard(self, x):
         entry = entry_of(self, as_key(self.key_items, x, ITEMS))
@@ -492,10 +464,11 @@ class GrownSet(Table):
         return GrownSet(copied(self.key_items, self.used), None, self.hashes.copy(), self.places.copy(), self.used, self.filled, self.n)
 
     def update(self, other):
-        if isinstance(other, Table):
-            for entry in range(other.used):
-                if other.hashes[entry] != DELETED:
-                    self.add(get(other.key_items, entry))
+        if isinstance(other, (GrownList, Table)):
+            others = items_of(other)
+            if others.items is not None:
+                for k in range(others.n):
+                    self.add(get(others.items, k))
         else:
             for x in other:
                 self.add(x)
@@ -506,8 +479,10 @@ class GrownSet(Table):
         return made
 
     def difference_update(self, other):
-        for x in listed(other):
-            self.discard(x)
+        others = items_of(other)
+        if others.items is not None:
+            for k in range(others.n):
+                self.discard(get(others.items, k))
 
     def difference(self, other):
         made = self.copy()
@@ -516,23 +491,25 @@ class GrownSet(Table):
 
     def intersection(self, other):
         made = empty_set()
-        others = set_of(other)
-        for entry in range(others.used):
-            if others.hashes[entry] != DELETED and get(others.key_items, entry) in self:
-                made.add(get(others.key_items, entry))
+        others = items_of(other)
+        if others.items is not None:
+            for k in range(others.n):
+                if get(others.items, k) in self:
+                    made.add(get(others.items, k))
         return made
 
     def intersection_update(self, other):
         others = set_of(other)
-        for entry in range(self.used):
-            if self.hashes[entry] != DELETED and get(self.key_items, entry) not in others:
-                self.remove_entry(entry)
+        if self.key_items is not None:
+            for entry in range(self.used):
+                if self.hashes[entry] != DELETED and get(self.key_items, entry) not in others:
+                    self.remove_entry(entry)
 
     def symmetric_difference_update(self, other):
-        others = set_of(other)
-        for entry in range(others.used):
-            if others.hashes[entry] != DELETED:
-                x = get(others.key_items, entry)
+        others = items_of(set_of(other))
+        if others.items is not None:
+            for k in range(others.n):
+                x = get(others.items, k)
                 if x in self:
                     self.remove(x)
                 else:
@@ -550,9 +527,11 @@ class GrownSet(Table):
         return is_within(set_of(other), self)
 
     def isdisjoint(self, other):
-        for x in listed(other):
-            if x in self:
-                return False
+        others = items_of(other)
+        if others.items is not None:
+            for k in range(others.n):
+                if get(others.items, k) in self:
+                    return False
         return True
 
     def __or__(self, other):
@@ -605,6 +584,15 @@ class GrownSet(Table):
 GrownSet.__name__ = "set"
 
 
+def items_of(x):
+    """A list of what a method of sets is given."""
+    if not isinstance(x, Table):
+        return listed(x)
+    if x.key_items is None:
+        return GrownList(None, 0)
+    return GrownList(live(x.key_items, x), x.n)
+
+
 def a_set(x):
     """An operand: operators of sets take no other iterables."""
     if not isinstance(x, GrownSet):
@@ -615,7 +603,7 @@ def a_set(x):
 def is_within(x, y):
     if x.key_items is not None:
         for entry in range(x.used):
-            if x.hashes[entry] != DELETED and (y.key_items is None or get(x.key_items, entry) not in y):
+            if x.hashes[entry] != DELETED and get(x.key_items, entry) not in y:
                 return False
     return True
 

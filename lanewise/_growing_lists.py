@@ -289,7 +289,9 @@ def augmented(old, x, op):
 # ---- lists ----
 
 
-class GrownList:
+class Items:
+    """What lists and the views of dicts have in common."""
+
     def __init__(self, items, n):
         self.items = items
         self.n = n
@@ -303,11 +305,6 @@ class GrownList:
     def __iter__(self):
         return iter(view(self.items, self.n))
 
-    def __array__(self):
-        if isinstance(self.items, tuple):
-            return matrix(self.items, self.n)
-        return view(self.items, self.n)
-
     def __max__(self):
         if self.n == 0:
             raise ValueError("max() iterable argument is empty")
@@ -317,6 +314,13 @@ class GrownList:
         if self.n == 0:
             raise ValueError("min() iterable argument is empty")
         return extreme_of(self.items, self.n, -1)
+
+
+class GrownList(Items):
+    def __array__(self):
+        if isinstance(self.items, tuple):
+            return matrix(self.items, self.n)
+        return view(self.items, self.n)
 
     def __getitem__(self, i):
         return get(self.items, place(i, self.n))

@@ -260,6 +260,17 @@ def deleted_in_loops(n):
     return d, s, e
 
 
+def with_nothing(n):
+    s, e, d, f = {(1, n)}, set(), {(1, n): 2.0}, {}
+    d.update(f)
+    t = s.copy()
+    t.update([])
+    g = set()
+    g &= s
+    return (s | e, s & e, s - e, s ^ e, e | s, s <= e, e <= s, s == e, e == s, s.isdisjoint(e), d | f, d == f, f == d, t, g,
+            list(f.values()), sorted(e), len(f.items()))
+
+
 def kinds(n):
     d, s, x = {n: 1}, {n}, []
     x.append(n)
@@ -282,7 +293,7 @@ PROGRAMS = [
     (two_sum, (KEYS, 0)), (two_sum, (KEYS, 100)), (collatz, (300,)), (visited, (40,)), (breadth_first, (np.array([0, 0, 1, 3]), np.array([1, 3, 2, 4]), 4)), (made, (3,)),
     (changes_size, (2,)), (changes_size, (3,)), (changes_size, (4,)), (ends_early, (2,)), (ends_early, (3,)), (grows_a_set, (0,)), (grows_a_set, (5,)),
     (without, (1,)), (without, (2,)), (item, (1,)), (item, (2,)), (removed, (1,)), (removed, (2,)), (nothing, (3,)), (popped, (1,)), (popped, (2,)),
-    (floats, (np.array([0.0, -0.0, 1.5, 2.5, 1.5, 1e300]),)), (texts, ("low",)), (kinds, (1,)), (deleted_in_loops, (20,)), (emptied, (30000,)), (of_tuples, (7,)), (called, (5,)),
+    (floats, (np.array([0.0, -0.0, 1.5, 2.5, 1.5, 1e300]),)), (texts, ("low",)), (kinds, (1,)), (with_nothing, (7,)), (deleted_in_loops, (20,)), (emptied, (30000,)), (of_tuples, (7,)), (called, (5,)),
 ]
 
 
@@ -438,6 +449,7 @@ REFUSED = [
     (lambda n: {1: 2}.pop(n, "x"), "E120.*default must be a number"),
     (lambda n: {1: 2}.keys() == {1}, "E120.*cannot be compared"),
     (lambda n: {1: 2}.keys(), "E165.*cannot be kept"),
+    (lambda n: ({1: 2}.keys(), n), "E165.*cannot be kept"),
     (lambda n: np.arange(3) + {0, n}, "E120"),
     (lambda n: np.arange(3)[{0, 1}], "E1"),
     (lambda n: any({(1, n)}), "E120.*items are tuples"),

@@ -245,7 +245,7 @@ lw_infer_operand_of(const lw_arg *arg)
 bool lw_has_grown(lw_infer_frame *f, lw_type type);
 /* Whether keys(), values() or items() of a dict gave it. */
 bool lw_is_dict_view(lw_infer_frame *f, lw_type type);
-/* What a variable holds, or a function returns: views of dicts are E165. */
+/* What a variable holds, or a function returns, also in tuples: views of dicts are E165. */
 lw_status lw_check_kept(lw_infer_frame *f, uint32_t loc, lw_type type);
 /* x[start:stop:step], of a list. */
 lw_status lw_infer_list_slice(lw_infer_frame *f, uint32_t node, lw_infer_value object,

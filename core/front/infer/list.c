@@ -27,10 +27,21 @@ lw_is_dict_view(lw_infer_frame *f, lw_type type)
     return grown_kind(f, type) == LW_GROWN_VIEW;
 }
 
+static bool
+has_dict_view(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    bool has = lw_is_dict_view(f, type);
+
+    for (uint32_t i = 0; row && !has && i < row->n; i++)
+        has = has_dict_view(f, row->elements[i]);
+    return has;
+}
+
 lw_status
 lw_check_kept(lw_infer_frame *f, uint32_t loc, lw_type type)
 {
-    if (f->fn->of_package || !lw_is_dict_view(f, type))
+    if (f->fn->of_package || !has_dict_view(f, type))
         return LW_OK;
     return lw_complain(f, loc, "E165", "it has the items that the dict has at this moment",
                        "loop over it, or make a list, `list(d.keys())`",
@@ -69,10 +80,9 @@ call_method(lw_infer_frame *f, uint32_t node, const char *name, lw_arg *args, ui
         lw_member_of(lw_class_by_value(f, args[0].value.type), name);
 
     if (method == NULL)
-        return lw_complain(
-            f, lw_node_of(f, node)->loc, "E165",
-            lw_format_text(f, "this is a %s", lw_class_by_value(f, args[0].value.type)->name),
-            NULL, "items of a set cannot be assigned");
+        return lw_complain(f, lw_node_of(f, node)->loc, "E165", NULL, NULL,
+                           "items of a %s cannot be assigned",
+                           lw_class_by_value(f, args[0].value.type)->name);
     for (uint32_t i = 1; i < n; i++)
         if (args[i].value.type == LW_T_BOTTOM)
             return LW_OK;
@@ -156,7 +166,8 @@ lw_infer_augmented_item(lw_infer_frame *f, uint32_t node, lw_infer_value object)
     if (lw_node_of(f, target->b)->kind == LW_NODE_SLICE)
         status = lw_complain(f, target->loc, "E165", NULL,
                              "write it in full: `x[i:j] = x[i:j] + ...`",
-                             "an augmented assignment to a slice of a list");
+                             "an augmented assignment to a slice of a %s",
+                             lw_class_by_value(f, object.type)->name);
     for (int i = 1; i < 3 && status == LW_OK; i++) {
         status = lw_node_of(f, args[i].node)->kind == LW_NODE_SLICE
                      ? LW_OK

@@ -205,8 +205,8 @@ hold_lists(lw_infer_frame *f, uint32_t node, held_lists *held)
         of = lw_node_of(f, of->a);
         if (of->kind == LW_NODE_ATTRIBUTE)
             LW_TRY(hold_lists(f, of->a, held));
-    } else if (of->kind ==
-               LW_NODE_CALL) { /* enumerate(x), zip(x, y); list(x) is another list */
+    } else if (of->kind == LW_NODE_CALL) {
+        /* enumerate(x), zip(x, y); what a function gives, such as list(x), is another list */
         for (uint32_t i = 0; i < of->c && !calls_function(f, of->a); i++)
             LW_TRY(hold_lists(f, f->run->tree->lists.data[of->b + i], held));
     } else if (lw_has_grown(f, f->nodes[node].type)) {

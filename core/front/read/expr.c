@@ -567,7 +567,6 @@ read_unsupported(lw_reader *r, PyObject *node)
         "write a loop that fills `np.empty(n)`, or the items of a tuple one by one, "
         "`(f(x[0]), f(x[1]))`; it can be compiled as the argument of `sum`, `min`, `max`, "
         "`any`, `all`, `math.prod` and `np.array`";
-    static const char dict_help[] = "write `d | e`, or `d.update(e)`";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
     int walrus = 0;
 
@@ -588,7 +587,11 @@ read_unsupported(lw_reader *r, PyObject *node)
     case LW_AST_ListComp: return needs_memory(r, node, "a list comprehension", iterated);
     case LW_AST_GeneratorExp: return needs_memory(r, node, "a generator expression", iterated);
     case LW_AST_List: return needs_memory(r, node, "a list", small);
-    case LW_AST_Dict: return needs_memory(r, node, "a dict with `**`", dict_help);
+    case LW_AST_Dict:
+        return lw_read_error(
+            r, node,
+            (lw_fault){LW_ERR_UNSUPPORTED, "E103", .help = "write `d | e`, or `d.update(e)`"},
+            "`**` in a dict cannot be compiled");
     case LW_AST_TemplateStr:
         return lw_read_error(
             r, node,
