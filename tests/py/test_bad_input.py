@@ -460,7 +460,7 @@ FUNCTIONS = [
     ("cell not set", unset_cell, CompileError, "late"),
     ("unknown name", path_name, CompileError, "missing_name"),
     ("list", lambda: made("def g(x): return [x]"), CompileError, "list"),
-    ("dict", lambda: made("def g(x): return {1: x}[1]"), CompileError, ""),
+    ("dict", lambda: made("def g(x): return {**{1: x}}[1]"), CompileError, ""),
     ("try", lambda: made("def g(x):\n try:\n  return x\n finally:\n  pass"), UnsupportedError, "try"),
     ("with", lambda: made("def g(x):\n with x:\n  return x"), UnsupportedError, "with"),
     ("import", lambda: made("def g(x):\n import os\n return x"), UnsupportedError, "import"),

@@ -45,8 +45,9 @@ def test_reductions_in_compiled_code():
 
 
 def test_a_list_as_a_result():
-    with pytest.raises(lw.errors.UnsupportedError, match=r"tuples and arrays(.|\n)*np.array\(\[x, y\]\)"):
-        lw.njit(lambda t, y: [y[1], -y[0]])(1.0, np.ones(2))
+    assert lw.njit(lambda t, y: [y[1], -y[0]])(1.0, np.ones(2)) == [1.0, -1.0]
+    with pytest.raises(lw.errors.TypingError, match=r"E183: a list cannot be a result(.|\n)*return numbers; functions of `njit` return lists"):
+        lw.vectorize(lambda t: [t, -t])(1.0)
 
 
 @pytest.mark.parametrize("f, says", [
