@@ -8,12 +8,11 @@ RuntimeError. ``x in {1, 2}`` needs no set and stays as it is.
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
 from typing import Any
 
 from lanewise import _growing_dicts
-from lanewise._list_displays import _ITERATORS, _call, _called, _Facts, _is_assigned, _load, _set, _statements
+from lanewise._list_displays import _call, _called, _changed_by, _Facts, _is_assigned, _load, _Rewriter, _set, _statements
 
 _MAKES = (ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
 _CHANGING = frozenset((
@@ -25,16 +24,8 @@ _PARTS = {"keys": _growing_dicts.key_of_entry, "values": _growing_dicts.value_of
 
 def _is_changed(node: ast.AST, name: str) -> bool:
     """Whether the statement or expression may change the dict or set of this variable."""
-    target: ast.AST | None = None
-    if isinstance(node, ast.Call):
-        if any(isinstance(argument, ast.Name) and argument.id == name for argument in node.args) and _called(node) not in ("len", "sorted", "list", "print"):
-            return True
-        target = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING else None
-    elif isinstance(node, ast.AugAssign):
-        target = node.target
-    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
-        target = node.value
-    return isinstance(target, ast.Name) and target.id == name
+    passed = node.args if isinstance(node, ast.Call) and _called(node) not in ("len", "sorted", "list", "print") else []
+    return any(isinstance(argument, ast.Name) and argument.id == name for argument in passed) or _changed_by(node, _CHANGING) == name
 
 
 def _constant(node: ast.AST | None) -> Any:
@@ -80,18 +71,7 @@ class _Constants(ast.NodeTransformer):
     visit_Subscript = visit_Attribute = _read
 
 
-class _Displays(ast.NodeTransformer):
-    def __init__(self, facts: _Facts, names: dict[str, Any]):
-        self.facts = facts
-        self.names = names  # the globals of the function
-        self.loops = 0
-
-    def _is_builtin(self, name: str) -> bool:
-        return name not in self.facts.values and self.names.get(name, getattr(builtins, name)) is getattr(builtins, name)
-
-    def _at(self, old: ast.AST, new: Any) -> Any:
-        return ast.fix_missing_locations(ast.copy_location(new, old))
-
+class _Displays(_Rewriter):
     def _is_table(self, node: ast.AST | None) -> bool:
         """Whether the variable holds dicts or sets that this function makes."""
         values = self.facts.values.get(node.id, []) if isinstance(node, ast.Name) else []
@@ -125,21 +105,13 @@ class _Displays(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         name = _called(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _TAKE_ITEMS:
-            node.args = [self._at(argument, self._items(argument)) for argument in node.args]
+            node.args = [self._at(argument, self._comprehension(argument) or argument) for argument in node.args]
         if name not in ("dict", "set") or not self._is_builtin(name) or node.keywords or len(node.args) > 1:
             return self.generic_visit(node)
         if not node.args:
             return self._at(node, _call(_growing_dicts.empty_dict if name == "dict" else _growing_dicts.empty_set))
         function = _growing_dicts.dict_of if name == "dict" else _growing_dicts.set_of
-        return self._at(node, _call(function, self.visit(self._items(node.args[0]))))
-
-    def _items(self, node: Any) -> Any:
-        """A list of what an iterator gives, which cannot be an argument in compiled code."""
-        if isinstance(node, ast.GeneratorExp):
-            return ast.ListComp(node.elt, node.generators)
-        if _called(node) in _ITERATORS and self._is_builtin(_called(node)):
-            return ast.ListComp(_load(".item"), [ast.comprehension(ast.Name(".item", ast.Store()), node, [], 0)])
-        return node
+        return self._at(node, _call(function, self.visit(self._comprehension(node.args[0]) or node.args[0])))
 
     def visit_For(self, node: ast.For) -> Any:
         over: Any = node.iter

@@ -49,10 +49,10 @@ def _generator_of(node: ast.AST) -> ast.GeneratorExp | None:
     return node.args[0] if isinstance(node.args[0], ast.GeneratorExp) else None
 
 
-def _changed_by(node: ast.AST) -> str:
+def _changed_by(node: ast.AST, methods: frozenset[str] = _CHANGING) -> str:
     """The text of the variable, or of the attribute of one, whose list the expression or statement may change; or an empty text."""
     target: ast.AST | None = None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods:
         target = node.func.value
     elif isinstance(node, ast.AugAssign):
         target = node.target.value if isinstance(node.target, ast.Subscript) else node.target
@@ -251,23 +251,35 @@ class _Renamed(ast.NodeTransformer):
         return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
 
 
-class _Displays(ast.NodeTransformer):
+class _Rewriter(ast.NodeTransformer):
+    """Writes a function in another way; also of dicts and sets (lanewise/_dict_displays.py)."""
+
     def __init__(self, facts: _Facts, names: dict[str, Any]):
         self.facts = facts
-        self.names = names  # the globals of the function
+        self.names = names  # the globals and closure variables of the function
         self.loops = self.hoisted = 0
 
     def _is_builtin(self, name: str) -> bool:
         return name not in self.facts.values and self.names.get(name, getattr(builtins, name)) is getattr(builtins, name)
 
+    def _at(self, old: ast.AST, new: Any) -> Any:
+        return ast.fix_missing_locations(ast.copy_location(new, old))
+
+    def _comprehension(self, node: ast.expr) -> ast.ListComp | None:
+        """The list of what a generator expression or an iterator gives, which no variable of compiled code can hold; None: it is another value."""
+        if isinstance(node, ast.GeneratorExp):
+            return ast.ListComp(node.elt, node.generators)
+        if _called(node) not in _ITERATORS or not self._is_builtin(_called(node)):
+            return None
+        return ast.ListComp(_load(".item"), [ast.comprehension(ast.Name(".item", ast.Store()), node, [], 0)])
+
+
+class _Displays(_Rewriter):
     def _is_of_numpy(self, function: ast.expr) -> bool:
         if isinstance(function, ast.Name):
             return str(getattr(self.names.get(function.id), "__module__", "")).partition(".")[0] == "numpy"
         name = function.value.id if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) else ""
         return str(getattr(self.names.get(name), "__name__", name)).partition(".")[0] in ("np", "numpy")
-
-    def _at(self, old: ast.AST, new: Any) -> Any:
-        return ast.fix_missing_locations(ast.copy_location(new, old))
 
     def _grows(self, target: ast.expr) -> bool:
         return isinstance(target, (ast.Name, ast.Attribute)) and ast.unparse(target) in self.facts.growing
@@ -403,22 +415,13 @@ class _Displays(ast.NodeTransformer):
 
     def _iterated(self, node: ast.expr, target: ast.expr | None = None) -> ast.expr:
         """An argument that is iterated over: a list of what an iterator gives, which no variable can hold, and a copy of the target itself."""
-        if isinstance(node, ast.GeneratorExp):
-            return self._at(node, self.visit(ast.ListComp(node.elt, node.generators)))
-        if self._is_iterator(node) or (target is not None and ast.unparse(target) == ast.unparse(node)):
+        if self._comprehension(node) is not None or (target is not None and ast.unparse(target) == ast.unparse(node)):
             return self._at(node, self._listed(node))
         return self.visit(node)
 
-    def _is_iterator(self, node: ast.expr) -> bool:
-        return _called(node) in _ITERATORS and self._is_builtin(_called(node))
-
     def _listed(self, node: ast.expr) -> ast.expr:
-        if isinstance(node, ast.GeneratorExp):
-            return self.visit(ast.ListComp(node.elt, node.generators))
-        if not self._is_iterator(node):
-            return _call(_growing_lists.listed, self.visit(node))
-        item = ast.comprehension(ast.Name(".item", ast.Store()), self.visit(node), [], 0)
-        return ast.ListComp(_load(".item"), [item])
+        made = self._comprehension(node)
+        return self.visit(made) if made is not None else _call(_growing_lists.listed, self.visit(node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         target = node.target
