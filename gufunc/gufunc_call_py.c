@@ -289,6 +289,7 @@ ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
                                 .name = self->base.table->name,
                                 .nin = nin,
                                 .has_layout = true,
+                                .has_items = self->base.layout.n_dims > 0,
                                 .inputs_by_name = self->base.family != NULL,
                                 .nout = self->base.nout};
 

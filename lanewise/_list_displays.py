@@ -233,7 +233,8 @@ def _is_made_in(function: ast.FunctionDef, loop: ast.For | ast.While, name: str,
 
 
 def _may_grow(facts: _Facts, name: str) -> bool:
-    return all(isinstance(value, (ast.List, ast.ListComp)) or _called(value) == "list" or _parts_of_repeated(value) for value in facts.values[name] if value)
+    """Whether each value that the function assigns to a variable is a list which is made there; a global has none."""
+    return name in facts.values and all(isinstance(value, (ast.List, ast.ListComp)) or _called(value) == "list" or _parts_of_repeated(value) for value in facts.values[name] if value)
 
 
 def _is_assigned(name: str, nodes: list[Any]) -> bool:

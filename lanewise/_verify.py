@@ -404,7 +404,7 @@ class _Drawn:
         made = subject.made
         self.nin = made.nin
         inputs = [_to_host(a) for a in args[:self.nin]]
-        cores = _cores(made.signature) if subject.is_gufunc else [0] * self.nin
+        cores = _cores(made.signature) if made.signature else [0] * self.nin  # a layout without axes has none
         arrays = [np.asarray(a) for a in inputs]
         loops = [a.shape[:a.ndim - core] for a, core in zip(arrays, cores)]
         where = np.asarray(_to_host(kwargs.get("where", True)))
@@ -453,7 +453,7 @@ def _can_draw(subject, args, kwargs) -> bool:
         return False
     if any(_core._takes_as_object(made, a) or np.asarray(_to_host(a)).dtype.hasobject for a in args[:made.nin]):
         return False
-    return not subject.is_gufunc or ("?" not in made.signature and not subject.options.get("sizes"))
+    return not subject.is_gufunc or ((made.signature is None or "?" not in made.signature) and not subject.options.get("sizes"))
 
 
 # ---- verify ----

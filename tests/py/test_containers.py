@@ -99,13 +99,29 @@ def look(i, table):
     return table[int(i)]
 
 
+@lw.guvectorize("(n)->(n)")
+def running(x, out):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i]
+        out[i] = total
+
+
+@lw.guvectorize("(n),(n)->(n)")
+def running_product(x, y, out):
+    total = 1.0
+    for i in range(x.shape[0]):
+        total *= x[i] * y[i]
+        out[i] = total
+
+
 DOORS = {
     "call": lambda x: total(x), "accumulate": lambda x: total.accumulate(x), "reduceat": lambda x: total.reduceat(x, [0, 1]),
     "size": lambda x: total(x, size=2), "by_key": lambda x: total.by_key([1, 1, 2], x), "keys": lambda x: total.by_key(x, np.ones(3)),
     "minmax": reductions.minmax, "count_nonzero": reductions.count_nonzero, "logsumexp": reductions.logsumexp,
     "top1": lambda x: reductions.top1(np.ones(3), x), "running_maximum": reductions.running_maximum, "topk": lambda x: reductions.topk(x, 2),
     "affine_scan": lambda x: reductions.affine_scan(x, x), "segmented_sum": lambda x: reductions.segmented_sum(x, [True] * 3),
-    "forall": lambda x: copy(3, x, np.zeros(3)), "jit": lambda x: lw.jit(lambda x: x[0])(x),
+    "guvectorize": lambda x: running(x), "second operand": lambda x: running_product(np.ones(3), x), "forall": lambda x: copy(3, x, np.zeros(3)), "jit": lambda x: lw.jit(lambda x: x[0])(x),
     "excluded": lambda x: look(np.zeros(2, "i8"), x), "mean of draws": lambda x: lw.random.Generator(1).normal(x),
 }
 LOST = {

@@ -674,3 +674,31 @@ def test_zeros_of_both_signs_stay_in_their_order():
     x = [0.0, -0.0, 5.0, -0.0, 0.0, 1.0] * 7
     got, expected = lw.njit(f)(np.array(x)), f(x)
     assert [[str(v) for v in part] for part in got] == [[str(v) for v in part] for part in expected]
+
+
+LIMIT = 0.5
+PAIR = (1.0, 2.0)
+
+
+def test_variables_that_have_a_list_and_a_global():
+    def last(x):
+        y = []
+        y.append(x)
+        y = LIMIT
+        return y
+
+    def longer(x):
+        y = PAIR
+        y = list(y)
+        y.append(x)
+        return y
+
+    def added(x):
+        y = PAIR
+        y += [x]
+        return y
+
+    assert lw.njit(last)(2.0) == 0.5
+    assert lw.njit(longer)(3.0) == [1.0, 2.0, 3.0]
+    with pytest.raises(lw.errors.TypingError, match="E120: only a list can be added to a list"):
+        lw.njit(added)(3.0)

@@ -211,3 +211,14 @@ def test_device_arrays_are_computed_again_on_the_host():
         x = cuda.to_device(X)
         report = lw.verify(polynomial, x, x)
         assert report.ok and report.n_checked == 2 * X.size
+
+
+@lw.guvectorize("(),()->()")
+def scaled(x, n):
+    return x * n
+
+
+def test_layouts_without_axes():
+    report = lw.verify(scaled, X[:50], 2)
+    assert report.ok and report.n_checked == 100
+    assert lw.verify(scaled, X[:8].reshape(2, 4), X[:4]).ok

@@ -82,14 +82,12 @@ lw_wraps_results(PyObject *object)
     return found;
 }
 
-/* NumPy would make NaN of nulls in silence. at: the position of an operand, -1 for where=. */
+/* at: the position of an operand, -1 for where=. */
 static int
 refuse_missing(PyObject *object, Py_ssize_t at)
 {
     char what[32] = "where=";
 
-    if (!lw_has_arrow_memory(object))
-        return 0;
     if (at >= 0)
         PyOS_snprintf(what, sizeof what, "argument %zd", at + 1);
     return lw_refuse_container(object, false, what);
@@ -102,12 +100,17 @@ look(overrides *o, const lw_overridden *self, PyObject *object, Py_ssize_t at)
 
     if (object == NULL || never_overrides(Py_TYPE(object)))
         return 0;
+    /* pandas computes with what lies behind missing values, and says afterwards that these
+     * elements of the result are missing: right for each element by itself, not for items. */
+    if (self->has_items && !PyArray_Check(object) && !lw_is_device_operand(object) &&
+        refuse_missing(object, at) < 0)
+        return -1;
     for (int i = 0; i < o->n; i++)
         if (Py_TYPE(o->objects[i]) == Py_TYPE(object))
             return 0;
     method = override_of(object);
-    if (method == NULL)
-        return refuse_missing(object, at);
+    if (method == NULL) /* NumPy would make NaN of nulls in silence */
+        return lw_has_arrow_memory(object) ? refuse_missing(object, at) : 0;
     if (method == Py_None) {
         PyErr_Format(PyExc_TypeError,
                      "operand '%.200s' does not support ufuncs (__array_ufunc__=None); `%s` "

@@ -15,6 +15,7 @@ typedef struct lw_overridden {
     const char *name;
     int nin, nout;
     bool has_layout;     /* axes=, axis= and keepdims= instead of where= */
+    bool has_items;      /* its operands have core dimensions */
     bool inputs_by_name; /* keywords that are no ufunc's may be inputs: they are asked too */
 } lw_overridden;
 
