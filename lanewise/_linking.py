@@ -353,6 +353,32 @@ def _signature_object(text):
     return eval(re.sub(r"(\w+)\*", r"CPointer(\1)", text), {"__builtins__": {}}, vars(types))
 
 
+_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_SPECIFIERS = {"extern", '"C"', "__device__", "__global__", "__host__", "__forceinline__", "__noinline__", "inline", "static", "const"}
+_OTHER_RESULTS = {"void", "bool", "char", "short", "long", "float", "double", "int64_t", "uint64_t", "size_t"}
+
+
+def _check_definition(name, returns_void, abi, code):
+    """LinkError, where CUDA C++ defines a function otherwise than it is declared, as far as its text says so.
+
+    Inlined code that is called with another convention is undefined behaviour, of which the linker makes an empty kernel.
+    """
+    text = _COMMENTS.sub(" ", code.data.decode(errors="replace"))
+    found = re.search(rf'(?:^|[;{{}}\n])([\w\s*"]*[\s*]){name}\s*\([^;{{}}]*\)\s*\{{', text)
+    if found is None:  # in a header, or made by a macro
+        return
+    words = found[1].replace("*", " * ").split()
+    if 'extern "C"' not in " ".join(text.split()):
+        raise LinkError(f"`{name}` in {code.name} is not `extern \"C\"`, without which C++ gives it another name in the object code")
+    result = [word for word in words if word not in _SPECIFIERS]
+    shown = " ".join(result).replace(" *", "*")
+    if abi == "numba" and len(result) == 1 and result[0] in _OTHER_RESULTS:
+        raise LinkError(f"`{name}` in {code.name} returns {shown}, but with abi=\"numba\", which is the default, a function returns an int that is 0, "
+                        f"and its first parameter is a pointer to the result; pass abi=\"c\" for a function that C code would call as it is")
+    if abi == "c" and result == ["void"] and not returns_void:
+        raise LinkError(f"`{name}` in {code.name} returns void, but its signature has a result")
+
+
 class DeviceFunction:
     """A function in another language, for kernels to call: see declare_device."""
 
@@ -363,6 +389,9 @@ class DeviceFunction:
         self._sig = sig if isinstance(sig, _core.Signature) else None
         self._link = linkables(link, f"link= of `{name}`")
         self._host = host
+        for code in self._link:
+            if isinstance(code, CUSource):
+                _check_definition(name, self._signature.startswith(("void(", "none(")), abi, code)
 
     @property
     def name(self):

@@ -214,6 +214,45 @@ fill(lw_error *err, const lw_tree *tree, const lw_loc *loc, const lw_fault *faul
     err->end_col = loc->end_col;
 }
 
+/* The name of an installed package that a file belongs to, such as "scipy"; *length: of the
+ * name. The file of a module of Python itself gives "the standard library". NULL: it is in
+ * neither place, so that it is the user's own. */
+static const char *
+library_of(const char *path, int *length)
+{
+    static const char *const installed[] = {"/site-packages/", "/dist-packages/"};
+    static const char python[] = "/lib/python3.", standard[] = "the standard library";
+    const char *found = NULL;
+
+    for (size_t i = 0; path != NULL && i < sizeof installed / sizeof *installed; i++)
+        if ((found = strstr(path, installed[i])) != NULL) {
+            found += strlen(installed[i]);
+            *length = (int)strcspn(found, "/.");
+            return found;
+        }
+    *length = (int)strlen(standard);
+    return path != NULL && strstr(path, python) != NULL ? standard : NULL;
+}
+
+/* The user cannot mend the file of a library. */
+static void
+add_library(lw_text *out, const lw_tree *tree, const lw_loc *loc)
+{
+    const char *path = tree->files.data[loc->file].path;
+    int length;
+    const char *name = library_of(path, &length);
+
+    if (name == NULL)
+        return;
+    lw_text_addf(out,
+                 "\n%*s = note: this is code of %.*s, which your function calls; if it cannot "
+                 "be changed, call it from Python, or write a function of your own",
+                 (int)digits_of(loc->line), "", length, name);
+    if (strstr(path, "/scipy/stats/") != NULL)
+        lw_text_add(out, "; scipy.special has ndtr for norm.cdf, ndtri for norm.ppf, and the "
+                         "like");
+}
+
 static lw_status
 diagnose(const lw_tree *tree, uint32_t loc_index, const lw_fault *fault, const char *message,
          lw_error *err)
@@ -237,6 +276,8 @@ diagnose(const lw_tree *tree, uint32_t loc_index, const lw_fault *fault, const c
     if (fault->help != NULL)
         lw_text_addf(&text, "\n%*s = help: %s", loc ? (int)digits_of(loc->line) : 1, "",
                      fault->help);
+    if (loc != NULL)
+        add_library(&text, tree, loc);
     if (text.failed) {
         lw_text_reset(&text);
         return lw_fail_memory(err);

@@ -46,14 +46,22 @@ at(const search *s, lw_ref ref)
     return &s->func->insts.data[ref];
 }
 
-/* Bits of precision; 0: the type is wide enough, or no float. */
-static int
-precision(lw_dtype dtype)
+/* How many additions are known to be harmless: of floats, those that leave half of the digits
+ * right. 0: the type is wide enough, or has no sums. Totals of 32-bit integers are taken to fit
+ * if their number of terms is as small as that of floats. */
+static int64_t
+harmless(lw_dtype dtype)
 {
     switch (dtype) {
-    case LW_DT_f16: return 11;
-    case LW_DT_bf16: return 8;
-    case LW_DT_f32: return 24;
+    case LW_DT_f16: return 1 << 5;
+    case LW_DT_bf16: return 1 << 4;
+    case LW_DT_f32:
+    case LW_DT_i32:
+    case LW_DT_u32: return 1 << 12;
+    case LW_DT_i8:
+    case LW_DT_u8:
+    case LW_DT_i16:
+    case LW_DT_u16: return 1;
     default: return 0;
     }
 }
@@ -308,6 +316,21 @@ starts_anew(const search *s, const loop *l, const total *t)
     return false;
 }
 
+/* Whether the total, whose dependents are marked, takes part in what the loop does next: it is a
+ * counter or an index. */
+static bool
+steers(const search *s, const loop *l)
+{
+    for (uint32_t i = l->first; i < l->end; i++) {
+        const lw_inst *inst = at(s, i);
+
+        if (((inst->op == LW_OP_IF || inst->op == LW_OP_SELECT) && s->follows[inst->a]) ||
+            (inst->op == LW_OP_OFFSET && any_operand_follows(s, inst)))
+            return true;
+    }
+    return false;
+}
+
 /* Marks the values of the loop that depend on the total. */
 static void
 mark_followers(search *s, const loop *l, const total *t)
@@ -384,9 +407,9 @@ are_short(const search *s, int64_t limit)
 /* Whether the loops that the total goes through, from the innermost outwards, make too many
  * additions. */
 static bool
-is_long(search *s, const total *t, int bits)
+is_long(search *s, const total *t, lw_dtype dtype)
 {
-    int64_t n = 1, limit = (int64_t)1 << (bits / 2);
+    int64_t n = 1, limit = harmless(dtype);
     const loop *outermost = NULL;
 
     if (are_short(s, limit))
@@ -402,7 +425,8 @@ is_long(search *s, const total *t, int bits)
         mark_followers(s, l, t);
         if (!t->slot && starts_anew(s, l, t))
             break;
-        if (adds_itself(s, t, at(s, t->set)->b) || converges(s, l))
+        if (adds_itself(s, t, at(s, t->set)->b) || (lw_is_integer(dtype) && steers(s, l)) ||
+            converges(s, l)) /* last: it marks others */
             return false;
         outermost = l;
         n = product(n, l->iterations, limit);
@@ -460,12 +484,13 @@ is_narrow_sum(search *s, lw_ref i, lw_narrow_sum *out)
     lw_dtype dtype = (lw_dtype)at(s, is_set ? inst->a : inst->b)->type;
     total t = {.set = i, .slot = is_set ? inst->a : 0};
 
-    if (precision(dtype) == 0 || at(s, inst->b)->lanes > 1)
+    if (harmless(dtype) == 0 || at(s, inst->b)->lanes > 1 ||
+        (!is_set && lw_is_integer(dtype))) /* an array's type was chosen */
         return false;
     if (!is_set)
         t.load = load_of(s, i, inst->b, DEEP);
     if (t.slot + t.load == 0 || !is_sum(s, &t, inst->b, &added, MOST_CHAIN) || !added ||
-        !is_long(s, &t, precision(dtype)))
+        !is_long(s, &t, dtype))
         return false;
     *out = (lw_narrow_sum){.dtype = dtype, .at = i, .in_memory = !is_set};
     return true;

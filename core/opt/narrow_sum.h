@@ -1,10 +1,12 @@
-/* Finds sums that lose digits: loops that add up in a type of 16 or 32 bits. It changes
- * nothing.
+/* Finds sums that lose digits or wrap around: loops that add up in a float type of 16 or 32
+ * bits, or in a variable of an integer type of 8, 16 or 32. It changes nothing.
  *
  * After n additions one by one the error of a sum can be n * u times the sum of the absolute
  * values, where u = 2^-p for p bits of precision (N. J. Higham, "Accuracy and Stability of
  * Numerical Algorithms", 2002, section 4.2). A loop is reported when half of the digits may be
- * lost, n * u > sqrt(u): from 2^(p/2) additions on, or when their number is not known. */
+ * lost, n * u > sqrt(u): from 2^(p/2) additions on, or when their number is not known. A loop
+ * over integers is reported unless its total decides what the loop does or which element it
+ * takes, as counters do. */
 #ifndef LW_OPT_NARROW_SUM_H
 #define LW_OPT_NARROW_SUM_H
 

@@ -507,3 +507,23 @@ class TestResults:
         x = cuda.to_device(np.arange(10, dtype="f4"))
         f(10, x)
         assert (x.copy_to_host() == 2 * np.arange(10)).all()
+
+
+@pytest.mark.parametrize("sig, abi, text, says", [
+    ("void(float32*)", "numba", 'extern "C" __device__ void f(float *o) { *o = 1; }', 'f` in f.cu returns void, but with abi="numba".*pass abi="c"'),
+    ("float32(float32)", "numba", 'extern "C" {\n__device__\nfloat f(float x)\n{ return x; }}', "returns float, but with abi"),
+    ("float32(float32)", "c", "__device__ float f(float x) { return x; }", 'is not `extern "C"`'),
+    ("float32(float32)", "c", '/* f(x) { */ extern "C" __device__ __forceinline__ void f(float x) { }', "returns void, but its signature has a result"),
+    ("void(float32*)", "c", 'extern "C" __device__ void f(float *o) { *o = 1; }', None),
+    ("int32(float32)", "numba", 'extern "C" __device__ int f(int *r, float x) { *r = x; return 0; }', None),
+    ("float32(float32)", "c", '#define API extern "C" __device__\nAPI float f(float x) { return x; }', None),
+    ("float32(float32)", "numba", "float f(float); // declared, not defined", None),
+])
+def test_definitions_that_are_not_what_is_declared(sig, abi, text, says):
+    """A function with the other convention was inlined as an empty one, silently."""
+    declare = lambda: cuda.declare_device("f", sig, link=cuda.CUSource(text, name="f.cu"), abi=abi)
+    if says is None:
+        declare()
+    else:
+        with pytest.raises(lw.errors.LinkError, match=says):
+            declare()

@@ -1,4 +1,4 @@
-"""W203: loops that add up in narrow floats say so, those that do not lose digits do not."""
+"""W203: loops that add up in narrow types say so, those that lose nothing do not."""
 
 import time
 import warnings
@@ -434,3 +434,119 @@ def test_many_sums_are_looked_at_in_little_time(loop, zero, found):
     f = lw.vectorize(source=source)(space["f"])
     assert bool(told(lambda: f.add("float32(float32, int64)"))) is found
     assert time.perf_counter() - before < 60
+
+
+# ---- integers ----
+
+
+def of_bytes(x):
+    t = 0
+    for v in x:
+        t += v
+    return t
+
+
+def of_three(x):
+    t = 0
+    for k in range(3):
+        t += x[k]
+    return t
+
+
+def of_squares(x):
+    d = 0
+    for i in range(1, x.size):
+        d += (x[i] - x[i - 1]) ** 2
+    return d
+
+
+def running(x):
+    t = 0
+    out = np.zeros(x.size, np.int64)
+    for i in range(x.size):
+        t = t + x[i]
+        out[i] = t
+    return out[x.size - 1]
+
+
+@pytest.mark.parametrize("f, dtype, warns", [
+    *[(f, dtype, True) for f in (of_bytes, of_squares, running) for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32)],
+    *[(f, dtype, False) for f in (of_bytes, of_three, of_squares, running) for dtype in (np.int64, np.uint64)],
+    (of_three, np.uint8, True), (of_three, np.int16, True), (of_three, np.int32, False),
+])
+def test_totals_of_narrow_integers(f, dtype, warns):
+    texts = told(lw.njit(f), np.ones(5, dtype))
+    assert len(texts) == warns and all(f"adds up in {np.dtype(dtype)}, in a loop" in t and "totals that do not fit wrap around. " in t and "int64" in t for t in texts)
+
+
+def test_the_cures_of_totals_of_integers():
+    x = np.full(100, 200, np.uint8)
+
+    def declared(x):
+        t: lw.int64 = 0
+        for v in x:
+            t += v
+        return t
+
+    def converted(x):
+        t = 0
+        for v in x:
+            t += lw.int64(v)
+        return t
+
+    def intended(x):
+        t = np.uint8(0)
+        for v in x:
+            t += v
+        return t
+
+    for f, result in ((declared, 20000), (converted, 20000), (intended, 32)):
+        compiled = lw.njit(f)
+        assert not told(compiled, x) and compiled(x) == result
+    assert not told(lw.njit(of_bytes, warn=False), x)
+    assert not told(lw.njit(of_bytes, typing="numba"), x) and lw.njit(of_bytes, typing="numba")(x) == 20000
+
+
+def counter(x, step):
+    i, n = step * 0, 0
+    while i < x.size:
+        i += step
+        n += 1
+    return n
+
+
+def index(x, step):
+    i, t = step * 0, 0.0
+    for k in range(x.size // 4):
+        t += x[i]
+        i += step
+    return t
+
+
+def best(x, step):
+    t = most = step * 0
+    for v in x:
+        t += v
+        if t > most:
+            most = t
+        if t < 0:
+            t = step * 0
+    return most
+
+
+def counts(x, h):
+    for v in x:
+        h[v % 8] += 1
+
+
+def named(x):
+    y = np.dot(x, x)
+    return y
+
+
+@pytest.mark.parametrize("f, args", [
+    (named, (np.ones(9, np.uint8),)), (counter, (np.ones(9), np.int32(2))), (index, (np.ones(9), np.int32(2))), (best, (np.ones(9, np.int32), np.int32(1))), (counts, (np.ones(9, np.uint8), np.zeros(8, np.int32))),
+    (lambda x: np.convolve(x, x)[0] + np.dot(x, x) + np.cumsum(x)[2] + np.trace(x.reshape(3, 3)), (np.ones(9, np.uint8),)), (lambda x: sum(x) + sum(v * v for v in x), (np.ones(9, np.uint8),)),
+])
+def test_counters_indices_and_numpys_functions(f, args):
+    assert not told(lw.njit(f), *args)

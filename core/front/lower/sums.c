@@ -1,4 +1,4 @@
-/* W203: warns of sums of unknown length in narrow floats, in terms of the user's source. */
+/* W203: warns of sums of unknown length in narrow types, in terms of the user's source. */
 #include "core/front/lower/lower_internal.h"
 
 #include <string.h>
@@ -153,10 +153,32 @@ is_intended(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc
     return false;
 }
 
+/* Whether a statement of this line adds. Functions such as np.dot add integers in the type that
+ * NumPy does. */
+static bool
+is_written(const lw_lowering *l, const lw_ir_loc *loc)
+{
+    for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
+        const lw_node *n = &l->tree->nodes.data[i];
+        const lw_node *value = n->kind == LW_NODE_ASSIGN ? &l->tree->nodes.data[n->a] : n;
+
+        if ((n->kind == LW_NODE_AUGASSIGN || n->kind == LW_NODE_ASSIGN) &&
+            (value->kind == LW_NODE_TUPLE ||
+             ((value->kind == LW_NODE_BINARY || value == n) &&
+              (value->op == LW_PY_ADD || value->op == LW_PY_SUB))) &&
+            is_in_line(l, n, loc))
+            return true;
+    }
+    return false;
+}
+
 static bool
 is_intended_at(const lw_lowering *l, const lw_narrow_sum *sum, const lw_inst *inst)
 {
-    return inst->loc != 0 && is_intended(l, sum, &l->module->locs.data[inst->loc]);
+    const lw_ir_loc *loc = inst->loc ? &l->module->locs.data[inst->loc] : NULL;
+
+    return loc != NULL &&
+           (is_intended(l, sum, loc) || (lw_is_integer(sum->dtype) && !is_written(l, loc)));
 }
 
 /* ---- the search ---- */
@@ -179,8 +201,9 @@ find(const lw_lowering *l, lw_narrow_sum *sum, const lw_inst **inst)
         *sum = (lw_narrow_sum){0};
         do {
             LW_TRY(lw_find_narrow_sum(func, sum->at, sum, l->err));
-        } while (sum->at && who == USERS && n_intended++ < MOST_INTENDED &&
-                 is_intended_at(l, sum, &func->insts.data[sum->at]));
+        } while (sum->at && (who == USERS ? n_intended++ < MOST_INTENDED &&
+                                                is_intended_at(l, sum, &func->insts.data[sum->at])
+                                          : lw_is_integer(sum->dtype))); /* as in NumPy */
         if (n_intended > MOST_INTENDED)
             break;
         if (sum->at)
@@ -241,19 +264,20 @@ write_warning(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *l
     const char *name = name_of_total(l, statement);
     bool hidden = statement == 0 || (name && *name == '.'); /* in a call, or in a generator */
     bool is_complex = is_complex_line(l, loc);
-    const char *wide = is_complex ? "complex128" : "float64";
+    bool is_integer = lw_is_integer(sum->dtype);
+    const char *wide = is_complex ? "complex128" : is_integer ? "int64" : "float64";
+    const char *zero = is_integer ? "0" : "0.0";
 
-    lw_text_addf(
-        out,
-        "W203: line %u of %s adds up in %s, in a loop that may be long: every addition "
-        "rounds, and the errors add up too. ",
-        (unsigned)loc->line, l->module->files.data[loc->file],
-        is_complex ? "complex64" : lw_dtypes[sum->dtype].public_name);
+    lw_text_addf(out, "W203: line %u of %s adds up in %s, in a loop that may be long: %s. ",
+                 (unsigned)loc->line, l->module->files.data[loc->file],
+                 is_complex ? "complex64" : lw_dtypes[sum->dtype].public_name,
+                 is_integer ? "totals that do not fit wrap around"
+                            : "every addition rounds, and the errors add up too");
     if (name != NULL && !hidden && !sum->in_memory)
-        lw_text_addf(out, "Declare the total `%s: %s = 0.0`, or add `lw.%s(...)`", name, wide,
-                     wide);
+        lw_text_addf(out, "Declare the total `%s: %s = %s`, or add `lw.%s(...)`", name, wide,
+                     zero, wide);
     else if (!hidden || sum->in_memory)
-        lw_text_addf(out, "Add up in a variable, `total: %s = 0.0`, and store that", wide);
+        lw_text_addf(out, "Add up in a variable, `total: %s = %s`, and store that", wide, zero);
     else
         lw_text_addf(out, "Convert what is added, `lw.%s(...)`, or pass %s", wide, wide);
     lw_text_add(out, "; warn=False if that is intended");

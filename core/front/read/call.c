@@ -15,7 +15,7 @@ read_keyword(lw_reader *r, PyObject *keyword)
     if (name == NULL)
         return lw_read_error(r, keyword,
                              (lw_fault){LW_ERR_UNSUPPORTED, "E101",
-                                        .label = "compiled code has no dict to unpack",
+                                        .label = "keywords have to be written",
                                         .help = "name each argument"},
                              "`**` in a call cannot be compiled");
     constant = lw_read_constant(r, name);

@@ -67,7 +67,7 @@ lw_read_params(lw_reader *r, PyObject *args)
     if (kwarg != NULL)
         r->tree->fns.data[r->scope->fn].problem = lw_read_diag(
             r, lw_read_loc(r, kwarg),
-            (lw_fault){LW_ERR_UNSUPPORTED, "E101", .label = "compiled code has no dict",
+            (lw_fault){LW_ERR_UNSUPPORTED, "E101", .label = "compiled functions have named parameters",
                        .help = "name each parameter"},
             "a `**` parameter cannot be compiled");
     return r->status == LW_OK;

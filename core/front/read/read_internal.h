@@ -29,7 +29,7 @@
 
 /* Functions that one function may reach; a helper that pulls in half a library ends here with
  * an error. */
-enum { LW_READ_MAX_FUNCTIONS = 256 };
+enum { LW_READ_MAX_FUNCTIONS = 4096 };
 
 /* A function that is being read: its variables by name. `parent` is the function around it. */
 typedef struct lw_scope {
