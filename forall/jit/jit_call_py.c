@@ -1,5 +1,5 @@
 /* kernel[grid, block](...): configured kernels, and how they are launched. */
-#include "forall/jit_py_internal.h"
+#include "forall/jit/jit_py_internal.h"
 
 #include "core/base/env.h"
 #include "core/base/memory.h"

@@ -1,6 +1,6 @@
 /* Inspection of a Kernel: text and binary forms of its specialisations, and the resources that
  * they need. */
-#include "forall/jit_py_internal.h"
+#include "forall/jit/jit_py_internal.h"
 
 #include "core/front/read/critical.h"
 #include "core/py/compiled/resources.h"

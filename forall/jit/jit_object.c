@@ -1,5 +1,5 @@
 /* The Kernel type and the decorators that make it: lw.jit and cuda.jit. */
-#include "forall/jit_py_internal.h"
+#include "forall/jit/jit_py_internal.h"
 
 #include "core/front/read/services.h"
 #include "core/py/compiled/decorate.h"
@@ -8,7 +8,7 @@
 #include "core/py/raise.h"
 #include "core/py/text_py.h"
 #include "core/py/types/signature_read.h"
-#include "forall/forall_py.h"
+#include "forall/jit/jit_py.h"
 #include "forall/specialisation_py_internal.h"
 
 #include <stdatomic.h>

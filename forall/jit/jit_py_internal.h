@@ -1,6 +1,6 @@
 /* What the Python files of jit share among themselves. */
-#ifndef LW_FORALL_JIT_PY_INTERNAL_H
-#define LW_FORALL_JIT_PY_INTERNAL_H
+#ifndef LW_FORALL_JIT_JIT_PY_INTERNAL_H
+#define LW_FORALL_JIT_JIT_PY_INTERNAL_H
 
 #include "core/py/numpy_api.h"
 

@@ -1,7 +1,7 @@
 /* Functions of lw.jit that are called on the host: f(3), f(array). The function is typed as one
  * that returns numbers, by a companion object that has these specialisations, and runs once, on
  * the calling thread. */
-#include "forall/jit_py_internal.h"
+#include "forall/jit/jit_py_internal.h"
 
 #include "core/base/memory.h"
 #include "core/host/counted_memory.h"
