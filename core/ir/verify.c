@@ -165,7 +165,7 @@ switch_region(lw_verifier *c, lw_op from, lw_op to)
 static lw_status
 end_region(lw_verifier *c)
 {
-    region r = *innermost(c);
+    lw_verify_region r = *innermost(c);
 
     RULE(r.op != LW_OP_NONE, "nothing is open");
     RULE(r.op != LW_OP_LOOP, "the loop has no latch");
