@@ -1,6 +1,6 @@
 /* Copies of arrays that are not aligned, or not in native byte order, made for one call.
- * forall/bind_py.c makes those of host arrays, with NumPy's WRITEBACKIFCOPY where the array can
- * be written; lw_operand_read makes those of device arrays. */
+ * forall/bind_arrays_py.c makes those of host arrays, with NumPy's WRITEBACKIFCOPY where the
+ * array can be written; lw_operand_read makes those of device arrays. */
 #ifndef LW_FORALL_BIND_COPIES_PY_H
 #define LW_FORALL_BIND_COPIES_PY_H
 

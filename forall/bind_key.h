@@ -4,7 +4,6 @@
  *   ARRAY dtype layout|readonly<<4 ndim [address of the lw_arg_record, where dtype is void]
  *   RECORD readonly<<4 address of the lw_arg_record
  *   TUPLE n, LIST n, NAMED n address of the class
- *   METHODS n address of the class (a namedtuple with methods)
  *   OBJECT address of the lw_object_shape
  *   MEMBER address of the enum class
  *   STATIC address of its lw_static_entry

@@ -1,4 +1,4 @@
-/* What lanewise/module.c needs of this door: forall, and jit with what belongs to it. */
+/* What lanewise/module.c needs of this folder: forall. */
 #ifndef LW_FORALL_FORALL_PY_H
 #define LW_FORALL_FORALL_PY_H
 
@@ -6,7 +6,5 @@
 
 /* Adds Forall, its bound calls and the decorator. -1 with an exception. */
 int lw_forall_register(PyObject *module);
-/* Adds Kernel, Launcher, jit, and cuda's jit, In, Out, InOut. -1 with an exception. */
-int lw_jit_register(PyObject *module);
 
 #endif

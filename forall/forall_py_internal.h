@@ -68,12 +68,15 @@ int lw_forall_keywords_read(const lw_forall *self, PyObject *const **args, Py_ss
 void lw_forall_common_key(const lw_forall *self, bool device, lw_entry_key *out);
 
 /* ---- forall_race_py.c ---- */
-
 /* -1 with E164 if several elements of the space race by one of specialisation->races. */
 int lw_forall_refuse_races(const lw_specialisation *specialisation, const lw_space *space);
+
+/* ---- forall_places_py.c ---- */
 /* -1 with IndexError if an index that every element uses is outside of an argument; -1 also if
  * the warning W208, of updates that are lost, is an error. Nothing has run yet. */
 int lw_forall_refuse_places(const lw_prepared *prepared);
+
+/* ---- forall_watch_py.c ---- */
 /* Runs a call on the host and watches for races between its elements. -1 with KernelError if
  * elements raced. */
 int lw_forall_run_watched(lw_prepared *prepared, lw_space_run *run);

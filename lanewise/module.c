@@ -34,6 +34,7 @@
 #include "core/py/windows/windows.h"
 #endif
 #include "forall/forall_py.h"
+#include "forall/jit/jit_py.h"
 #include "gufunc/device_large_py.h"
 #include "gufunc/gufunc_py.h"
 #include "random/random_py.h"

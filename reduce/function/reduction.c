@@ -7,16 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- parameters and results of functions ---- */
-
 static uint32_t
 n_params(const lw_tree *tree)
 {
     return tree->fns.n > 1 ? tree->fns.data[1].params.n : 0;
 }
 
-static const char *
-name_of(const lw_tree *tree)
+const char *
+lw_reduce_name_of(const lw_tree *tree)
 {
     return tree->fns.n > 1 && tree->fns.data[1].name ? tree->fns.data[1].name : "function";
 }
@@ -27,203 +25,6 @@ lw_reduce_is_indexed(const lw_tree *map)
     uint32_t n = n_params(map);
 
     return n > 1 && strcmp(map->fns.data[1].params.data[n - 1].name, "index") == 0;
-}
-
-/* A weak literal counts as a Python int. */
-static lw_type
-plain(const lw_types *types, lw_type type)
-{
-    if (lw_type_kind_of(types, type) == LW_TK_LITERAL)
-        return lw_type_stored(types, type) == LW_DT_u64 ? (lw_type)LW_DT_u64 : LW_T_INDEX;
-    return type;
-}
-
-static bool
-is_number(const lw_types *types, lw_type type)
-{
-    lw_type_kind kind = lw_type_kind_of(types, type);
-
-    return kind == LW_TK_SCALAR || kind == LW_TK_WEAK || kind == LW_TK_LITERAL;
-}
-
-static void
-add_node(shape *to, lw_reduce_kind kind, uint32_t n, const char *name)
-{
-    if (to->form.n_nodes < LW_REDUCE_NODES)
-        to->form.node[to->form.n_nodes++] = (lw_reduce_node){kind, n, name};
-    else
-        to->too_many = true;
-}
-
-static void
-add_number(shape *to, lw_type type, const char *name)
-{
-    add_node(to, LW_REDUCE_NUMBER, 0, name);
-    if (to->n < LW_REDUCE_MOST)
-        to->type[to->n++] = type;
-    else
-        to->too_many = true;
-}
-
-static bool
-is_tuple(const shape *s)
-{
-    return s->form.node[0].kind != LW_REDUCE_NUMBER;
-}
-
-/* How many parameters an accumulator becomes when it is unpacked. */
-static uint32_t
-n_items(const shape *s)
-{
-    return is_tuple(s) ? s->form.node[0].n : 1;
-}
-
-/* Adds the numbers of a type. False: it contains something other than numbers. */
-static bool
-add_type(const lw_types *types, lw_type type, const char *name, shape *to)
-{
-    const lw_type_row *row = lw_type_get(types, type);
-    bool good = true;
-
-    if (row == NULL || row->kind != LW_TK_TUPLE) {
-        if (is_number(types, type))
-            add_number(to, plain(types, type), name);
-        return is_number(types, type);
-    }
-    add_node(to, row->readonly ? LW_REDUCE_RECORD : LW_REDUCE_TUPLE, row->n, name);
-    for (uint32_t i = 0; good && i < row->n && !to->too_many; i++)
-        good = add_type(types, row->elements[i], row->names ? row->names[i] : NULL, to);
-    return good && (row->n > 0 || to->form.n_nodes == 1);
-}
-
-static lw_status
-complain_result(builder *b, const lw_typed *typed, const char *role, const lw_tree *tree)
-{
-    lw_text came;
-    lw_status status;
-
-    lw_text_init(&came);
-    lw_type_print(&typed->types, typed->instances.data[1].result, &came);
-    status = lw_fail(b->err, LW_ERR_TYPE,
-                     "reduce: %s function `%s` must give a number, or a tuple or a record of "
-                     "numbers, not %s",
-                     role, name_of(tree), lw_text_get(&came));
-    lw_text_reset(&came);
-    return status;
-}
-
-lw_status
-lw_reduce_result_shape(builder *b, const lw_typed *typed, const char *role, const lw_tree *tree,
-                       shape *out)
-{
-    bool good;
-
-    assert(typed != NULL);
-    memset(out, 0, sizeof *out);
-    good = add_type(&typed->types, typed->instances.data[1].result, NULL, out);
-    if (out->too_many || (good && out->n < 1))
-        return lw_fail(b->err, LW_ERR_TYPE,
-                       "reduce: %s function `%s` gives a tuple of %s%u numbers; 1 to %d are "
-                       "possible",
-                       role, name_of(tree), out->too_many ? "more than " : "", (unsigned)out->n,
-                       LW_REDUCE_MOST);
-    return good ? LW_OK : complain_result(b, typed, role, tree);
-}
-
-/* ---- records ---- */
-
-static void add_record(const lw_arg_record *record, const char *name, shape *to);
-
-/* An array inside a record becomes nested tuples, one level for each of its dimensions from
- * `axis` on. */
-static void
-add_field(const lw_arg_field *field, uint32_t axis, const char *name, shape *to)
-{
-    if (axis == field->ndim) {
-        if (field->record != NULL)
-            add_record(field->record, name, to);
-        else
-            add_number(to, (lw_type)field->dtype, name);
-        return;
-    }
-    add_node(to, LW_REDUCE_TUPLE, (uint32_t)field->shape[axis], name);
-    for (int64_t i = 0; i < field->shape[axis] && !to->too_many; i++)
-        add_field(field, axis + 1, NULL, to);
-}
-
-static void
-add_record(const lw_arg_record *record, const char *name, shape *to)
-{
-    add_node(to, LW_REDUCE_RECORD, record->n, name);
-    for (uint32_t i = 0; i < record->n && !to->too_many; i++)
-        add_field(&record->fields[i], 0, record->fields[i].name, to);
-}
-
-/* Whether both structure as many numbers in the same way, whatever their names. */
-bool
-lw_reduce_same_places(const lw_reduce_form *x, const lw_reduce_form *y)
-{
-    if (x->n_nodes != y->n_nodes)
-        return false;
-    for (uint32_t i = 0; i < x->n_nodes; i++)
-        if (x->node[i].n != y->node[i].n)
-            return false;
-    return true;
-}
-
-lw_dtype
-lw_reduce_stored(lw_type type)
-{
-    return type == LW_T_INDEX       ? LW_DT_i64
-           : type == LW_T_PYFLOAT   ? LW_DT_f64
-           : type == LW_T_PYCOMPLEX ? LW_DT_c128
-                                    : (lw_dtype)type;
-}
-
-static void
-spec_of(lw_type type, lw_arg_spec *out)
-{
-    memset(out, 0, sizeof *out);
-    out->kind = type >= LW_T_INDEX ? LW_ARGK_WEAK : LW_ARGK_SCALAR;
-    out->dtype = lw_reduce_stored(type);
-}
-
-/* The argument type of node *node and its items; both counters move on. */
-static lw_status
-spec_of_node(builder *b, const shape *from, uint32_t *node, uint32_t *number, lw_arg_spec *out)
-{
-    const lw_reduce_node *at = &from->form.node[(*node)++];
-    lw_arg_spec *items;
-    const char **names;
-    lw_status status = LW_OK;
-
-    assert(*node <= from->form.n_nodes && *number <= from->n);
-    if (at->kind == LW_REDUCE_NUMBER) {
-        spec_of(from->type[(*number)++], out);
-        return LW_OK;
-    }
-    items = lw_arena_take(&b->arena, at->n * sizeof *items);
-    names = lw_arena_take(&b->arena, at->n * sizeof *names);
-    if (items == NULL || names == NULL)
-        return lw_fail_memory(b->err);
-    *out =
-        (lw_arg_spec){.kind = LW_ARGK_TUPLE, .dtype = LW_DT_void, .n = at->n, .items = items};
-    out->readonly = at->kind == LW_REDUCE_RECORD;
-    out->names = from->form.node[*node].name ? names : NULL;
-    for (uint32_t i = 0; i < at->n; i++) {
-        names[i] = from->form.node[*node].name;
-        LW_TRY(spec_of_node(b, from, node, number, &items[i]));
-    }
-fail:
-    return status;
-}
-
-static lw_status
-spec_of_shape(builder *b, const shape *from, lw_arg_spec *out)
-{
-    uint32_t node = 0, number = 0;
-
-    return spec_of_node(b, from, &node, &number, out);
 }
 
 /* ---- typing ---- */
@@ -238,7 +39,7 @@ complain_count(builder *b, const lw_tree *tree, const char *role, uint32_t n, ui
     return lw_fail(b->err, LW_ERR_TYPE,
                    "reduce: %s function `%s` takes %u parameter%s; accumulators of %u number%s "
                    "need %u%s",
-                   role, name_of(tree), (unsigned)n_params(tree),
+                   role, lw_reduce_name_of(tree), (unsigned)n_params(tree),
                    n_params(tree) == 1 ? "" : "s", (unsigned)n, n == 1 ? "" : "s",
                    (unsigned)times, unpacked);
 }
@@ -250,14 +51,14 @@ lw_reduce_infer_on(builder *b, const lw_tree *tree, const char *role, const shap
                    uint32_t times, lw_typed **out)
 {
     lw_arg_spec whole = {0}, specs[2 * LW_REDUCE_MOST];
-    uint32_t wanted = n_params(tree), n = 0, items = n_items(acc);
-    bool unpacked = wanted == times * items && (wanted != times || !is_tuple(acc));
+    uint32_t wanted = n_params(tree), n = 0, items = lw_reduce_n_items(acc);
+    bool unpacked = wanted == times * items && (wanted != times || !lw_reduce_is_tuple(acc));
     lw_status status = LW_OK;
 
     assert(times == 1 || times == 2);
     if (!unpacked && wanted != times)
         return complain_count(b, tree, role, items, times);
-    LW_TRY(spec_of_shape(b, acc, &whole));
+    LW_TRY(lw_reduce_spec_of(b, acc, &whole));
     for (uint32_t t = 0; t < times; t++)
         if (unpacked && whole.kind == LW_ARGK_TUPLE)
             for (uint32_t i = 0; i < items; i++)
@@ -283,10 +84,10 @@ infer_map(builder *b, lw_typed **out)
         return lw_fail(b->err, LW_ERR_TYPE,
                        "reduce: map function `%s` takes %u parameters, but %u array%s given "
                        "(one more parameter, `index`, gets the element's index)",
-                       name_of(tree), (unsigned)wanted, (unsigned)r->n_arrays,
+                       lw_reduce_name_of(tree), (unsigned)wanted, (unsigned)r->n_arrays,
                        r->n_arrays == 1 ? "" : "s");
     for (uint32_t i = 0; i < r->n_arrays; i++)
-        LW_TRY(spec_of_shape(b, &b->array[i], &specs[n++]));
+        LW_TRY(lw_reduce_spec_of(b, &b->array[i], &specs[n++]));
     if (r->indexed)
         specs[n++] = (lw_arg_spec){.kind = LW_ARGK_WEAK, .dtype = LW_DT_i64, .counts = true};
     LW_TRY(lw_infer_specs(tree, b->source->options, specs, n, out, b->err));
@@ -303,16 +104,16 @@ mapped_as_is(builder *b)
     shape *to = &b->mapped;
 
     if (n > 1)
-        add_node(to, LW_REDUCE_TUPLE, n, NULL);
+        lw_reduce_add_node(to, LW_REDUCE_TUPLE, n, NULL);
     for (uint32_t i = 0; i < n; i++) {
         const shape *from = &b->array[i];
         numbers = 0;
         for (uint32_t k = 0; k < from->form.n_nodes; k++)
             if (from->form.node[k].kind == LW_REDUCE_NUMBER)
-                add_number(to, from->type[numbers++], from->form.node[k].name);
+                lw_reduce_add_number(to, from->type[numbers++], from->form.node[k].name);
             else
-                add_node(to, from->form.node[k].kind, from->form.node[k].n,
-                         from->form.node[k].name);
+                lw_reduce_add_node(to, from->form.node[k].kind, from->form.node[k].n,
+                                   from->form.node[k].name);
     }
 }
 
@@ -351,7 +152,7 @@ complain_places(builder *b, const shape *given)
         b->err, LW_ERR_TYPE,
         "reduce: combine function `%s` gives %s%u number%s, but the accumulators "
         "that it takes have %s%u%s",
-        name_of(b->source->combine), a_tuple(given), (unsigned)given->n,
+        lw_reduce_name_of(b->source->combine), a_tuple(given), (unsigned)given->n,
         given->n == 1 ? "" : "s", a_tuple(&b->acc), (unsigned)b->acc.n,
         pairs ? ", an element of each array that was given: pass map=, which makes "
                 "one accumulator of them, or pass values that are not arrays by keyword"
@@ -383,11 +184,11 @@ widen(builder *b, bool *changed)
                              "reduce: number %u of the accumulator is %s, but combine "
                              "function `%s` returns %s for it: no type holds both",
                              (unsigned)i + 1, lw_dtypes[lw_reduce_stored(both[0])].public_name,
-                             name_of(b->source->combine),
+                             lw_reduce_name_of(b->source->combine),
                              lw_dtypes[lw_reduce_stored(both[1])].public_name);
             goto fail;
         }
-        joined = plain(&b->types, joined);
+        joined = lw_reduce_plain(&b->types, joined);
         *changed |= joined != b->acc.type[i];
         b->acc.type[i] = joined;
     }
@@ -409,7 +210,7 @@ fix_point(builder *b)
         return lw_fail(b->err, LW_ERR_TYPE,
                        "reduce: the types of `%s` do not converge: the accumulators that it "
                        "returns are always wider than those it receives",
-                       name_of(b->source->combine));
+                       lw_reduce_name_of(b->source->combine));
 fail:
     return status;
 }
@@ -427,7 +228,7 @@ refuse(builder *b, const lw_tree *tree, const char *what)
 {
     return lw_fail(b->err, LW_ERR_UNSUPPORTED,
                    "reduce: `%s` %s; functions of a reduction cannot do that yet",
-                   name_of(tree), what);
+                   lw_reduce_name_of(tree), what);
 }
 
 static lw_status
@@ -528,9 +329,9 @@ take_arrays(builder *b)
 
     for (uint32_t i = 0; i < r->n_arrays; i++) {
         if (r->array[i].record != NULL)
-            add_record(r->array[i].record, NULL, &b->array[i]);
+            lw_reduce_add_record(r->array[i].record, NULL, &b->array[i]);
         else
-            add_number(&b->array[i], (lw_type)r->in[at], NULL);
+            lw_reduce_add_number(&b->array[i], (lw_type)r->in[at], NULL);
         if (b->array[i].too_many || b->array[i].n == 0)
             return lw_fail(b->err, LW_ERR_TYPE,
                            "reduce: argument %u has records of more than %d numbers",

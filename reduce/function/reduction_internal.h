@@ -1,4 +1,4 @@
-/* What reduction.c and small_sums.c share: a reduction that is being made. */
+/* What reduction.c, shape.c and small_sums.c share: a reduction that is being made. */
 #ifndef LW_REDUCE_FUNCTION_REDUCTION_INTERNAL_H
 #define LW_REDUCE_FUNCTION_REDUCTION_INTERNAL_H
 
@@ -30,11 +30,28 @@ typedef struct builder {
 /* Infers the types of a function of `times` accumulators. */
 lw_status lw_reduce_infer_on(builder *b, const lw_tree *tree, const char *role,
                              const shape *acc, uint32_t times, lw_typed **out);
+/* The name of a user's function. */
+const char *lw_reduce_name_of(const lw_tree *tree);
+
+/* ---- shape.c ---- */
+
 /* The form and types of the result of such a function. */
 lw_status lw_reduce_result_shape(builder *b, const lw_typed *typed, const char *role,
                                  const lw_tree *tree, shape *out);
+/* Whether both structure as many numbers in the same way, whatever their names. */
 bool lw_reduce_same_places(const lw_reduce_form *x, const lw_reduce_form *y);
 lw_dtype lw_reduce_stored(lw_type type);
+/* A weak literal counts as a Python int. */
+lw_type lw_reduce_plain(const lw_types *types, lw_type type);
+void lw_reduce_add_node(shape *to, lw_reduce_kind kind, uint32_t n, const char *name);
+void lw_reduce_add_number(shape *to, lw_type type, const char *name);
+/* Adds the numbers of a record. */
+void lw_reduce_add_record(const lw_arg_record *record, const char *name, shape *to);
+bool lw_reduce_is_tuple(const shape *s);
+/* How many parameters an accumulator becomes when it is unpacked. */
+uint32_t lw_reduce_n_items(const shape *s);
+/* The argument type of a value of this shape. */
+lw_status lw_reduce_spec_of(builder *b, const shape *from, lw_arg_spec *out);
 
 /* ---- small_sums.c ---- */
 

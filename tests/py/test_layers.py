@@ -21,7 +21,7 @@ LAYER = {
     "core/link": 4, "core/device": 5, "core/host": 5, "core/plan": 5.5, "core/py": 6,
     "core/py/cuda": 6.1, "core/py/array": 6.2, "core/py/types": 6.3, "core/py/compiled": 6.4, "core/py/numpy": 6.5, "core/py/windows": 6.6,
     "gufunc/core": 6.7, "reduce/function": 6.7, "reduce/host": 6.8, "reduce/device": 6.9,
-    **dict.fromkeys(DOORS, 7), "lanewise": 8,
+    **dict.fromkeys(DOORS, 7), "forall/jit": 7.1, "lanewise": 8,
 }
 #: Headers for code of others: no folder of the build, and any of ours may include them.
 PUBLIC = "lanewise/include"

@@ -136,6 +136,60 @@ lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out
 
 /* ---- annotations ---- */
 
+/* A name that only newer versions of Python have; NULL: none. */
+static const char *
+newer_name(const char *module, const char *word)
+{
+    if (strcmp(module, "math") == 0 && strcmp(word, "fma") == 0)
+        return "Python has `math.fma` from 3.13 on; `lanewise.cuda.fma(x, y, z)` is the same "
+               "function, on CPUs and GPUs";
+    return NULL;
+}
+
+uint32_t
+lw_read_missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name)
+{
+    PyObject *keys = PyObject_Dir(object);
+    Py_ssize_t n = keys ? PyList_GET_SIZE(keys) : 0;
+    const char **names = lw_alloc(((size_t)n + 1) * sizeof *names), *near = NULL;
+    const char *word = PyUnicode_AsUTF8(name);
+    const char *owner = PyModule_Check(object) ? PyModule_GetName(object) : NULL;
+    bool group = strcmp(Py_TYPE(object)->tp_name, "lanewise._core.IntrinsicGroup") == 0;
+    PyObject *path = group ? PyObject_GetAttrString(object, "__qualname__") : NULL;
+    uint32_t n_names = 0, result;
+    const char *near_help = NULL;
+    char help[160], group_name[80];
+
+    for (Py_ssize_t i = 0; names && i < n; i++) {
+        const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(keys, i));
+        if (text != NULL)
+            names[n_names++] = text;
+    }
+    lw_read_clear();
+    if (names != NULL && word != NULL)
+        near = lw_nearest(word, names, n_names);
+    if (near == NULL && owner != NULL && word != NULL)
+        near_help = newer_name(owner, word);
+    snprintf(help, sizeof help, "did you mean `%.100s`?", near ? near : "");
+    if (path != NULL) {
+        snprintf(group_name, sizeof group_name, "cuda.%.60s", PyUnicode_AsUTF8(path));
+        owner = group_name;
+    }
+    if (owner == NULL || group)
+        lw_read_clear();
+    result = lw_read_error(r, node,
+                           (lw_fault){LW_ERR_TYPING, "E150", .help = near ? help : near_help},
+                           "%s`%.100s` has no attribute `%.100s`",
+                           group   ? ""
+                           : owner ? "module "
+                                   : "type ",
+                           owner ? owner : Py_TYPE(object)->tp_name, word ? word : "?");
+    Py_XDECREF(path);
+    lw_free(names);
+    Py_XDECREF(keys);
+    return result;
+}
+
 static bool
 is_type_constant(const lw_reader *r, uint32_t constant)
 {

@@ -175,6 +175,9 @@ PyObject *lw_read_object(const lw_reader *r, uint32_t node);
 /* object.name of a frozen object: 1 with *out (new reference), 0 not known when it is read, 2
  * there is no such attribute, -1 stop. */
 int lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out);
+/* The error E150: the object that `node` reads an attribute of has none of this name. */
+uint32_t lw_read_missing_attribute(lw_reader *r, PyObject *node, PyObject *object,
+                                   PyObject *name);
 /* The constant of an object that may annotate a variable or parameter; 0: it may not (or stop).
  */
 uint32_t lw_read_annotation(lw_reader *r, PyObject *annotation);

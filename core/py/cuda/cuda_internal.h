@@ -7,6 +7,23 @@
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
 
+/* ---- cuda_py.c ---- */
+/* Of objects that own nothing. */
+void lw_cuda_dealloc(PyObject *self);
+
+/* ---- cuda_device.c ---- */
+/* NULL with an exception, else None. */
+PyObject *lw_cuda_synchronize(lw_device *device);
+PyObject *lw_cuda_reset(lw_device *device);
+/* The type is in `core`, and in the module as Device. */
+int lw_cuda_device_register(PyObject *core, PyObject *module);
+
+/* ---- cuda_context.c ---- */
+PyObject *lw_context_object(lw_device *device);
+/* MemoryInfo(free, total), a named tuple: managers make such too. */
+PyObject *lw_memory_info_type_new(void);
+int lw_cuda_context_register(PyObject *core, PyObject *module);
+
 /* ---- cuda_stream.c ---- */
 int lw_cuda_stream_register(PyObject *module);
 extern PyMethodDef lw_cuda_stream_functions[];

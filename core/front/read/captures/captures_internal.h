@@ -1,4 +1,5 @@
-/* What captures consist of: captures.c, and operands.c for the numbers that change. */
+/* What captures consist of: captures.c, changed.c for the check whether they have changed, and
+ * operands.c for the numbers that change. */
 #ifndef LW_FRONT_READ_CAPTURES_INTERNAL_H
 #define LW_FRONT_READ_CAPTURES_INTERNAL_H
 
@@ -54,7 +55,12 @@ struct lw_captures {
     lw_captures *older; /* those that these have replaced, or NULL; owned */
 };
 
-/* captures.c: the current value; new reference, or NULL when absent. */
+/* captures.c: adds a guard, to those that are compared in each call or to the frozen ones. -1
+ * with an exception. */
+int lw_guard_add(lw_captures *captures, bool frozen, guard_kind kind, PyObject *space,
+                 PyObject *name, PyObject *value);
+void lw_guard_drop(guard *g);
+/* changed.c: the current value; new reference, or NULL when absent. */
 PyObject *lw_guard_value(const guard *g);
 bool lw_guard_has_changed(guard *g);
 /* The captures to be looked at next: those that extend the first, then another function's. */

@@ -1,6 +1,6 @@
 /* What the Python files of jit share among themselves. */
-#ifndef LW_FORALL_JIT_PY_INTERNAL_H
-#define LW_FORALL_JIT_PY_INTERNAL_H
+#ifndef LW_FORALL_JIT_JIT_PY_INTERNAL_H
+#define LW_FORALL_JIT_JIT_PY_INTERNAL_H
 
 #include "core/py/numpy_api.h"
 
@@ -65,6 +65,19 @@ PyObject *lw_jit_needs_shape(const lw_jit *self);
 /* The companion that is called on the host, with the declared signatures compiled; borrowed. */
 lw_jit *lw_jit_companion(lw_jit *self);
 
+/* ---- jit_result_py.c ---- */
+/* Checks that the objects which the function changes can be told from all others: each is one
+ * argument, and is nowhere in the others. -1 with an exception. */
+int lw_jit_check_changes(const lw_specialisation *specialisation, const lw_bound *bound,
+                         PyObject *const *row, Py_ssize_t n_args);
+/* The result of a call, from what its code left in `parts`. row: the arguments, whose fields
+ * are assigned where the function changes them. */
+PyObject *lw_jit_results_of(const lw_scalar *scalar, const uint64_t *parts,
+                            const lw_bound *bound, PyObject *const *row);
+/* The form of such a result: None, the name of a number's dtype, "array", or (class or None,
+ * names or None, forms of the items). *i: the number of its first output, which is advanced. */
+PyObject *lw_jit_form_of(const lw_scalar *scalar, const lw_result *form, uint32_t *i);
+
 /* ---- jit_c_py.c ---- */
 /* _c_function(jit, sig): a function of C's for these types, or for the only ones it is compiled
  * for: (address, types of the parameters as text, type of the result). */
@@ -74,14 +87,21 @@ PyObject *lw_jit_c_function_form(PyObject *module, PyObject *args);
 /* Makes LW_C_ENTRY_ENDED known to the loader of compiled code. */
 void lw_jit_c_register(void);
 
-/* ---- jit_call_py.c ---- */
+/* ---- jit_launcher_py.c ---- */
+/* A new launcher of this shape; NULL with an exception. */
+lw_jit_launcher *lw_jit_launcher_new(lw_jit *kernel, const lw_launch_shape *config,
+                                     PyObject *stream);
 /* kernel[...], kernel.forall(...); NULL with an exception. */
 PyObject *lw_jit_configure(PyObject *self, PyObject *key);
 PyObject *lw_jit_forall(PyObject *self, PyObject *args, PyObject *kwargs);
+int lw_jit_launcher_register(PyObject *module);
+
+/* ---- jit_call_py.c ---- */
 /* The call of a launcher. */
 PyObject *lw_jit_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
-/* kernel.extensions, a list that users change. */
-PyObject *lw_jit_get_extensions(PyObject *self, void *closure);
+/* launcher._launch(...): the arguments are what its kernel's extensions made of them. */
+PyObject *lw_jit_launch_prepared(PyObject *self, PyObject *const *args, Py_ssize_t n_args,
+                                 PyObject *kwnames);
 /* Where a launch without arrays, or eager compilation, happens. */
 lw_target_choice lw_jit_target(lw_jit *self);
 /* The key of a specialisation's code for the host. */
@@ -90,10 +110,12 @@ void lw_jit_device_key(bool noalias, lw_entry_key *key);
 /* Compiles machine code for every declared signature whose target is available. -1:
  * exception. */
 int lw_jit_compile_declared(lw_jit *self);
+
+/* ---- jit_specialize_py.c ---- */
 /* specialize(*args). */
 PyObject *lw_jit_specialize(PyObject *self, PyObject *args);
+/* kernel.specializations, as a copy. */
 PyObject *lw_jit_specializations(PyObject *self, void *closure);
-int lw_jit_launcher_register(PyObject *module);
 
 /* ---- jit_arguments_py.c ---- */
 

@@ -1,5 +1,5 @@
 /* Reads the shape of a launch from kernel[grid, block, stream, sharedmem]. */
-#include "forall/jit_py_internal.h"
+#include "forall/jit/jit_py_internal.h"
 
 #include "core/py/cuda/cuda_py.h"
 

@@ -1,5 +1,5 @@
 /* Device functions compiled ahead of time, which other code calls by C's calling convention. */
-#include "forall/jit_py_internal.h"
+#include "forall/jit/jit_py_internal.h"
 
 #include "core/py/compiled/link_ask.h"
 #include "core/py/raise.h"

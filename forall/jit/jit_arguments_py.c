@@ -1,5 +1,5 @@
 /* The arguments of a launch: host arrays are copied to the device on which the kernel runs. */
-#include "forall/jit_py_internal.h"
+#include "forall/jit/jit_py_internal.h"
 
 #include "core/base/env.h"
 #include "core/py/array/cuda_arrays.h"

@@ -1,5 +1,5 @@
 /* cuda.In, cuda.Out and cuda.InOut as types. */
-#include "forall/jit_py_internal.h"
+#include "forall/jit/jit_py_internal.h"
 
 #include "core/py/state.h"
 

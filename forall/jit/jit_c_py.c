@@ -1,6 +1,6 @@
 /* Functions of lw.jit as functions of C's, with numbers and pointers: lw.cfunc, f.address. What
  * one raises goes to sys.unraisablehook, because its caller knows no exceptions. */
-#include "forall/jit_py_internal.h"
+#include "forall/jit/jit_py_internal.h"
 
 #include "core/base/lock.h"
 #include "core/link/elf_loader.h"

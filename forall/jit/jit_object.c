@@ -1,6 +1,7 @@
 /* The Kernel type and the decorators that make it: lw.jit and cuda.jit. */
-#include "forall/jit_py_internal.h"
+#include "forall/jit/jit_py_internal.h"
 
+#include "core/front/read/critical.h"
 #include "core/front/read/services.h"
 #include "core/py/compiled/decorate.h"
 #include "core/py/method_table.h"
@@ -8,7 +9,7 @@
 #include "core/py/raise.h"
 #include "core/py/text_py.h"
 #include "core/py/types/signature_read.h"
-#include "forall/forall_py.h"
+#include "forall/jit/jit_py.h"
 #include "forall/specialisation_py_internal.h"
 
 #include <stdatomic.h>
@@ -149,6 +150,29 @@ lw_jit_refuse_varargs(const lw_jit *self)
     return 0;
 }
 
+/* The list is in the keywords as well, so that it goes with the kernel when that is compiled
+ * again or pickled. */
+static PyObject *
+get_extensions(PyObject *object, void *Py_UNUSED(closure))
+{
+    lw_jit *self = (lw_jit *)object;
+    PyObject *given, *list = NULL;
+
+    Py_BEGIN_CRITICAL_SECTION(object);
+    if (self->extensions == NULL) {
+        given = PyDict_GetItemString(self->base.keywords, "extensions");
+        if (given != NULL && given != Py_None)
+            list = PyList_Check(given) ? Py_NewRef(given) : PySequence_List(given);
+        else
+            list = PyList_New(0);
+        if (list != NULL && PyDict_SetItemString(self->base.keywords, "extensions", list) == 0)
+            self->extensions = Py_NewRef(list);
+    }
+    Py_END_CRITICAL_SECTION();
+    Py_XDECREF(list);
+    return Py_XNewRef(self->extensions);
+}
+
 static int
 init(lw_jit *self, const lw_request *request)
 {
@@ -164,7 +188,7 @@ init(lw_jit *self, const lw_request *request)
     extensions = keywords ? PyDict_GetItemString(keywords, "extensions") : NULL;
     if (extensions == NULL || extensions == Py_None || PySequence_Size(extensions) == 0)
         return 0;
-    extensions = lw_jit_get_extensions((PyObject *)self, NULL);
+    extensions = get_extensions((PyObject *)self, NULL);
     Py_XDECREF(extensions);
     return extensions ? 0 : -1;
 }
@@ -476,7 +500,7 @@ static PyGetSetDef kernel_getset[] = {
     {"specializations", lw_jit_specializations, NULL,
      PyDoc_STR("the kernels that specialize() has made, a dict whose keys are signatures"),
      NULL},
-    {"extensions", lw_jit_get_extensions, NULL,
+    {"extensions", get_extensions, NULL,
      PyDoc_STR(
          "a list of objects with a method prepare_args(type, value, stream, retr), which is "
          "called for each argument and returns its replacement (type, value); functions that "
