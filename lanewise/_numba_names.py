@@ -53,6 +53,31 @@ CUDA = {
 }
 
 
+# Names of CuPy, which its programs ask of `lanewise`.
+CUPY = {
+    "ElementwiseKernel": "`lanewise.vectorize` of a Python function",
+    "fuse": "`lanewise.vectorize`; a sum at its end is `lanewise.reduce` with map=",
+    "ReductionKernel": "`lanewise.reduce` with map=, combine=, finish= and identity=",
+    **dict.fromkeys(("RawKernel", "RawModule"), "a kernel of `lanewise.cuda.jit` that calls a function written in CUDA C++, `lanewise.cuda.CUSource`"),
+    "asnumpy": "`d.copy_to_host()`",
+    "get_array_module": "use NumPy's functions, which take device arrays",
+    "get_default_memory_pool": "`lanewise.cuda.current_context().pool_statistics()`, and `trim()`",
+    "get_default_pinned_memory_pool": "`lanewise.cuda.pinned_array(shape, dtype)` makes an array in pinned memory",
+    "scatter_add": "`numpy.add.at(d, i, v)`",
+}
+
+
+def _likely(name):
+    """Whose name was asked of `lanewise`, and what stands for it; two empty strings: nobody's."""
+    import numpy
+
+    if name in CUPY:
+        return "CuPy", CUPY[name]
+    if not name.startswith("_") and callable(getattr(numpy, name, None)):
+        return "NumPy", f"`numpy.{name}` takes device arrays, too, if the page \"Kernels\" of the documentation lists it; `lanewise.cuda.to_device` makes them"
+    return "", ""
+
+
 # Attributes of numba's compiled functions that ours do not have.
 ATTRIBUTES = {
     "recompile": "leave it out: when a global or closure variable has changed, the next call compiles the function again",
@@ -87,7 +112,7 @@ def attribute_hint(kind, name):
     return f"{kind!r} object has no attribute {name!r}, which numba has: {ATTRIBUTES[name]}"
 
 
-def _imports(frame):
+def is_import(frame):
     """Whether the frame is at `from lanewise import name`, whose own error would drop the hint of an AttributeError."""
     return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
 
@@ -95,11 +120,12 @@ def _imports(frame):
 def refuse(name, frame, module="lanewise", hints=HINTS):
     """Raise the error of a name that the module does not have."""
     said = f"module {module!r} has no attribute {name!r:.200}"
-    if name not in hints:
+    origin, hint = ("numba", hints[name]) if name in hints else _likely(name) if hints is HINTS else ("", "")
+    if not hint:
         raise AttributeError(said)
-    if _imports(frame):
-        raise ImportError(f"{module} has no {name!r}, which numba has: {hints[name]}", name=module)
-    raise AttributeError(f"{said}, which numba has: {hints[name]}")
+    if is_import(frame):
+        raise ImportError(f"{module} has no {name!r}, which {origin} has: {hint}", name=module)
+    raise AttributeError(f"{said}, which {origin} has: {hint}")
 
 
 class _Finder:

@@ -643,7 +643,7 @@ class _Verify:
     f: a compiled function, a kernel with its grid (``k[grid, block]``), or a function of lanewise.reductions.
     sample: how many elements are computed again. Kernels and reductions with more elements are not run in Python.
     ulp: how far two floats may be apart, in units in the last place; with None, as far as the error bounds of the functions in
-    use allow (docs/differences.md). Integers and booleans must be equal. NaN equals NaN. Sums in reductions, gufuncs and functions
+    use allow (page "Differences" of the documentation). Integers and booleans must be equal. NaN equals NaN. Sums in reductions, gufuncs and functions
     with prange may be computed in another order: their rounding errors, relative to the sum of the absolute values, are
     allowed as well.
     atol: an absolute difference that is always allowed, for small results that are differences of large numbers (cancellation).

@@ -1,4 +1,4 @@
-"""numba's ``jitclass``, for programs that have it. A class needs no decorator here: see docs/classes.md.
+"""numba's ``jitclass``, for programs that have it. A class needs no decorator here: see the page "Classes" of the documentation.
 
     >>> from lanewise.experimental import jitclass
     >>> @jitclass([("total", lw.float64)])

@@ -1,7 +1,7 @@
 """Compiled implementations of functions, methods and attributes that lanewise does not know.
 
 An overload is a Python function that receives the types of the arguments of a call (`lanewise.types`) and returns the
-function that compiled code runs for them, or None. See docs/extending.md.
+function that compiled code runs for them, or None. See the page "Extending" of the documentation.
 
     >>> def area(shape): ...
     >>> @lw.extending.overload(area)

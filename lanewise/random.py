@@ -838,4 +838,18 @@ def __getattr__(name):
         from lanewise import _generator
 
         return getattr(_generator, name)
-    raise AttributeError(f"module 'lanewise.random' has no attribute {name!r:.200}")
+    import sys
+
+    from lanewise import _numba_names
+
+    hint = ""
+    if name == "philox_normal_float64" or name == "philox_normal_float32":
+        hint = f": philox_normal2{name[13:]} returns two numbers"
+    elif name == "seed":
+        hint = ": `lanewise.random.default_rng(seed)` returns a generator"
+    elif callable(getattr(np.random, name, None)) and not name.startswith("_"):
+        method = {"rand": "random", "randn": "standard_normal", "randint": "integers", "random_sample": "random"}.get(name, name)
+        hint = f": `lanewise.random.default_rng(seed).{method}(...)` draws arrays" if hasattr(np.random.Generator, method) else ""
+    if hint and _numba_names.is_import(sys._getframe(1)):
+        raise ImportError(f"cannot import name {name!r} from 'lanewise.random'{hint}", name="lanewise.random")
+    raise AttributeError(f"module 'lanewise.random' has no attribute {name!r:.200}{hint}")

@@ -5,7 +5,7 @@
     array([  0.        ,   0.69314718, 359.13420537])
 
 Each is compiled when it is first used. In compiled functions both spellings can be called, `special.gammaln(x)` of SciPy and
-`lw.special.gammaln(x)`; docs/special.md has their list, accuracy and differences.
+`lw.special.gammaln(x)`; the page "Special functions" of the documentation has their list, accuracy and differences.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     array([1., 2., 3.])
 
 Each is compiled when it is first used; `lanewise.add` is `lanewise.ufuncs.add`. Results,
-dtypes and errors are NumPy's, but for what docs/differences.md lists.
+dtypes and errors are NumPy's, but for what the page "Differences" of the documentation lists.
 """
 
 from __future__ import annotations

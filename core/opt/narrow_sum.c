@@ -316,8 +316,8 @@ starts_anew(const search *s, const loop *l, const total *t)
     return false;
 }
 
-/* Whether the total, whose dependents are marked, takes part in what the loop does next: it is a
- * counter or an index. */
+/* Whether the total, whose dependents are marked, takes part in what the loop does next: it is
+ * a counter or an index. */
 static bool
 steers(const search *s, const loop *l)
 {

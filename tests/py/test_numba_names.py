@@ -126,3 +126,26 @@ def test_attributes_of_compiled_functions():
     with pytest.raises(AttributeError, match="object has no attribute 'nonsense'$"):
         f.nonsense
     assert getattr(f, "nonsense", 3) == 3
+
+
+def test_names_of_cupy_and_numpy():
+    for name, says in (("ElementwiseKernel", "which CuPy has: `lanewise.vectorize`"), ("asnumpy", "copy_to_host"), ("zeros", "which NumPy has: `numpy.zeros` takes device arrays")):
+        with pytest.raises(AttributeError, match=says):
+            getattr(lw, name)
+    with pytest.raises(ImportError, match="lanewise has no 'fuse', which CuPy has: `lanewise.vectorize`"):
+        exec("from lanewise import fuse")
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'$"):
+        lw.nonsense
+    for name, says in (("normal", r"default_rng\(seed\).normal"), ("randn", "standard_normal"), ("seed", "default_rng"), ("philox_normal_float32", "philox_normal2_float32 returns two numbers")):
+        with pytest.raises(AttributeError, match=says):
+            getattr(lw.random, name)
+    with pytest.raises(ImportError, match="philox_normal2_float64"):
+        exec("from lanewise.random import philox_normal_float64")
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'$"):
+        lw.random.nonsense
+
+
+@pytest.mark.parametrize("name, says", [("Stream", "cuda.stream() makes a stream"), ("Event", "cuda.event() makes an event"), ("Device", "cuda.gpus[0] is a device")])
+def test_classes_whose_objects_functions_make(name, says):
+    with pytest.raises(TypeError, match=f"cannot create 'lanewise.cuda.{name}' instances: {re.escape(says)}"):
+        getattr(lw.cuda, name)()

@@ -201,9 +201,10 @@ find(const lw_lowering *l, lw_narrow_sum *sum, const lw_inst **inst)
         *sum = (lw_narrow_sum){0};
         do {
             LW_TRY(lw_find_narrow_sum(func, sum->at, sum, l->err));
-        } while (sum->at && (who == USERS ? n_intended++ < MOST_INTENDED &&
-                                                is_intended_at(l, sum, &func->insts.data[sum->at])
-                                          : lw_is_integer(sum->dtype))); /* as in NumPy */
+        } while (sum->at &&
+                 (who == USERS ? n_intended++ < MOST_INTENDED &&
+                                     is_intended_at(l, sum, &func->insts.data[sum->at])
+                               : lw_is_integer(sum->dtype))); /* as in NumPy */
         if (n_intended > MOST_INTENDED)
             break;
         if (sum->at)

@@ -65,11 +65,12 @@ lw_read_params(lw_reader *r, PyObject *args)
     if (!add_params(r, args, r->ast.kwonlyargs, LW_PARAM_KEYWORD_ONLY, 0))
         return false;
     if (kwarg != NULL)
-        r->tree->fns.data[r->scope->fn].problem = lw_read_diag(
-            r, lw_read_loc(r, kwarg),
-            (lw_fault){LW_ERR_UNSUPPORTED, "E101", .label = "compiled functions have named parameters",
-                       .help = "name each parameter"},
-            "a `**` parameter cannot be compiled");
+        r->tree->fns.data[r->scope->fn].problem =
+            lw_read_diag(r, lw_read_loc(r, kwarg),
+                         (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                                    .label = "compiled functions have named parameters",
+                                    .help = "name each parameter"},
+                         "a `**` parameter cannot be compiled");
     return r->status == LW_OK;
 }
 

@@ -315,6 +315,7 @@ static PyMethodDef device_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot device_slots[] = {
+    {Py_tp_new, lw_cuda_refuse_new},
     {Py_tp_dealloc, device_dealloc},
     {Py_tp_doc, "A CUDA device. In a ``with`` block, it is the current device of the thread."},
     {Py_tp_repr, device_repr},
@@ -326,8 +327,7 @@ static PyType_Slot device_slots[] = {
     {Py_nb_index, device_int},
     {0, NULL}};
 static PyType_Spec device_spec = {"lanewise.cuda.Device", sizeof(device_object), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  device_slots};
+                                  Py_TPFLAGS_DEFAULT, device_slots};
 
 int
 lw_cuda_device_register(PyObject *core, PyObject *module)

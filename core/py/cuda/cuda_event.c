@@ -160,6 +160,7 @@ static PyMemberDef event_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(lw_event_object, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 static PyType_Slot event_slots[] = {
+    {Py_tp_new, lw_cuda_refuse_new},
     {Py_tp_dealloc, event_dealloc},
     {Py_tp_doc, "A point in the work of a stream. Made by cuda.event().\n\n"
                 ">>> begin, end = cuda.event(), cuda.event()\n"
@@ -174,8 +175,7 @@ static PyType_Slot event_slots[] = {
     {Py_tp_members, event_members},
     {0, NULL}};
 static PyType_Spec event_spec = {"lanewise.cuda.Event", sizeof(lw_event_object), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 event_slots};
+                                 Py_TPFLAGS_DEFAULT, event_slots};
 
 static PyObject *
 make_event(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)

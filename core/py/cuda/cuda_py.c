@@ -12,6 +12,22 @@ typedef struct gpus_object {
     PyObject_HEAD
 } gpus_object;
 
+PyObject *
+lw_cuda_refuse_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    static const char *const makers[][2] = {{"Stream", "cuda.stream() makes a stream"},
+                                            {"Event", "cuda.event() makes an event"},
+                                            {"Device", "cuda.gpus[0] is a device"}};
+    const char *name = strrchr(type->tp_name, '.');
+
+    for (size_t i = 0; name != NULL && i < sizeof makers / sizeof *makers; i++)
+        if (strcmp(name + 1, makers[i][0]) == 0)
+            return PyErr_Format(PyExc_TypeError,
+                                "cannot create 'lanewise.cuda.%s' instances: %s", makers[i][0],
+                                makers[i][1]);
+    return PyErr_Format(PyExc_TypeError, "cannot create '%.200s' instances", type->tp_name);
+}
+
 int
 lw_cuda_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **out)
 {

@@ -31,6 +31,8 @@ lw_device *lw_current_device(void);
 /* The same, which must be of this compute capability (90; 0: any). */
 lw_device *lw_current_device_of(int cc);
 
+/* tp_new of types whose objects functions make: a TypeError that names the function. */
+PyObject *lw_cuda_refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 /* A heap type into the module; *out is a new reference to it. */
 int lw_cuda_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **out);
 /* Makes the module lanewise.cuda, as `cuda` of this one, with devices, contexts, streams and

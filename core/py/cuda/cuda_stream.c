@@ -496,6 +496,7 @@ static PyMemberDef stream_members[] = {
     {NULL, 0, 0, 0, NULL}};
 
 static PyType_Slot stream_slots[] = {
+    {Py_tp_new, lw_cuda_refuse_new},
     {Py_tp_dealloc, stream_dealloc},
     {Py_tp_doc, "A queue of work for a device, which runs in order. Made by cuda.stream().\n\n"
                 ">>> s = cuda.stream()\n"
@@ -512,8 +513,7 @@ static PyType_Slot stream_slots[] = {
     {Py_nb_int, stream_int},
     {0, NULL}};
 static PyType_Spec stream_spec = {"lanewise.cuda.Stream", sizeof(stream_object), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  stream_slots};
+                                  Py_TPFLAGS_DEFAULT, stream_slots};
 
 /* ---- auto_synchronize ---- */
 
