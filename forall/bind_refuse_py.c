@@ -133,6 +133,7 @@ hint_of_type(PyObject *object)
         {"Timedelta", a_duration},
         {"numpy.random._generator.Generator", drawn},
         {"numpy.random.mtrand.RandomState", drawn},
+        {"numpy.random.bit_generator.SeedSequence", drawn}, /* a field of lanewise's Generator */
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -149,7 +150,7 @@ hint_of(const lw_binder *r, PyObject *object)
     if (PyList_Check(object))
         return r->self->gives_value
                    ? ", or a list of up to 64 items; make it an array by np.asarray"
-                   : "; make it a tuple, or an array by np.asarray";
+                   : "; make it an array by np.asarray, or a tuple where it is only read";
     if (r->self->gives_value && r->depth > 0 &&
         (PyCallable_Check(object) || PyUnicode_Check(object)))
         return "; a tuple may contain only functions and strings, or none of them: pass it "

@@ -308,7 +308,9 @@ lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const l
             near != NULL                        ? near
             : lw_array_row(f, object.type)      ? help_for_array(name)
             : lw_type_is_number(f, object.type) ? lw_help_for_number(f, object)
-                                                : lw_help_for_text(f, object),
+            : lw_is_known_text(f, object.type)
+                ? "call the methods of strings in Python, and pass their results"
+                : lw_help_for_text(f, object),
             "no method `%s` in compiled code", name);
     }
     out->type = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;

@@ -147,7 +147,9 @@ complain_shared(lw_infer_frame *f, uint32_t loc, const lw_class *class, uint32_t
             : lost & (LW_HOLDS_ENTRY | LW_HOLDS_CAPTURE | LW_HOLDS_PARAM)
                 ? lw_format_text(f, "pass the %s as an argument, or return a new %s",
                                  class->name, class->name)
-                : lw_format_text(f, "use one name for a %s; `y = x.copy()` is another %s",
+                : lw_format_text(f,
+                                 "use one name for a %s, and change it in each branch of an "
+                                 "`if`; `y = x.copy()` is another %s, which changes alone",
                                  class->name, class->name),
             "a %s that may have two names in compiled code is changed", class->name);
     return lw_complain(

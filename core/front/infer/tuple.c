@@ -394,8 +394,8 @@ complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
             f, loc, "E104", is_object ? lw_format_text(f, "this is %s", constant->text) : NULL,
             is_object ? constant->help
             : lw_is_known_text(f, object.type)
-                ? "an index of a string must be known when the function is compiled; "
-                  "index a tuple of strings, `(\"a\", \"b\", \"c\")[i]`"
+                ? "take its characters in Python, and pass them; a tuple of strings has "
+                  "items, `(\"a\", \"b\", \"c\")[i]`"
                 : NULL,
             "this constant cannot be indexed in compiled code");
     return lw_complain(
