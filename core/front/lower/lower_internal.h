@@ -76,6 +76,7 @@ typedef struct lw_lower_finally {
  * are known. */
 typedef struct lw_catch {
     uint32_t classes, node; /* the constant; the HANDLER */
+    bool is_asked;          /* else nothing is raised there, and there is no function */
     lw_builder b;
 } lw_catch;
 

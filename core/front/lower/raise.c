@@ -278,6 +278,44 @@ lw_lower_raise_row(lw_lower_frame *f, const lw_raise_row *row, const lw_ref *wor
         leave(f, lw_ir_int(&f->b, LW_DT_i32, status), words, n);
 }
 
+/* Whether an object that the callee changes is seen afterwards, though the call does not say
+ * where: `p += 1`, by a method that changes p and gives what p becomes. */
+static bool
+is_replaced(const lw_lower_frame *f, const lw_instance *callee)
+{
+    return lw_node_at(f, f->node)->kind == LW_NODE_AUGASSIGN &&
+           !f->l->tree->fns.data[callee->fn].of_package;
+}
+
+static bool
+is_seen(const lw_lower_frame *f, const lw_instance *callee, uint32_t written)
+{
+    bool seen = is_replaced(f, callee);
+
+    for (uint32_t k = 0; k < callee->n_changed; k++) {
+        uint32_t node = f->l->typed->lists.data[written + k];
+        seen |= node != LW_CHANGED_NONE && node != LW_CHANGED_VALUE;
+    }
+    return seen;
+}
+
+static void
+refuse_lost(lw_lower_frame *f, const lw_instance *callee)
+{
+    if (f->l->status == LW_OK)
+        f->l->status = lw_diagnose(
+            f->l->tree, lw_node_at(f, f->node)->loc,
+            (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                       .label = "what it has changed until then is not known here",
+                       .help =
+                           "change it with methods, `x.append(v)`, and by assigning to fields "
+                           "that it has already; `x += v` and `x = v` make another object of "
+                           "an argument",
+                       .where = f->fn->name},
+            f->l->err, "`%s` changes an object and may raise, and a `try` is around its call",
+            f->l->tree->fns.data[callee->fn].name);
+}
+
 /* What the callee has changed before it raised. */
 static void
 take_changed(lw_lower_frame *f, lw_ref call, uint32_t instance, uint32_t written)
@@ -286,13 +324,14 @@ take_changed(lw_lower_frame *f, lw_ref call, uint32_t instance, uint32_t written
     uint32_t n = lw_changed_parts_of(f->l->types, callee);
     uint32_t first = 1 + f->l->n_raise_words + lw_parts_of(f->l->types, callee->result);
     lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+    bool loses = f->l->loses[instance] || is_replaced(f, callee);
     lw_lower_value made;
 
     if (parts == NULL || callee->n_changed == 0)
         return;
     for (uint32_t i = 0; i < n; i++)
         parts[i] = lw_ir_result(&f->b, call, first + i);
-    if (!f->l->loses[instance]) {
+    if (!loses) {
         lw_lower_changed(f, callee, written, parts, &made);
         return;
     }
@@ -303,17 +342,11 @@ take_changed(lw_lower_frame *f, lw_ref call, uint32_t instance, uint32_t written
         lw_lower_take(f, value);
         parts += value.n;
     }
+    if (!is_seen(f, callee, written))
+        return;
     f->l->loses[f->home] = true;
-    if (f->handler != NULL && f->l->status == LW_OK)
-        f->l->status = lw_diagnose(
-            f->l->tree, lw_node_at(f, f->node)->loc,
-            (lw_fault){LW_ERR_UNSUPPORTED, "E101",
-                       .label = "what it has changed until then is not known here",
-                       .help = "return a new object in place of changing an argument, or raise "
-                               "the exception before the change",
-                       .where = f->fn->name},
-            f->l->err, "`%s` changes an object and may raise, and a `try` is around its call",
-            f->l->tree->fns.data[callee->fn].name);
+    if (f->handler != NULL)
+        refuse_lost(f, callee);
 }
 
 void
@@ -360,8 +393,12 @@ open_handler(lw_lower_frame *f, lw_handler *h)
 {
     *h = (lw_handler){.outer = f->handler, .caught = f->caught};
     h->status = lw_ir_slot(&f->b, LW_DT_i32);
-    for (uint32_t i = 0; i < f->l->n_raise_words; i++)
+    lw_ir_set(&f->b, h->status,
+              lw_ir_zero(&f->b, LW_DT_i32)); /* no iteration reads another's */
+    for (uint32_t i = 0; i < f->l->n_raise_words; i++) {
         h->words[i] = lw_ir_slot(&f->b, LW_DT_u64);
+        lw_ir_set(&f->b, h->words[i], lw_ir_zero(&f->b, LW_DT_u64));
+    }
     lw_lower_region_open(f, false);
     h->block = f->b.func ? f->b.func->insts.n - 1 : 0;
     f->handler = h;
@@ -390,27 +427,36 @@ lw_lower_raise_again(lw_lower_frame *f, uint32_t node)
         raise_again(f, h);
 }
 
+/* What a handler catches. NULL: memory is out. */
+static lw_catch *
+catch_of(lw_lowering *l, uint32_t classes, uint32_t node)
+{
+    lw_catch *made;
+
+    for (uint32_t i = 0; i < l->caught.n; i++)
+        if (l->caught.data[i].classes == classes)
+            return &l->caught.data[i];
+    made = lw_array_push(&l->caught, l->arena);
+    if (made == NULL)
+        l->module->failed = true;
+    else
+        *made = (lw_catch){.classes = classes, .node = node};
+    return made;
+}
+
 /* b1: whether a handler catches the exception that h has. */
 static lw_ref
 is_caught(lw_lower_frame *f, const lw_handler *h, uint32_t node)
 {
-    uint32_t classes = lw_node_at(f, node)->c;
+    lw_catch *made = catch_of(f->l, lw_node_at(f, node)->c, node);
     lw_ref status = lw_ir_get(&f->b, h->status);
-    lw_catch *made = NULL;
     char name[32];
 
-    for (uint32_t i = 0; i < f->l->caught.n && made == NULL; i++)
-        if (f->l->caught.data[i].classes == classes)
-            made = &f->l->caught.data[i];
-    if (made == NULL) {
-        made = lw_array_push(&f->l->caught, f->l->arena);
-        if (made == NULL) {
-            f->l->module->failed = true;
-            return 0;
-        }
-        snprintf(name, sizeof name, "caught_%u", f->l->caught.n);
-        made->classes = classes;
-        made->node = node;
+    if (made == NULL)
+        return 0;
+    if (!made->is_asked) {
+        snprintf(name, sizeof name, "caught_%u", (unsigned)(made - f->l->caught.data));
+        made->is_asked = true;
         lw_builder_start(&made->b, f->l->module, name);
         lw_ir_param_add(&made->b, LW_DT_i32, 0, "status");
         lw_ir_result_add(&made->b, LW_DT_b1);
@@ -418,6 +464,18 @@ is_caught(lw_lower_frame *f, const lw_handler *h, uint32_t node)
             made->b.func->linkage = LW_INTERNAL;
     }
     return lw_ir_call(&f->b, made->b.func_number, &status, 1);
+}
+
+/* Nothing in the body raises anything. */
+static void
+note_handlers(lw_lower_frame *f, const lw_node *n)
+{
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t number = lw_list_at(f, n->b + i), classes = lw_node_at(f, number)->c;
+
+        if (classes != 0 && !lw_typed_at(f, number)->dead)
+            catch_of(f->l, classes, number);
+    }
 }
 
 static void
@@ -467,6 +525,8 @@ lower_handled(lw_lower_frame *f, const lw_node *n)
     lw_lower_region_close(f);
     if (h.used)
         lower_handlers(f, n, &h, done);
+    else
+        note_handlers(f, n);
     lw_lower_region_close(f);
 }
 
@@ -605,16 +665,22 @@ finish_catch(lw_lowering *l, lw_catch *one)
     const lw_constant *classes = &l->tree->constants.data[one->classes];
     lw_builder *b = &one->b;
     lw_ref status = 1, any = 0; /* a parameter is the first instruction */
+    bool is_any = false;
 
     for (uint32_t i = 0; i < l->raises.n; i++) {
         lw_ref is;
         if (!catches(l, classes, l->raises.data[i].exception))
             continue;
+        is_any = true;
+        if (!one->is_asked)
+            continue;
         is = lw_ir_compare(b, LW_OP_EQ, status, lw_ir_int(b, LW_DT_i32, (int32_t)i + 1));
         any = any ? lw_ir_or(b, any, is) : is;
     }
-    if (any == 0 && refuse_missing(l, one) != LW_OK)
+    if (!is_any && refuse_missing(l, one) != LW_OK)
         return LW_ERR_UNSUPPORTED;
+    if (!one->is_asked)
+        return LW_OK;
     any = any ? any : lw_ir_int(b, LW_DT_b1, 0);
     lw_ir_return(b, &any, 1);
     return lw_ir_finish(b, l->err);

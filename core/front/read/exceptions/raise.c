@@ -316,7 +316,9 @@ lw_read_raise(lw_reader *r, PyObject *node, uint32_t loc)
     lw_constant class;
 
     if (exc == NULL && is_caught_nowhere(r))
-        return raise_error(r, node, "there is no exception to raise again");
+        return raise_error(r, node,
+                           r->scope->caught ? "in a `finally` there may be no exception"
+                                            : "there is no exception to raise again");
     if (cause != NULL && !lw_read_is_caught(r, cause, &again) &&
         lw_read_object(r, lw_read_expr(r, cause)) != Py_None)
         return raise_error(r, node,
