@@ -649,8 +649,8 @@ infer_try(lw_infer_frame *f, uint32_t node)
     if (f->run->typed->options.ignore_errors)
         return lw_complain(
             f, n->loc, "E101", "exceptions are not compiled here, so none could be caught",
-            "leave errors=\"ignore\" out; in functions that C calls, test the condition with "
-            "`if`",
+            "leave errors=\"ignore\" out; code that is compiled for other programs has no "
+            "exceptions: test the condition with `if`",
             "`try` in a function that raises no exceptions");
     return lw_node_of(f, n->a)->c ? infer_finally(f, node) : infer_handled(f, node);
 }

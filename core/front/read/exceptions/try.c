@@ -50,15 +50,15 @@ class_error(lw_reader *r, PyObject *node)
                          "this `except` cannot be compiled");
 }
 
-/* The classes in a class or a tuple of classes and tuples. false: stop, or *error: an ERROR
- * node. */
+/* A class, or where a tuple may be, one of classes. As in Python, these contain no tuples.
+ * false: stop, or *error: an ERROR node. */
 static bool
-add_classes(lw_reader *r, PyObject *node, PyObject *object, lw_read_items *items,
-            uint32_t *error)
+add_classes(lw_reader *r, PyObject *node, PyObject *object, bool may_be_tuple,
+            lw_read_items *items, uint32_t *error)
 {
-    if (object != NULL && PyTuple_CheckExact(object)) {
+    if (may_be_tuple && object != NULL && PyTuple_Check(object)) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
-            if (!add_classes(r, node, PyTuple_GET_ITEM(object, i), items, error))
+            if (!add_classes(r, node, PyTuple_GET_ITEM(object, i), false, items, error))
                 return false;
         return true;
     }
@@ -70,15 +70,16 @@ add_classes(lw_reader *r, PyObject *node, PyObject *object, lw_read_items *items
 
 /* The same of the expression behind `except`. */
 static bool
-read_classes(lw_reader *r, PyObject *node, lw_read_items *items, uint32_t *error)
+read_classes(lw_reader *r, PyObject *node, bool may_be_tuple, lw_read_items *items,
+             uint32_t *error)
 {
     PyObject *elements;
     uint32_t value;
 
-    if (lw_ast_kind_of(&r->ast, node) == LW_AST_Tuple) {
+    if (may_be_tuple && lw_ast_kind_of(&r->ast, node) == LW_AST_Tuple) {
         Py_ssize_t n = lw_ast_list(node, r->ast.elts, &elements);
         for (Py_ssize_t i = 0; i < n; i++)
-            if (!read_classes(r, PyList_GET_ITEM(elements, i), items, error))
+            if (!read_classes(r, PyList_GET_ITEM(elements, i), false, items, error))
                 return false;
         return true;
     }
@@ -95,7 +96,7 @@ read_classes(lw_reader *r, PyObject *node, lw_read_items *items, uint32_t *error
             lw_read_node(r, (lw_node){LW_NODE_EXPR, .loc = lw_read_loc(r, node), .a = value});
         return false;
     }
-    return add_classes(r, node, lw_read_object(r, value), items, error);
+    return add_classes(r, node, lw_read_object(r, value), may_be_tuple, items, error);
 }
 
 /* The constant of all classes, a TUPLE; 0 and status OK: *error is a node, or the handler
@@ -107,7 +108,7 @@ classes_of(lw_reader *r, PyObject *handler, uint32_t *error)
     lw_read_items items = {0};
     uint32_t *kept, result = 0;
 
-    if (type != NULL && read_classes(r, type, &items, error)) {
+    if (type != NULL && read_classes(r, type, true, &items, error)) {
         kept = lw_arena_take(&r->tree->arena, (items.n + 1) * sizeof *kept);
         for (uint32_t i = 0; kept != NULL && i < items.n; i++)
             kept[i] = items.data[i];
