@@ -108,6 +108,14 @@ return_in(const lw_tree *tree, uint32_t at)
     case LW_NODE_LOOP_BODY:
         found = return_in(tree, node->a);
         return found ? found : return_in(tree, node->b);
+    case LW_NODE_TRY:
+        found = return_in(tree, node->a);
+        return found ? found : return_in_list(tree, node->b, node->c);
+    case LW_NODE_HANDLER: return return_in(tree, node->b);
+    case LW_NODE_TRY_BODY:
+        found = return_in(tree, node->a);
+        found = found ? found : return_in(tree, node->b);
+        return found ? found : return_in(tree, node->c);
     default: return 0;
     }
 }

@@ -451,6 +451,16 @@ find_updates(walker *w, uint32_t node)
         find_updates(w, n->a);
         find_updates(w, n->b);
         break;
+    case LW_NODE_TRY:
+        find_updates(w, n->a);
+        find_updates_in(w, n);
+        break;
+    case LW_NODE_HANDLER: find_updates(w, n->b); break;
+    case LW_NODE_TRY_BODY:
+        find_updates(w, n->a);
+        find_updates(w, n->b);
+        find_updates(w, n->c);
+        break;
     case LW_NODE_AUGASSIGN: note_update(w, n, n->a); break;
     case LW_NODE_ASSIGN:
         for (uint32_t i = 0; i < n->c; i++)

@@ -197,7 +197,7 @@ typedef enum lw_constant_kind {
     LW_K_ELLIPSIS,
     LW_K_CLASS,     /* a class of the user's: user_class, text its name */
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
-                       builtins), help = constant message or NULL */
+                       builtins), help = constant message or NULL; bytes = its lw_exception */
     LW_K_OBJECT, /* anything else: text = how to name it in E152, help = hint or NULL; a member
                   * of an enum class: n = 2, items = its value (0: it is none that code can
                   * use) and name, i = its truth or -1, bytes = its lw_enum; n = 1:
@@ -231,6 +231,12 @@ typedef struct lw_enum {
     int64_t all_bits;
     const lw_class *methods; /* methods and properties of members; NULL: they have none */
 } lw_enum;
+
+/* The class of an exception: the names, as in `text`, of it and its bases, and, where a handler
+ * catches it, those of Python's own classes that are derived from it. Both end with NULL. */
+typedef struct lw_exception {
+    const char *const *bases, *const *derived;
+} lw_exception;
 
 /* An array from outside that code reads and writes where it lies: a device array. Of `n` axes,
  * as its constant says. */

@@ -100,6 +100,13 @@ visit_blocks(search *s, const lw_node *node)
         return;
     case LW_NODE_FOR:
     case LW_NODE_CASE: visit(s, node->c); return;
+    case LW_NODE_TRY: visit(s, node->a); return;
+    case LW_NODE_HANDLER: visit(s, node->b); return;
+    case LW_NODE_TRY_BODY:
+        visit(s, node->a);
+        visit(s, node->b);
+        visit(s, node->c);
+        return;
     case LW_NODE_LOOP_BODY:
         visit(s, node->a);
         visit(s, node->b);

@@ -461,7 +461,7 @@ FUNCTIONS = [
     ("unknown name", path_name, CompileError, "missing_name"),
     ("list", lambda: made("def g(x): return [x]"), CompileError, "list"),
     ("dict", lambda: made("def g(x): return {**{1: x}}[1]"), CompileError, ""),
-    ("try", lambda: made("def g(x):\n try:\n  return x\n finally:\n  pass"), UnsupportedError, "try"),
+    ("try", lambda: made("def g(x):\n try:\n  x = 1\n except* ValueError:\n  pass"), (UnsupportedError, SyntaxError), ""),
     ("with", lambda: made("def g(x):\n with x:\n  return x"), UnsupportedError, "with"),
     ("import", lambda: made("def g(x):\n import os\n return x"), UnsupportedError, "import"),
     ("eval", lambda: made("def g(x): return eval('x')"), CompileError, "eval"),

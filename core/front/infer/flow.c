@@ -41,6 +41,16 @@ lw_flow_take(lw_infer_frame *f, lw_flow *flow)
     return true;
 }
 
+bool
+lw_flow_take_none(lw_infer_frame *f, lw_flow *flow)
+{
+    if (!lw_flow_take(f, flow))
+        return false;
+    memset(flow->reach, 0, flow_bytes(f));
+    flow->live = false;
+    return true;
+}
+
 void
 lw_flow_put(lw_infer_frame *f, lw_flow *flow)
 {
@@ -161,6 +171,56 @@ lw_has_room(lw_infer_frame *f, uint32_t var)
     f->more[var].n_missing++;
     f->changed = f->crowded = true;
     return false;
+}
+
+/* ---- try ---- */
+
+void
+lw_note_raise(lw_infer_frame *f)
+{
+    uint64_t *raised = f->tries && f->now.live ? f->tries->raised.reach : NULL;
+
+    for (uint32_t i = 0; raised && i < lw_flow_words(f); i++)
+        raised[i] |= f->now.reach[i];
+    if (raised != NULL)
+        f->tries->raised.live = true;
+}
+
+/* The words of one variable in `from` join those in `into`, or replace them. */
+static void
+copy_variable(const lw_infer_frame *f, uint64_t *into, const uint64_t *from, uint32_t var,
+              bool replace)
+{
+    const uint32_t at[] = {var, f->fn->vars.n + var, f->more[var].at};
+    const uint32_t n[] = {1, 1, f->more[var].n};
+
+    for (int part = 0; part < 3; part++)
+        for (uint32_t i = at[part]; i < at[part] + n[part]; i++)
+            into[i] = from[i] | (replace ? 0 : into[i]);
+}
+
+void
+lw_note_assigned(lw_infer_frame *f, uint32_t var)
+{
+    if (f->tries != NULL)
+        copy_variable(f, f->tries->raised.reach, f->now.reach, var, false);
+    if (f->assigned != NULL)
+        f->assigned[var] = true;
+}
+
+void
+lw_flow_pass(const lw_infer_frame *f, lw_flow *flow, const lw_flow *after)
+{
+    uint32_t n = f->fn->vars.n;
+
+    assert(f->assigned != NULL);
+    flow->live &= after->live;
+    for (uint32_t var = 0; var < n; var++) {
+        if (f->assigned[var])
+            copy_variable(f, flow->reach, after->reach, var, true);
+        else
+            flow->reach[n + var] |= after->reach[n + var];
+    }
 }
 
 /* ---- room ---- */

@@ -35,6 +35,9 @@ walk(lw_infer_frame *f, bool report)
     f->recurses = false;
     f->is_open = false;
     f->loop = NULL;
+    f->tries = NULL;
+    f->finallies = NULL;
+    f->assigned = NULL;
     LW_TRY(lw_webs_begin_iteration(f));
     LW_TRY(lw_infer_body(f, f->fn->body));
     assert(f->region == 0 && f->loop == NULL); /* every region was left */

@@ -121,6 +121,19 @@ typedef struct lw_infer_loop {
     lw_flow on_break, on_continue;
 } lw_infer_loop;
 
+/* A `try` with handlers or a `finally`, whose body is walked: what the variables may be when an
+ * exception leaves the body. */
+typedef struct lw_infer_try {
+    struct lw_infer_try *outer;
+    lw_flow raised;
+} lw_infer_try;
+
+/* A `try` with a `finally`: what the variables are where a `return` leaves the statement. */
+typedef struct lw_infer_finally {
+    struct lw_infer_finally *outer;
+    lw_flow returned;
+} lw_infer_finally;
+
 /* What distinguishes an instance from the others of its function. */
 typedef struct lw_instance_key {
     uint32_t fn, n;
@@ -199,10 +212,13 @@ typedef struct lw_infer_frame {
     lw_flow pool[32];
     uint32_t n_pool;
     lw_infer_loop *loop;
-    uint32_t source;   /* the expression whose value is being assigned; 0: none */
-    lw_note incoming;  /* and who holds it */
-    lw_note *notes;    /* by node; NULL: there are no classes */
-    uint32_t *held;    /* by variable: operands that are evaluated and not used yet */
+    lw_infer_try *tries;
+    lw_infer_finally *finallies;
+    bool *assigned;   /* by variable: it is assigned in the `finally` that is walked; or NULL */
+    uint32_t source;  /* the expression whose value is being assigned; 0: none */
+    lw_note incoming; /* and who holds it */
+    lw_note *notes;   /* by node; NULL: there are no classes */
+    uint32_t *held;   /* by variable: operands that are evaluated and not used yet */
     uint32_t *lost_at; /* by variable: where the last of it was lost */
     uint8_t *changes;  /* by parameter, as in lw_ownership, … */
     bool *keeps, *changed_inside, *moved, *returned; /* … and whether some RETURN gives it */
@@ -297,6 +313,10 @@ lw_status lw_check_value(lw_infer_frame *f, uint32_t node, lw_type type, lw_dtyp
 /* ---- results.c ---- */
 /* The type of what a frame returned, after a walk. */
 lw_status lw_infer_result(lw_infer_frame *f, lw_infer_value *result);
+/* Whether the value of a `return`, which the node gives, may leave the function. */
+lw_status lw_check_returned(lw_infer_frame *f, uint32_t node, lw_type type);
+/* It may be None, where the result must not be. */
+lw_status lw_return_given(lw_infer_frame *f, uint32_t node, lw_infer_value *value);
 
 /* ---- infer.c ---- */
 /* loc: of the call. */
@@ -380,7 +400,15 @@ void lw_reach_only(lw_infer_frame *f, uint32_t var, uint32_t bit);
 bool lw_has_room(lw_infer_frame *f, uint32_t var);
 /* Before a walk: room for what the last one had none for. False: memory is out. */
 bool lw_flows_grow(lw_infer_frame *f);
-bool lw_flow_take(lw_infer_frame *f, lw_flow *flow); /* a copy of `now` */
+bool lw_flow_take(lw_infer_frame *f, lw_flow *flow);      /* a copy of `now` */
+bool lw_flow_take_none(lw_infer_frame *f, lw_flow *flow); /* which nothing has reached */
+/* The state at one of the ends of a `try` becomes the state behind its `finally`, at whose end
+ * the variables are as `after` says, and which has assigned f->assigned. */
+void lw_flow_pass(const lw_infer_frame *f, lw_flow *flow, const lw_flow *after);
+/* The `try` around it, if there is one, may be left here with an exception; a variable has been
+ * assigned, and an exception may follow in the same statement. */
+void lw_note_raise(lw_infer_frame *f);
+void lw_note_assigned(lw_infer_frame *f, uint32_t var);
 void lw_flow_put(lw_infer_frame *f, lw_flow *flow);
 void lw_flow_merge(lw_infer_frame *f, lw_flow *into, const lw_flow *from);
 /* `now` becomes a copy of it */

@@ -5,6 +5,162 @@
 
 #include <string.h>
 
+/* ---- what may be returned ---- */
+
+/* A function or range cannot leave its frame; a constant integer must fit a type. */
+static lw_status
+check_returned(lw_infer_frame *f, uint32_t loc, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+    const lw_type *elements = row ? row->elements : NULL;
+    uint32_t n = row ? row->n : 0;
+    lw_status status = LW_OK;
+
+    switch (row ? row->kind : LW_TK_SCALAR) {
+    case LW_TK_FUNCTION:
+        return lw_complain(f, loc, "E102",
+                           "a nested function leaves the function it belongs to",
+                           "call it here and return the result",
+                           "compiled functions are not values that can be returned");
+    case LW_TK_RANGE:
+        return lw_complain(f, loc, "E102", NULL, "loop over it here",
+                           "a range is not a value that can be returned");
+    case LW_TK_LITERAL:
+        if (lw_literal_is_wide(lw_types_of(f), type))
+            return lw_complain(f, loc, "E130",
+                               lw_format_text(f, "%s is outside of int64 and uint64",
+                                              lw_describe_type(f, type)),
+                               "Python ints are 64-bit in compiled code: use a float",
+                               "integer constant out of range");
+        return LW_OK;
+    case LW_TK_TUPLE:
+        for (uint32_t i = 0; i < n; i++)
+            LW_TRY(check_returned(f, loc, elements[i]));
+        return LW_OK;
+    default: return LW_OK;
+    }
+fail:
+    return status;
+}
+
+static bool
+has_memory(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (row == NULL || row->kind == LW_TK_ARRAY || row->kind == LW_TK_RECORD)
+        return row != NULL;
+    for (uint32_t i = 0;
+         (row->kind == LW_TK_TUPLE || row->kind == LW_TK_OPTIONAL) && i < row->n; i++)
+        if (has_memory(f, row->elements[i]))
+            return true;
+    return false;
+}
+
+/* Whether it is a class, a function or a module, or a tuple with one: they exist only while
+ * code is compiled. */
+static bool
+is_of_compile_time(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (type == LW_T_STATIC || (row && row->kind == LW_TK_FUNCTION) ||
+        (row && row->kind == LW_TK_STATIC && lw_constant_of(f, row->fn)->kind == LW_K_ELLIPSIS))
+        return true;
+    for (uint32_t i = 0; row && row->kind == LW_TK_TUPLE && i < row->n; i++)
+        if (is_of_compile_time(f, row->elements[i]))
+            return true;
+    return false;
+}
+
+static const char *
+describe_result(lw_infer_frame *f, lw_type type)
+{
+    return lw_is_known_text(f, type) ? "a string" : lw_describe_type(f, type);
+}
+
+/* What the user's own function may return. */
+static lw_status
+check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
+{
+    uint32_t loc = lw_node_of(f, node)->loc;
+
+    if (f->caller != NULL || type == LW_T_BOTTOM || type == LW_T_NONE)
+        return LW_OK;
+    if (f->run->typed->options.procedure)
+        return lw_complain(
+            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+            "write it into an array argument: `out[i] = ...`; a function of `njit` may "
+            "return it if its signature has no `void` or `none`",
+            "a kernel returns no value, nor does a function whose signature says so");
+    if (lw_type_has_list(lw_types_of(f), type))
+        return lw_complain(
+            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+            f->run->typed->options.returns_arrays
+                ? "lists of arguments are tuples in compiled code: return `list(x)`, a new list"
+                : "return a tuple, `return x, y`",
+            "a list cannot be a result");
+    if (f->run->typed->options.returns_arrays && is_of_compile_time(f, type))
+        return lw_complain(f, loc, "E183",
+                           type == LW_T_STATIC
+                               ? "this is a type, a function or a module"
+                               : lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+                           "return a number or a string that stands for it, or a member of an "
+                           "enum class",
+                           "a type, function or module cannot be a result");
+    if (f->run->typed->options.returns_arrays)
+        return LW_OK;
+    if (lw_has_text(f, type))
+        return lw_complain(
+            f, loc, "E154", lw_format_text(f, "this is %s", describe_result(f, type)),
+            "return a number that stands for it; functions of `njit` that are called on the "
+            "host may return strings",
+            "a result that is not a number");
+    if (lw_has_member(f, type))
+        return lw_complain(
+            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+            "return its `.value`, or use an `enum.IntEnum`, whose members are numbers",
+            "a member of an enum class cannot be a result here");
+    if (lw_has_grown(f, type))
+        return lw_complain(f, loc, "E183",
+                           lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+                           "return numbers; functions of `njit` return lists, dicts and sets",
+                           "a %s cannot be a result", lw_class_by_value(f, type)->name);
+    if (has_memory(f, type))
+        return lw_complain(
+            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+            "return numbers: elements, fields", "an array or record cannot be a result");
+    return LW_OK;
+}
+
+/* What may be None where the result must not be: variables and calls, of which an `is None` may
+ * have been asked before. */
+lw_status
+lw_return_given(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    lw_node_kind kind = (lw_node_kind)lw_node_of(f, node)->kind;
+    lw_type type = value->type;
+
+    lw_unwrap(f, node, value);
+    if (value->type == type || kind == LW_NODE_NAME || kind == LW_NODE_CALL)
+        return LW_OK;
+    return lw_complain(f, lw_node_of(f, node)->loc, "E112",
+                       lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+                       "return a number there, such as NaN",
+                       "a value on one path, nothing on another");
+}
+
+lw_status
+lw_check_returned(lw_infer_frame *f, uint32_t node, lw_type type)
+{
+    lw_status status;
+
+    LW_TRY(check_returned(f, lw_node_of(f, node)->loc, type));
+    LW_TRY(check_entry_returned(f, node, type));
+fail:
+    return status;
+}
+
 /* ---- the type of the returns ---- */
 
 static uint32_t
@@ -134,7 +290,7 @@ common_constant(lw_infer_frame *f)
 }
 
 static lw_status
-check_returned(lw_infer_frame *f, uint32_t i, lw_dtype to)
+check_promised(lw_infer_frame *f, uint32_t i, lw_dtype to)
 {
     lw_status status;
 
@@ -177,7 +333,7 @@ lw_infer_result(lw_infer_frame *f, lw_infer_value *result)
         return complain_missing_return(f, value, none);
     if (promised.kind == LW_SIG_SCALAR) {
         for (uint32_t i = 0; i < f->returns.n; i++)
-            LW_TRY(check_returned(f, i, promised.dtype));
+            LW_TRY(check_promised(f, i, promised.dtype));
         result->type = promised.dtype;
         return LW_OK;
     }

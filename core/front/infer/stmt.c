@@ -284,147 +284,46 @@ infer_jump(lw_infer_frame *f, const lw_node *n)
 
 /* ---- return, assert, raise ---- */
 
-/* A function or range cannot leave its frame; a constant integer must fit a type. */
-static lw_status
-check_returned(lw_infer_frame *f, uint32_t loc, lw_type type)
+/* Whether the value of an expression surely exists. */
+static bool
+is_there(lw_infer_frame *f, uint32_t node)
 {
-    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
-    const lw_type *elements = row ? row->elements : NULL;
-    uint32_t n = row ? row->n : 0;
-    lw_status status = LW_OK;
+    const lw_node *n = lw_node_of(f, node);
+    bool is = true;
 
-    switch (row ? row->kind : LW_TK_SCALAR) {
-    case LW_TK_FUNCTION:
-        return lw_complain(f, loc, "E102",
-                           "a nested function leaves the function it belongs to",
-                           "call it here and return the result",
-                           "compiled functions are not values that can be returned");
-    case LW_TK_RANGE:
-        return lw_complain(f, loc, "E102", NULL, "loop over it here",
-                           "a range is not a value that can be returned");
-    case LW_TK_LITERAL:
-        if (lw_literal_is_wide(lw_types_of(f), type))
-            return lw_complain(f, loc, "E130",
-                               lw_format_text(f, "%s is outside of int64 and uint64",
-                                              lw_describe_type(f, type)),
-                               "Python ints are 64-bit in compiled code: use a float",
-                               "integer constant out of range");
-        return LW_OK;
-    case LW_TK_TUPLE:
-        for (uint32_t i = 0; i < n; i++)
-            LW_TRY(check_returned(f, loc, elements[i]));
-        return LW_OK;
-    default: return LW_OK;
+    switch ((lw_node_kind)n->kind) {
+    case LW_NODE_CONSTANT:
+    case LW_NODE_NAME: return true;
+    case LW_NODE_TUPLE:
+        for (uint32_t i = 0; i < n->c && is; i++)
+            is = is_there(f, f->run->tree->lists.data[n->b + i]);
+        return is;
+    default: return node == 0;
     }
-fail:
-    return status;
 }
 
 static bool
-has_memory(lw_infer_frame *f, lw_type type)
+is_name(lw_infer_frame *f, uint32_t node)
 {
-    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
-
-    if (row == NULL || row->kind == LW_TK_ARRAY || row->kind == LW_TK_RECORD)
-        return row != NULL;
-    for (uint32_t i = 0;
-         (row->kind == LW_TK_TUPLE || row->kind == LW_TK_OPTIONAL) && i < row->n; i++)
-        if (has_memory(f, row->elements[i]))
-            return true;
-    return false;
+    return lw_node_of(f, node)->kind == LW_NODE_NAME;
 }
 
-/* Whether it is a class, a function or a module, or a tuple with one: they exist only while
- * code is compiled. */
+/* Whether the statement, which is in a `try`, surely raises nothing by itself. */
 static bool
-is_of_compile_time(lw_infer_frame *f, lw_type type)
+cannot_raise(lw_infer_frame *f, uint32_t node)
 {
-    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+    const lw_node *n = lw_node_of(f, node);
 
-    if (type == LW_T_STATIC || (row && row->kind == LW_TK_FUNCTION) ||
-        (row && row->kind == LW_TK_STATIC && lw_constant_of(f, row->fn)->kind == LW_K_ELLIPSIS))
-        return true;
-    for (uint32_t i = 0; row && row->kind == LW_TK_TUPLE && i < row->n; i++)
-        if (is_of_compile_time(f, row->elements[i]))
-            return true;
-    return false;
-}
-
-static const char *
-describe_result(lw_infer_frame *f, lw_type type)
-{
-    return lw_is_known_text(f, type) ? "a string" : lw_describe_type(f, type);
-}
-
-/* What the user's own function may return. */
-static lw_status
-check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
-{
-    uint32_t loc = lw_node_of(f, node)->loc;
-
-    if (f->caller != NULL || type == LW_T_BOTTOM || type == LW_T_NONE)
-        return LW_OK;
-    if (f->run->typed->options.procedure)
-        return lw_complain(
-            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            "write it into an array argument: `out[i] = ...`; a function of `njit` may "
-            "return it if its signature has no `void` or `none`",
-            "a kernel returns no value, nor does a function whose signature says so");
-    if (lw_type_has_list(lw_types_of(f), type))
-        return lw_complain(
-            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            f->run->typed->options.returns_arrays
-                ? "lists of arguments are tuples in compiled code: return `list(x)`, a new list"
-                : "return a tuple, `return x, y`",
-            "a list cannot be a result");
-    if (f->run->typed->options.returns_arrays && is_of_compile_time(f, type))
-        return lw_complain(f, loc, "E183",
-                           type == LW_T_STATIC
-                               ? "this is a type, a function or a module"
-                               : lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-                           "return a number or a string that stands for it, or a member of an "
-                           "enum class",
-                           "a type, function or module cannot be a result");
-    if (f->run->typed->options.returns_arrays)
-        return LW_OK;
-    if (lw_has_text(f, type))
-        return lw_complain(
-            f, loc, "E154", lw_format_text(f, "this is %s", describe_result(f, type)),
-            "return a number that stands for it; functions of `njit` that are called on the "
-            "host may return strings",
-            "a result that is not a number");
-    if (lw_has_member(f, type))
-        return lw_complain(
-            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            "return its `.value`, or use an `enum.IntEnum`, whose members are numbers",
-            "a member of an enum class cannot be a result here");
-    if (lw_has_grown(f, type))
-        return lw_complain(f, loc, "E183",
-                           lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-                           "return numbers; functions of `njit` return lists, dicts and sets",
-                           "a %s cannot be a result", lw_class_by_value(f, type)->name);
-    if (has_memory(f, type))
-        return lw_complain(
-            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            "return numbers: elements, fields", "an array or record cannot be a result");
-    return LW_OK;
-}
-
-/* What may be None where the result must not be: variables and calls, of which an `is None` may
- * have been asked before. */
-static lw_status
-return_given(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
-{
-    lw_node_kind kind = (lw_node_kind)lw_node_of(f, node)->kind;
-    lw_type type = value->type;
-
-    lw_unwrap(f, node, value);
-    if (value->type == type || kind == LW_NODE_NAME || kind == LW_NODE_CALL)
-        return LW_OK;
-    return lw_complain(f, lw_node_of(f, node)->loc, "E112",
-                       lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-                       "return a number there, such as NaN",
-                       "a value on one path, nothing on another");
+    switch ((lw_node_kind)n->kind) {
+    case LW_NODE_PASS:
+    case LW_NODE_BREAK:
+    case LW_NODE_CONTINUE: return true;
+    case LW_NODE_ASSIGN:
+        return n->c == 1 && is_name(f, f->run->tree->lists.data[n->b]) && is_there(f, n->a);
+    case LW_NODE_ANNASSIGN: return is_name(f, n->a) && is_there(f, n->c);
+    case LW_NODE_RETURN: return is_there(f, n->a);
+    default: return false;
+    }
 }
 
 static lw_status
@@ -440,12 +339,11 @@ infer_return(lw_infer_frame *f, uint32_t node)
         f->wants_items = lw_may_give_none(f);
         LW_TRY(lw_infer_returned(f, n->a, &value));
         if (!lw_may_give_none(f))
-            LW_TRY(return_given(f, n->a, &value));
+            LW_TRY(lw_return_given(f, n->a, &value));
         if (f->caller == NULL)
             value.type = lw_without_known_members(f, lw_by_value(f, value.type));
         LW_TRY(lw_check_kept(f, lw_node_of(f, n->a)->loc, value.type));
-        LW_TRY(check_returned(f, lw_node_of(f, n->a)->loc, value.type));
-        LW_TRY(check_entry_returned(f, n->a, value.type));
+        LW_TRY(lw_check_returned(f, n->a, value.type));
     }
     slot = lw_array_push(&f->returns, f->run->arena);
     kept = lw_array_push(&f->return_nodes, f->run->arena);
@@ -453,7 +351,12 @@ infer_return(lw_infer_frame *f, uint32_t node)
         return lw_out_of_memory(f);
     *slot = value;
     *kept = node;
-    LW_TRY(lw_infer_changed_at(f, node, n->loc));
+    if (!cannot_raise(f, node))
+        lw_note_raise(f);
+    if (f->finallies != NULL) /* which may change objects, too */
+        lw_flow_merge(f, &f->finallies->returned, &f->now);
+    else
+        LW_TRY(lw_infer_changed_at(f, node, n->loc));
     f->now.live = false;
 fail:
     return status;
@@ -517,7 +420,7 @@ infer_raise(lw_infer_frame *f, uint32_t node)
     lw_status status = LW_OK;
     uint32_t n_words = 0;
 
-    if (refuses_types(f, n->a))
+    if (n->a != 0 && refuses_types(f, n->a))
         return complain_of_types(f, n);
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = f->run->tree->lists.data[n->b + i];
@@ -539,9 +442,217 @@ infer_raise(lw_infer_frame *f, uint32_t node)
         LW_TRY(lw_complain(f, n->loc, "E104", lw_format_text(f, "%u are given", n_words), NULL,
                            "an exception can carry at most %d numbers", LW_RAISE_WORDS));
     f->can_raise |= !f->run->typed->options.ignore_errors;
+    lw_note_raise(f);
     f->now.live = false;
 fail:
     return status;
+}
+
+/* ---- try ---- */
+
+/* The name of a handler's exception has no value that could be read, before, in and behind it.
+ */
+static void
+unbind(lw_infer_frame *f, uint32_t name)
+{
+    if (name == 0)
+        return;
+    lw_reach_only(f, lw_node_of(f, name)->a, 0);
+    lw_note_assigned(f, lw_node_of(f, name)->a);
+}
+
+/* raised: the state in which handlers begin; done: the state behind the statement, so far. */
+static lw_status
+infer_handlers(lw_infer_frame *f, uint32_t node, const lw_flow *raised, lw_flow *done)
+{
+    const lw_node *n = lw_node_of(f, node);
+    uint32_t outer = f->region;
+    bool all = !raised->live;
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t number = f->run->tree->lists.data[n->b + i];
+        const lw_node *handler = lw_node_of(f, number);
+
+        f->nodes[number].dead = f->nodes[handler->b].dead = all;
+        if (all)
+            continue;
+        lw_flow_set(f, raised);
+        lw_region_open(f, node, true);
+        unbind(f, handler->a);
+        LW_TRY(lw_infer_body(f, handler->b));
+        unbind(f, handler->a);
+        lw_flow_merge(f, done, &f->now);
+        f->region = outer;
+        all = handler->c == 0;
+    }
+    if (!all && f->tries != NULL) { /* what none of them catches */
+        lw_flow_set(f, raised);
+        lw_note_raise(f);
+    }
+fail:
+    f->region = outer;
+    return status;
+}
+
+/* The body, the handlers and `else`. */
+static lw_status
+infer_handled(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node), *parts = lw_node_of(f, n->a);
+    uint32_t outer = f->region;
+    lw_infer_try try = {.outer = f->tries};
+    lw_flow done = {0};
+    lw_status status;
+
+    if (!lw_flow_take_none(f, &try.raised) || !lw_flow_take_none(f, &done))
+        return lw_out_of_memory(f);
+    lw_region_open(f, node, false);
+    f->tries = n->c ? &
+    try : try
+        .outer;
+    LW_TRY(lw_infer_body(f, parts->a));
+    f->tries = try.outer;
+    if (parts->b) {
+        f->nodes[parts->b].dead = !f->now.live;
+        if (f->now.live) {
+            lw_region_open(f, node, false);
+            LW_TRY(lw_infer_body(f, parts->b));
+        }
+    }
+    f->region = outer;
+    lw_flow_merge(f, &done, &f->now);
+    if (n->c)
+        LW_TRY(infer_handlers(f, node, &try.raised, &done));
+    lw_flow_set(f, &done);
+fail:
+    f->region = outer;
+    f->tries = try.outer;
+    lw_flow_put(f, &try.raised);
+    lw_flow_put(f, &done);
+    return status;
+}
+
+/* The ways by which the control leaves a `try` with a `finally`, with the states there. */
+typedef struct leaving {
+    lw_infer_try try;
+    lw_infer_finally finally;
+    lw_infer_loop loop; /* break and continue */
+    lw_flow end;
+} leaving;
+
+static void
+leaving_put(lw_infer_frame *f, leaving *l)
+{
+    lw_flow_put(f, &l->try.raised);
+    lw_flow_put(f, &l->finally.returned);
+    lw_flow_put(f, &l->loop.on_break);
+    lw_flow_put(f, &l->loop.on_continue);
+    lw_flow_put(f, &l->end);
+}
+
+static lw_status
+infer_with_finally(lw_infer_frame *f, uint32_t node, leaving *l)
+{
+    lw_status status;
+
+    if (!lw_flow_take_none(f, &l->try.raised) || !lw_flow_take_none(f, &l->finally.returned) ||
+        !lw_flow_take_none(f, &l->loop.on_break) ||
+        !lw_flow_take_none(f, &l->loop.on_continue) || !lw_flow_take_none(f, &l->end))
+        return lw_out_of_memory(f);
+    l->try.outer = f->tries;
+    l->finally.outer = f->finallies;
+    l->loop.outer = f->loop;
+    f->tries = &l->try;
+    f->finallies = &l->finally;
+    f->loop = f->loop ? &l->loop : NULL;
+    status = infer_handled(f, node);
+    f->tries = l->try.outer;
+    f->finallies = l->finally.outer;
+    f->loop = l->loop.outer;
+    lw_flow_keep(f, &l->end);
+    return status;
+}
+
+/* Each way goes on behind the `finally`, of which `after` is the state at its end. */
+static lw_status
+leave_finally(lw_infer_frame *f, uint32_t node, leaving *l, const lw_flow *after)
+{
+    lw_flow *ways[] = {&l->try.raised, &l->finally.returned, &l->loop.on_break,
+                       &l->loop.on_continue, &l->end};
+    lw_status status = LW_OK;
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        lw_flow_pass(f, ways[i], after);
+    if (l->try.raised.live) {
+        lw_flow_set(f, &l->try.raised);
+        lw_note_raise(f);
+    }
+    if (l->finally.returned.live && f->finallies) {
+        lw_flow_merge(f, &f->finallies->returned, &l->finally.returned);
+    } else if (l->finally.returned.live) {
+        lw_flow_set(f, &l->finally.returned);
+        LW_TRY(lw_infer_changed_at(f, node, lw_node_of(f, node)->loc));
+    }
+    if (f->loop != NULL) {
+        lw_flow_merge(f, &f->loop->on_break, &l->loop.on_break);
+        lw_flow_merge(f, &f->loop->on_continue, &l->loop.on_continue);
+    }
+    lw_flow_set(f, &l->end);
+fail:
+    return status;
+}
+
+/* The `finally` is walked once, with the states of all ways together, and lowered for each way.
+ */
+static lw_status
+infer_finally(lw_infer_frame *f, uint32_t node)
+{
+    uint32_t body = lw_node_of(f, lw_node_of(f, node)->a)->c, outer = f->region;
+    bool *assigned = f->assigned;
+    lw_flow after = {0};
+    leaving l = {0};
+    lw_status status;
+
+    LW_TRY(infer_with_finally(f, node, &l));
+    f->nodes[node].truth = l.end.live;
+    lw_flow_merge(f, &f->now, &l.try.raised);
+    lw_flow_merge(f, &f->now, &l.finally.returned);
+    lw_flow_merge(f, &f->now, &l.loop.on_break);
+    lw_flow_merge(f, &f->now, &l.loop.on_continue);
+    f->nodes[body].dead = !f->now.live;
+    f->assigned = lw_arena_take(f->run->arena, f->fn->vars.n + 1);
+    if (f->assigned == NULL || !lw_flow_take_none(f, &after))
+        return lw_out_of_memory(f);
+    if (f->now.live) {
+        lw_region_open(f, node, true);
+        LW_TRY(lw_infer_body(f, body));
+        f->region = outer;
+    }
+    lw_flow_keep(f, &after);
+    LW_TRY(leave_finally(f, node, &l, &after));
+    for (uint32_t var = 0; assigned && var < f->fn->vars.n; var++)
+        assigned[var] |= f->assigned[var];
+fail:
+    f->assigned = assigned;
+    f->region = outer;
+    lw_flow_put(f, &after);
+    leaving_put(f, &l);
+    return status;
+}
+
+static lw_status
+infer_try(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+
+    if (f->run->typed->options.ignore_errors)
+        return lw_complain(
+            f, n->loc, "E101", "exceptions are not compiled here, so none could be caught",
+            "leave errors=\"ignore\" out; code that is compiled for other programs has no "
+            "exceptions: test the condition with `if`",
+            "`try` in a function that raises no exceptions");
+    return lw_node_of(f, n->a)->c ? infer_finally(f, node) : infer_handled(f, node);
 }
 
 /* ---- the rest ---- */
@@ -573,6 +684,7 @@ lw_infer_statement(lw_infer_frame *f, uint32_t node)
     case LW_NODE_ASSERT: return infer_assert(f, node);
     case LW_NODE_RAISE: return infer_raise(f, node);
     case LW_NODE_MATCH: return lw_infer_match(f, node);
+    case LW_NODE_TRY: return infer_try(f, node);
     case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
     default:
         return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` is not allowed here",
@@ -587,6 +699,7 @@ lw_infer_body(lw_infer_frame *f, uint32_t body)
 {
     const lw_node *n = lw_node_of(f, body);
     lw_status status = LW_OK;
+    bool raises;
 
     f->nodes[body].dead = false;
     LW_TRY(lw_enter(f, body));
@@ -596,8 +709,13 @@ lw_infer_body(lw_infer_frame *f, uint32_t body)
         f->nodes[statement].dead = !f->now.live;
         if (!f->now.live)
             continue;
+        raises = f->tries != NULL && !cannot_raise(f, statement);
+        if (raises)
+            lw_note_raise(f);
         LW_TRY(lw_infer_statement(f, statement));
         lw_settle_alias(f);
+        if (raises)
+            lw_note_raise(f);
     }
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;

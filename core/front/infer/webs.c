@@ -313,6 +313,7 @@ define(lw_infer_frame *f, uint32_t var, uint32_t node, uint32_t *place, lw_infer
     def->iteration = f->iteration;
     def->region = f->region;
     lw_reach_only(f, var, def->bit);
+    lw_note_assigned(f, var);
     return LW_OK;
 }
 
@@ -378,6 +379,7 @@ complain_one_definition(lw_infer_frame *f, const char *name, uint32_t loc, uint3
     const lw_region *row = &f->regions.data[region];
     const lw_node *node = lw_node_of(f, row->node);
     const char *condition, *label;
+    bool is_try = false;
 
     if (region == 0)
         label =
@@ -390,6 +392,7 @@ complain_one_definition(lw_infer_frame *f, const char *name, uint32_t loc, uint3
                            name, f->run->tree->locs.data[node->loc].line, line);
     else {
         bool has_condition = node->kind == LW_NODE_IF || node->kind == LW_NODE_IFEXP;
+        is_try = node->kind == LW_NODE_TRY;
         condition = has_condition ? lw_describe_source(f, node->a) : "";
         label = *condition
                     ? lw_format_text(
@@ -403,6 +406,7 @@ complain_one_definition(lw_infer_frame *f, const char *name, uint32_t loc, uint3
         f, loc, "E110", label,
         region && (node->kind == LW_NODE_FOR || node->kind == LW_NODE_WHILE)
             ? lw_format_text(f, "assign `%s` before the loop", name)
+        : is_try ? lw_format_text(f, "assign `%s` before the `try`", name)
         : region ? lw_format_text(f, "assign `%s` before the `if`, or add an `else`", name)
                  : lw_format_text(f, "assign `%s` first", name),
         "variable `%s` may have no value here", name);

@@ -369,7 +369,7 @@ lw_lower_if_converted(lw_lower_frame *f, uint32_t node)
     uint32_t cost = sum(cost_body(f, n->b), n->c ? cost_body(f, n->c) : 0);
 
     if (f->converted_arms == 0 &&
-        (cost > LW_COST_IF_CONVERSION || f->l->typed->options.variables))
+        (cost > LW_COST_IF_CONVERSION || f->l->typed->options.variables || f->changing != NULL))
         return false;
     convert_if(f, node);
     return true;

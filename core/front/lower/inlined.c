@@ -25,7 +25,8 @@ returns(const lw_lower_frame *f, const lw_instance *inst, uint32_t node)
     if (node == 0 || inst->nodes[node].dead)
         return false;
     switch (n->kind) {
-    case LW_NODE_RETURN: return true;
+    case LW_NODE_RETURN:
+    case LW_NODE_TRY: return true;
     case LW_NODE_IF:
     case LW_NODE_WHILE: return returns(f, inst, n->b) || returns(f, inst, n->c);
     case LW_NODE_FOR: return returns(f, inst, n->c);
@@ -84,6 +85,8 @@ lw_lower_inlined(lw_lower_frame *f, uint32_t instance, const lw_lower_value *val
     g->unrolled = f->unrolled;
     g->node = f->node;
     g->level = f->level;
+    g->handler = f->handler;
+    g->changing = f->changing;
     g->inlined_result = &result;
     lw_lower_note_call(g, f);
     for (uint32_t i = 0; i < g->inst->n_params; i++)

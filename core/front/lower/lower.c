@@ -253,7 +253,7 @@ void
 lw_lower_return_zeros(lw_lower_frame *f, lw_ref status, const lw_ref *words, uint32_t n_words)
 {
     assert(status == 0 || f->can_raise); /* only they have a status */
-    uint32_t n = f->b.func ? f->b.func->results.n : 0, at = 0;
+    uint32_t n = f->b.func ? f->b.func->results.n : 0, at = 0, changed = 0;
     lw_ref *results = lw_arena_take(f->l->arena, (n + 1 + LW_RAISE_WORDS) * sizeof *results);
 
     if (results == NULL)
@@ -262,8 +262,12 @@ lw_lower_return_zeros(lw_lower_frame *f, lw_ref status, const lw_ref *words, uin
         at = status_of(f,
                        lw_lower_first_status(f, status ? status : lw_ir_zero(&f->b, LW_DT_i32)),
                        words, n_words, results);
-    for (; at < n; at++)
+    if (status != 0 && f->changing != NULL)
+        changed = lw_lower_changing_parts(f, NULL);
+    for (; at + changed < n; at++)
         results[at] = lw_ir_zero(&f->b, f->b.func->results.data[at]);
+    if (changed > 0)
+        lw_lower_changing_parts(f, results + at);
     lw_ir_return(&f->b, results, n);
 }
 
@@ -490,6 +494,7 @@ static void
 lower_function(lw_lower_frame *f)
 {
     const lw_front_options *options = &f->l->typed->options;
+    lw_changing changing;
 
     describe(f);
     f->b.fast = options->fast | (options->fma ? LW_MAY_FUSE : 0);
@@ -504,6 +509,8 @@ lower_function(lw_lower_frame *f)
     lw_lower_walrus_slots(f);
     lw_lower_bind_parameters(f);
     lw_lower_zero_webs(f);
+    if (f->l->catches && f->can_raise && f->inst->n_changed > 0 && !is_entry(f))
+        lw_lower_begin_changing(f, &changing);
     lw_lower_body(f, f->fn->body);
     assert(f->regions == 0 && f->converted_arms == 0 && f->loop == NULL); /* all were left */
     if (!lw_ir_ended(&f->b) && f->inst->falls_off &&
@@ -733,6 +740,15 @@ carries_numbers(const lw_tree *tree)
     return false;
 }
 
+static bool
+has_try(const lw_tree *tree)
+{
+    for (uint32_t i = 1; i < tree->nodes.n; i++)
+        if (tree->nodes.data[i].kind == LW_NODE_TRY)
+            return true;
+    return false;
+}
+
 /* Whether a message may show the extents of arrays that do not fit together. In kernels, whose
  * code they would make longer, none does. */
 static bool
@@ -763,10 +779,11 @@ prepare(lw_lowering *l, lw_scalar *scalar)
     l->funcs = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->funcs);
     l->raising = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->raising);
     l->open = lw_arena_take(l->arena, l->typed->instances.n + 1);
+    l->loses = lw_arena_take(l->arena, l->typed->instances.n + 1);
     l->raised = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->raised);
     l->locs = lw_arena_take(l->arena, (l->tree->locs.n + 1) * sizeof *l->locs);
     if (l->funcs == NULL || l->raising == NULL || l->open == NULL || l->locs == NULL ||
-        l->raised == NULL)
+        l->raised == NULL || l->loses == NULL)
         return lw_fail_memory(l->err);
     l->n_raise_words = n_raise_words(l);
     if (l->out_types == NULL)
@@ -840,6 +857,7 @@ lower_all(lw_lowering l, lw_scalar **out)
     LW_TRY(prepare(&l, scalar));
     scalar->body = lw_lower_instance(&l, 1);
     LW_TRY(l.status);
+    LW_TRY(lw_lower_catches(&l));
     LW_TRY(finish(&l, scalar));
     *out = scalar;
     return LW_OK;
@@ -872,7 +890,8 @@ lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scala
       lw_error *err)
 {
     bool guards = typed->options.guards && !typed->options.ignore_errors;
-    bool defer = guards && typed->all_guarded && !carries_numbers(typed->tree) &&
+    bool catches = has_try(typed->tree);
+    bool defer = guards && typed->all_guarded && !carries_numbers(typed->tree) && !catches &&
                  !(typed->options.checks & LW_CHECK_BOUNDS); /* which shows index and size */
     bool signs = false;
     lw_lowering l = {.typed = typed,
@@ -881,6 +900,7 @@ lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scala
                      .types = &typed->types,
                      .guards = guards,
                      .defer = defer,
+                     .catches = catches,
                      .err = err,
                      .out_types = out_types,
                      .n_out = n_out};

@@ -39,6 +39,9 @@ typedef struct lw_lowering {
     const lw_dtype *out_types;
     uint32_t n_out;
     LW_ARRAY(lw_raise_row) raises;
+    bool catches;                     /* some function has a `try` */
+    LW_ARRAY(struct lw_catch) caught; /* what handlers catch */
+    bool *loses;         /* by instance: what it has changed when it raises is not known */
     lw_statuses *raised; /* by instance of a function of lanewise's own: what it raises */
 } lw_lowering;
 
@@ -50,6 +53,39 @@ typedef struct lw_lower_loop {
     bool continue_is_block; /* unrolled: it leaves the iteration's block */
     bool parallel;          /* over prange, under options.parallel */
 } lw_lower_loop;
+
+/* A `try` whose body is being lowered, which is a BLOCK: an exception leaves it. The status and
+ * words of the exception are kept in slots. */
+typedef struct lw_handler {
+    struct lw_handler *outer;
+    struct lw_handler *caught; /* what handlers around this `try` have caught */
+    lw_ref block, status, words[LW_RAISE_WORDS];
+    bool is_wall; /* there is no `try`, but a loop over prange, which no exception leaves */
+    bool used;    /* something is raised in the body */
+} lw_handler;
+
+/* A `finally` that runs before the control leaves, with what is around its `try`. */
+typedef struct lw_lower_finally {
+    struct lw_lower_finally *outer;
+    uint32_t node; /* the TRY */
+    lw_handler *handler, *caught;
+    lw_lower_loop *loop;
+} lw_lower_finally;
+
+/* The function that says whether a handler catches an exception: its body is made when all rows
+ * are known. */
+typedef struct lw_catch {
+    uint32_t classes, node; /* the constant; the HANDLER */
+    bool is_asked;          /* else nothing is raised there, and there is no function */
+    lw_builder b;
+} lw_catch;
+
+/* The objects that a function changes, as they are at the moment: where exceptions are caught,
+ * what it has changed before it raises one is seen by its callers. */
+typedef struct lw_changing {
+    const lw_instance *inst;
+    const lw_ref **slots, **owners; /* by changed object */
+} lw_changing;
 
 /* An assignment that is not written yet, because its arm runs whatever the condition says. */
 typedef struct lw_pending {
@@ -99,7 +135,11 @@ typedef struct lw_lower_frame {
     bool *slotted;       /* by web: kept in slots although it has one definition */
     const struct lw_iterator **iterators; /* by web: of variables that hold ranges */
     lw_lower_loop *loop;
-    uint32_t regions;  /* open BLOCKs and LOOPs */
+    lw_handler *handler; /* where exceptions go; NULL: to the caller */
+    lw_handler *caught;  /* of the innermost `except` that is being lowered, or NULL */
+    lw_lower_finally *finallies;
+    const lw_changing *changing; /* NULL: nobody asks for it */
+    uint32_t regions;            /* open BLOCKs and LOOPs */
     uint32_t unrolled; /* how many copies of this code the unrolled loops around it make */
     uint32_t node;     /* the statement or expression that is being lowered */
     bool can_raise;
@@ -185,8 +225,17 @@ void lw_lower_raise_row(lw_lower_frame *f, const lw_raise_row *row, const lw_ref
                         uint32_t n);
 void lw_lower_raise_words(lw_lower_frame *f, const char *exception, uint64_t format,
                           const lw_ref *words, uint32_t n);
-/* A callee that left with an exception: leave with the same one. */
-void lw_lower_propagate(lw_lower_frame *f, lw_ref call, uint32_t instance);
+/* A callee that left with an exception: leave with the same one. written: as in
+ * lw_lower_call_values. */
+void lw_lower_propagate(lw_lower_frame *f, lw_ref call, uint32_t instance, uint32_t written);
+void lw_lower_try(lw_lower_frame *f, uint32_t node);
+/* `raise` without an exception, in a handler. */
+void lw_lower_raise_again(lw_lower_frame *f, uint32_t node);
+/* Before a `return`, or a jump: the `finally`s that it leaves. false: one of them does not come
+ * to its end. */
+bool lw_lower_finallies(lw_lower_frame *f, bool is_jump);
+/* The bodies of the functions that say what handlers catch, when all exceptions are known. */
+lw_status lw_lower_catches(lw_lowering *l);
 uint32_t lw_lower_instance(lw_lowering *l, uint32_t instance); /* its function number */
 bool lw_instance_raises(lw_lowering *l, uint32_t instance);
 
@@ -337,6 +386,11 @@ void lw_lower_changed(lw_lower_frame *f, const lw_instance *callee, uint32_t sta
  * returns how many these are. */
 uint32_t lw_lower_changed_parts(lw_lower_frame *f, uint32_t node, lw_ref *out);
 uint32_t lw_changed_parts_of(const lw_types *types, const lw_instance *instance);
+/* At the begin of a function; when the object in a variable has changed, or the variable holds
+ * another one (value NULL); and what a function that raises gives to its caller. */
+void lw_lower_begin_changing(lw_lower_frame *f, lw_changing *made);
+void lw_lower_note_changing(lw_lower_frame *f, uint32_t var, const lw_lower_value *value);
+uint32_t lw_lower_changing_parts(lw_lower_frame *f, lw_ref *out);
 
 /* ---- condition.c ---- */
 lw_ref lw_lower_condition(lw_lower_frame *f, uint32_t node);

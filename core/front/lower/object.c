@@ -60,9 +60,12 @@ write_path(lw_lower_frame *f, uint32_t node, lw_lower_value value)
         node = n->a;
         n = lw_node_at(f, node);
     }
-    if (n->kind != LW_NODE_NAME)
+    if (n->kind != LW_NODE_NAME) {
         lw_lower_fail(f, node, "a change of what no variable holds");
-    else if (lw_typed_at(f, node)->target != 0)
+        return;
+    }
+    lw_lower_note_changing(f, n->a, &value);
+    if (lw_typed_at(f, node)->target != 0)
         lw_lower_web_write(f, lw_typed_at(f, node)->target, value);
 }
 
@@ -172,6 +175,116 @@ lw_lower_changed_parts(lw_lower_frame *f, uint32_t node, lw_ref *out)
         lw_lower_give(f, value);
         for (uint32_t j = 0; j < value.n; j++)
             out[n++] = value.parts[j];
+    }
+    return n;
+}
+
+/* ---- what has been changed when an exception is raised ---- */
+
+/* Whether a value of the first type is the same object as one of the second type. */
+static bool
+stays_same(const lw_types *types, lw_type from, lw_type to)
+{
+    const lw_type_row *x = lw_type_get(types, from), *y = lw_type_get(types, to);
+
+    if (from == to || (from == LW_T_NONE && y && y->kind == LW_TK_ARRAY))
+        return true; /* None: of the items of a list that is empty */
+    if (x && x->kind == LW_TK_LITERAL)
+        return lw_type_is_integer(types, to) && to != LW_DT_b1;
+    if (!x || !y || x->kind != LW_TK_TUPLE || y->kind != LW_TK_TUPLE || x->n != y->n ||
+        x->user_class != y->user_class)
+        return false;
+    for (uint32_t i = 0; i < x->n; i++)
+        if (!stays_same(types, x->elements[i], y->elements[i]))
+            return false;
+    return true;
+}
+
+/* The k-th changed object is this one now. */
+static void
+keep_changing(lw_lower_frame *f, uint32_t k, const lw_lower_value *value)
+{
+    lw_type type = f->changing->inst->changed_types[k];
+    lw_lower_value kept;
+
+    if (value == NULL || !stays_same(f->l->types, value->type, type)) {
+        f->l->loses[f->home] = true;
+        return;
+    }
+    kept = lw_value_convert(f, *value, type);
+    if (f->changing->owners[k] != NULL)
+        lw_lower_hold(f, f->changing->owners[k], kept);
+    lw_value_set(f, f->changing->slots[k], kept);
+}
+
+void
+lw_lower_begin_changing(lw_lower_frame *f, lw_changing *made)
+{
+    uint32_t n = f->inst->n_changed;
+
+    *made = (lw_changing){.inst = f->inst,
+                          .slots = lw_arena_take(f->l->arena, (n + 1) * sizeof *made->slots),
+                          .owners = lw_arena_take(f->l->arena, (n + 1) * sizeof *made->owners)};
+    if (made->slots == NULL || made->owners == NULL)
+        return;
+    for (uint32_t k = 0; k < n; k++) {
+        made->slots[k] = lw_value_slots(f, f->inst->changed_types[k]);
+        if (lw_type_is_owned(f->l->types, f->inst->changed_types[k]))
+            made->owners[k] = lw_lower_owners(f, f->inst->changed_types[k]);
+        if (lw_lower_has_failed(f))
+            return;
+        lw_value_set(f, made->slots[k], lw_value_zero(f, f->inst->changed_types[k]));
+    }
+    f->changing = made;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t param = f->inst->changed[k], web = f->inst->param_webs[param];
+        lw_lower_value value = {.type = LW_T_BOTTOM};
+
+        if (f->inst->param_constants[param])
+            value = lw_value_constant(f, f->inst->param_constants[param],
+                                      f->inst->param_types[param]);
+        else if (web != 0)
+            value = lw_lower_web_read(f, web);
+        keep_changing(f, k, value.type == LW_T_BOTTOM ? NULL : &value);
+    }
+}
+
+/* The variable of a parameter; those of captures are never changed. */
+static uint32_t
+variable_of_param(const lw_lower_frame *f, uint32_t param)
+{
+    return param < f->fn->params.n ? f->fn->params.data[param].var : 0;
+}
+
+void
+lw_lower_note_changing(lw_lower_frame *f, uint32_t var, const lw_lower_value *value)
+{
+    if (f->changing == NULL || f->changing->inst != f->inst)
+        return;
+    for (uint32_t k = 0; k < f->inst->n_changed; k++)
+        if (variable_of_param(f, f->inst->changed[k]) == var)
+            keep_changing(f, k, value);
+}
+
+/* out NULL: how many parts these are. */
+uint32_t
+lw_lower_changing_parts(lw_lower_frame *f, lw_ref *out)
+{
+    const lw_instance *inst = f->changing->inst;
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < inst->n_changed; k++) {
+        lw_type type = inst->changed_types[k];
+        lw_lower_value value;
+
+        if (out == NULL) {
+            n += lw_parts_of(f->l->types, type);
+            continue;
+        }
+        value = lw_value_get(f, f->changing->slots[k], type);
+        lw_lower_give(f, value);
+        for (uint32_t i = 0; i < value.n; i++)
+            out[n++] = value.parts[i];
     }
     return n;
 }

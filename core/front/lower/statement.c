@@ -181,6 +181,8 @@ assign_rest(lw_lower_frame *f, uint32_t name, lw_lower_value tuple, uint32_t fro
     uint32_t web = name ? lw_typed_at(f, name)->web : 0, n = 0, at = 0;
     lw_ref *parts;
 
+    if (name != 0)
+        lw_lower_note_changing(f, lw_node_at(f, name)->a, NULL);
     if (web == 0)
         return;
     for (uint32_t i = 0; i < count; i++)
@@ -259,6 +261,7 @@ lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value)
 
     switch (n->kind) {
     case LW_NODE_NAME:
+        lw_lower_note_changing(f, n->a, NULL);
         web = lw_typed_at(f, target)->web;
         if (web != 0)
             lw_lower_web_write(f, web, value);
@@ -572,6 +575,7 @@ static void
 lower_for(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
+    lw_handler wall = {.is_wall = true};
     lw_iterator it;
 
     if (lw_typed_at(f, lw_node_at(f, n->c)->a)->dead) { /* not even one iteration */
@@ -585,12 +589,16 @@ lower_for(lw_lower_frame *f, uint32_t node)
         it.rises = false;
         it.parallel = true;
     }
+    if (it.parallel) {
+        wall.outer = f->handler;
+        f->handler = &wall;
+    }
     if (it.fixed)
         for_unrolled(f, node, &it);
-    else if (it.parallel && lw_for_array_sums(f, node, &it))
-        return;
-    else
+    else if (!it.parallel || !lw_for_array_sums(f, node, &it))
         for_counted(f, n, &it);
+    if (it.parallel)
+        f->handler = wall.outer;
 }
 
 static void
@@ -599,6 +607,8 @@ lower_jump(lw_lower_frame *f, bool leave)
     if (f->loop == NULL)
         lw_lower_fail(f, f->node, "break or continue outside a loop");
     else if (leave && lw_leaves_parallel(f, "break"))
+        return;
+    else if (!lw_lower_finallies(f, true))
         return;
     else if (leave)
         lw_block_leave(f, f->loop->break_region);
@@ -798,6 +808,10 @@ lower_raise(lw_lower_frame *f, uint32_t node)
 
     if (f->l->typed->options.ignore_errors)
         return;
+    if (lw_node_at(f, node)->a == 0) {
+        lw_lower_raise_again(f, node);
+        return;
+    }
     if (strchr(k->text, ':') != NULL && (k->help || lw_node_at(f, node)->c)) {
         lw_raise_row row = {.exception = k->text};
         lw_lower_raise_args(f, node, &row, words, &n);
@@ -815,15 +829,24 @@ lower_raise(lw_lower_frame *f, uint32_t node)
 static void
 lower_return(lw_lower_frame *f, uint32_t node)
 {
-    uint32_t value = lw_node_at(f, node)->a;
+    const lw_lower_finally *last = f->finallies;
+    uint32_t value = lw_node_at(f, node)->a, ended_by = node;
+    lw_lower_value result = {.type = f->inst->result};
 
     if (lw_leaves_parallel(f, "return"))
         return;
-    lw_lower_return(f, node,
-                    value ? lw_lower_as(f, value, f->inst->result)
-                    : lw_type_given(f->l->types, f->inst->result)
-                        ? lw_value_zero(f, f->inst->result)
-                        : (lw_lower_value){.type = f->inst->result});
+    if (value != 0)
+        result = lw_lower_as(f, value, f->inst->result);
+    else if (lw_type_given(f->l->types, f->inst->result))
+        result = lw_value_zero(f, f->inst->result);
+    for (; last != NULL; last = last->outer)
+        ended_by = last->node; /* the objects that are changed are those at its end */
+    if (f->finallies != NULL)
+        lw_lower_guard(f, result);
+    if (!lw_lower_finallies(f, false))
+        return;
+    lw_lower_set_loc(f, node);
+    lw_lower_return(f, ended_by, result);
 }
 
 /* An expression statement: only its calls and assignments matter. */
@@ -858,6 +881,7 @@ lw_lower_statement(lw_lower_frame *f, uint32_t node)
     case LW_NODE_ASSERT: lower_assert(f, node); return;
     case LW_NODE_RAISE: lower_raise(f, node); return;
     case LW_NODE_MATCH: lower_match(f, node); return;
+    case LW_NODE_TRY: lw_lower_try(f, node); return;
     default: lw_lower_fail(f, node, lw_node_text[n->kind]); return;
     }
 }

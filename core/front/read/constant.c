@@ -282,35 +282,6 @@ of_type_object(PyObject *object)
     return dtype;
 }
 
-/* Whether the module has the class under its name. Not that of a function, nor one of another
- * process's __main__, which a pickle has brought. */
-static bool
-is_found(PyObject *class, PyObject *module, PyObject *qualname)
-{
-    PyObject *object = PyUnicode_Check(module) ? PyImport_GetModule(module) : NULL;
-    PyObject *path = PyUnicode_Check(qualname) ? PyUnicode_FromString(".") : NULL;
-    PyObject *names = path ? PyUnicode_Split(qualname, path, -1) : NULL;
-    bool is;
-
-    for (Py_ssize_t i = 0; object != NULL && names != NULL && i < PyList_GET_SIZE(names); i++)
-        Py_SETREF(object, PyObject_GetAttr(object, PyList_GET_ITEM(names, i)));
-    is = names != NULL && object == class;
-    Py_XDECREF(object);
-    Py_XDECREF(path);
-    Py_XDECREF(names);
-    lw_read_clear();
-    return is;
-}
-
-/* Of an exception: how it is found when it is raised. */
-static PyObject *
-name_of_class(PyObject *class, PyObject *module, PyObject *qualname)
-{
-    if (!is_found(class, module, qualname))
-        return lw_local_class_name(class, module, qualname);
-    return PyUnicode_FromFormat("%S:%S", module, qualname);
-}
-
 /* 0 and status OK: no type that compiled code knows. */
 static uint32_t
 from_type(lw_reader *r, PyObject *object)
@@ -322,23 +293,8 @@ from_type(lw_reader *r, PyObject *object)
     for (uint64_t i = 0; i < 4; i++)
         if (object == (PyObject *)pytypes[i])
             return lw_read_push(r, object, (lw_constant){.kind = LW_K_PYTYPE, .u = i});
-    if (PyExceptionClass_Check(object)) {
-        PyTypeObject *type = (PyTypeObject *)object;
-        PyObject *module = PyObject_GetAttrString(object, "__module__");
-        bool builtin = module && PyUnicode_Check(module) &&
-                       PyUnicode_CompareWithASCIIString(module, "builtins") == 0;
-        PyObject *name = PyObject_GetAttrString(object, "__qualname__");
-        PyObject *full =
-            builtin || !module || !name ? NULL : name_of_class(object, module, name);
-        const char *text = full ? lw_read_str(r, full) : lw_read_text(r, type->tp_name);
-        Py_XDECREF(module);
-        Py_XDECREF(name);
-        Py_XDECREF(full);
-        lw_read_clear();
-        return text ? lw_read_push(r, object,
-                                   (lw_constant){.kind = LW_K_EXCEPTION, .text = text})
-                    : 0;
-    }
+    if (PyExceptionClass_Check(object))
+        return lw_read_exception_class(r, object);
     dtype = lw_read_numpy_class(r, object);
     if (dtype != LW_DT_void)
         return lw_read_push_dtype(r, object, dtype);

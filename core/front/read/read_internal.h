@@ -31,9 +31,17 @@
  * an error. */
 enum { LW_READ_MAX_FUNCTIONS = 4096 };
 
+/* The `except` or `finally` whose statements are being read. */
+typedef struct lw_read_caught {
+    const struct lw_read_caught *outer;
+    PyObject *name; /* borrowed: of the exception, or NULL */
+    bool is_finally;
+} lw_read_caught;
+
 /* A function that is being read: its variables by name. `parent` is the function around it. */
 typedef struct lw_scope {
     struct lw_scope *parent;
+    const lw_read_caught *caught;
     uint32_t fn;
     PyObject *vars;      /* dict: name -> variable number */
     PyObject *globals;   /* set: names declared global */
@@ -308,7 +316,21 @@ bool lw_read_unrolled(lw_reader *r, PyObject *node, uint32_t loc, PyObject *item
 /* The statements of a field join `out`; false: stop. */
 bool lw_read_into(lw_reader *r, PyObject *node, PyObject *field, lw_read_items *out);
 
+/* ---- exceptions/ ---- */
+/* The constant of an exception class, and that of one which a handler catches; 0: stop. */
+uint32_t lw_read_exception_class(lw_reader *r, PyObject *class);
+uint32_t lw_read_caught_class(lw_reader *r, PyObject *class);
+uint32_t lw_read_assert(lw_reader *r, PyObject *node, uint32_t loc);
+uint32_t lw_read_raise(lw_reader *r, PyObject *node, uint32_t loc);
+uint32_t lw_read_try(lw_reader *r, PyObject *node, uint32_t loc);
+/* Whether the expression is the name of an exception that a handler around it has caught; *out:
+ * how many handlers are between. */
+bool lw_read_is_caught(const lw_reader *r, PyObject *node, uint32_t *out);
+/* Whether the name is that of such an exception. */
+bool lw_read_names_caught(const lw_reader *r, PyObject *name);
+
 /* ---- code ---- */
+uint32_t lw_read_block(lw_reader *r, PyObject *node, PyObject *field); /* a BODY */
 uint32_t lw_read_expr(lw_reader *r, PyObject *ast_node);
 /* The same for an expression that is only examined: a list or set reads as a tuple. */
 uint32_t lw_read_iterable(lw_reader *r, PyObject *ast_node);

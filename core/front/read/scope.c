@@ -412,6 +412,25 @@ itself(lw_reader *r, PyObject *name)
     return Py_NewRef(r->function);
 }
 
+/* A caught exception, which is no value in compiled code. */
+static uint32_t
+refuse_caught(lw_reader *r, PyObject *ast_node, PyObject *name)
+{
+    const char *text = lw_read_str(r, name);
+
+    if (text == NULL)
+        return 0;
+    return lw_read_error(
+        r, ast_node,
+        (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                   .label = "compiled code knows the class of an exception, and has no object",
+                   .help =
+                       "raise it again, `raise` or `raise ... from e`, or write an `except` "
+                       "for each class; handle what needs the message in the Python "
+                       "function that calls this one"},
+        "the exception `%s` can only be raised again", text);
+}
+
 uint32_t
 lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
 {
@@ -422,6 +441,8 @@ lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
 
     if (r->status != LW_OK)
         return 0;
+    if (lw_read_names_caught(r, name))
+        return refuse_caught(r, ast_node, name);
     if (var != 0)
         return lw_read_node(r,
                             (lw_node){LW_NODE_NAME, .loc = lw_read_loc(r, ast_node), .a = var});
@@ -469,6 +490,8 @@ lw_read_name_store(lw_reader *r, PyObject *ast_node, PyObject *name)
                                     : "this name belongs to the enclosing function",
                        .help = "return the new value instead"},
             "assignment to a %s name", is_global ? "global" : "nonlocal");
+    if (lw_read_names_caught(r, name))
+        return refuse_caught(r, ast_node, name);
     var = lw_scope_add(r, r->scope, name);
     if (var == 0)
         return 0;

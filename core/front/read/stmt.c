@@ -41,8 +41,8 @@ done:
     return result;
 }
 
-static uint32_t
-read_block(lw_reader *r, PyObject *node, PyObject *field)
+uint32_t
+lw_read_block(lw_reader *r, PyObject *node, PyObject *field)
 {
     PyObject *statements;
 
@@ -58,7 +58,7 @@ read_loop_body(lw_reader *r, PyObject *node)
     uint32_t body;
 
     r->continue_is_break = false;
-    body = read_block(r, node, r->ast.body);
+    body = lw_read_block(r, node, r->ast.body);
     r->continue_is_break = before;
     return body;
 }
@@ -205,7 +205,7 @@ read_if(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
         return false;
     if (truth >= 0)
         return lw_read_into(r, node, truth ? r->ast.body : r->ast.orelse, out);
-    body = read_block(r, node, r->ast.body);
+    body = lw_read_block(r, node, r->ast.body);
     other = body ? read_else(r, node) : 0;
     if (body == 0 || r->status != LW_OK)
         return false;
@@ -301,222 +301,6 @@ read_return(lw_reader *r, PyObject *node, uint32_t loc)
     return lw_read_node(r, (lw_node){LW_NODE_RETURN, .loc = loc, .a = value});
 }
 
-/* ---- assert and raise ---- */
-
-static uint32_t
-raise_error(lw_reader *r, PyObject *node, const char *label)
-{
-    return lw_read_error(r, node,
-                         (lw_fault){LW_ERR_UNSUPPORTED, "E101", .label = label,
-                                    .help = "`raise ValueError(\"text\", x)`"},
-                         "this `raise` cannot be compiled");
-}
-
-/* The names of keywords, in the tree's arena; NULL and status OK: there is none. */
-static const char **
-names_of(lw_reader *r, PyObject *keywords)
-{
-    Py_ssize_t n = keywords ? PyList_GET_SIZE(keywords) : 0;
-    const char **names = n ? lw_arena_take(&r->tree->arena, (size_t)n * sizeof *names) : NULL;
-
-    for (Py_ssize_t i = 0; names && i < n; i++) {
-        PyObject *name = lw_ast_get(PyList_GET_ITEM(keywords, i), r->ast.arg);
-        names[i] = name ? lw_read_str(r, name) : NULL;
-    }
-    if (n && names == NULL)
-        lw_read_no_memory(r);
-    return names;
-}
-
-/* The values of the keywords, behind the other arguments. false: *result is the error, or 0. */
-static bool
-read_keyword_values(lw_reader *r, PyObject *keywords, lw_read_items *items, uint32_t *result)
-{
-    Py_ssize_t n = keywords ? PyList_GET_SIZE(keywords) : 0;
-
-    for (Py_ssize_t i = 0; i < n; i++) {
-        uint32_t value = lw_read_field(r, PyList_GET_ITEM(keywords, i), r->ast.value);
-        *result = value != 0 && lw_read_is_error(r, value) ? value : 0;
-        if (*result || !lw_read_item(r, items, value))
-            return false;
-    }
-    return true;
-}
-
-/* raise E, raise E("text"), raise E("text", x, y), raise E(x), raise E("text", code=x). */
-static uint32_t
-read_raise_call(lw_reader *r, uint32_t loc, const char *class, PyObject *args,
-                PyObject *keywords)
-{
-    Py_ssize_t n = args ? PyList_GET_SIZE(args) : 0;
-    const char *text = NULL;
-    lw_read_items items = {0};
-    uint32_t result = 0, exception;
-
-    for (Py_ssize_t i = 0; i < n; i++) {
-        uint32_t value = lw_read_expr(r, PyList_GET_ITEM(args, i));
-        PyObject *object = lw_read_object(r, value);
-        if (value != 0 && lw_read_is_error(r, value)) {
-            result = value;
-            goto done;
-        }
-        if (i == 0 && object != NULL && PyUnicode_CheckExact(object)) {
-            text = lw_read_str(r, object);
-            continue;
-        }
-        if (!lw_read_item(r, &items, value))
-            goto done;
-    }
-    if (!read_keyword_values(r, keywords, &items, &result))
-        goto done;
-    exception =
-        lw_read_push(r, NULL,
-                     (lw_constant){.kind = LW_K_EXCEPTION,
-                                   .n = keywords ? (uint32_t)PyList_GET_SIZE(keywords) : 0,
-                                   .names = names_of(r, keywords),
-                                   .text = class,
-                                   .help = text});
-    if (exception != 0 && r->status == LW_OK)
-        result = lw_read_list_node(r, (lw_node){LW_NODE_RAISE, .loc = loc, .a = exception},
-                                   items.data, items.n);
-done:
-    lw_array_free(&items);
-    return result;
-}
-
-/* The text of a constant message: a CONSTANT STR node of str(value); 0 and status OK: `message`
- * is not constant. */
-static uint32_t
-constant_message(lw_reader *r, uint32_t message, uint32_t loc)
-{
-    PyObject *object = lw_read_object(r, message), *text;
-
-    if (!lw_fold_is_basic(object))
-        return 0;
-    if (PyUnicode_CheckExact(object))
-        return message;
-    text = PyObject_Str(object);
-    if (text == NULL)
-        return lw_read_failed(r);
-    message = lw_read_constant_node(r, text, loc);
-    Py_DECREF(text);
-    return message;
-}
-
-/* assert c, f"{x}" and assert c, ("text", x): if not c: raise AssertionError(...) */
-static uint32_t
-read_assert_of_values(lw_reader *r, PyObject *message, uint32_t loc, uint32_t test)
-{
-    PyObject *args = NULL;
-    uint32_t raise = 0, body;
-
-    if (lw_ast_kind_of(&r->ast, message) == LW_AST_Tuple &&
-        lw_ast_list(message, r->ast.elts, &args) > 1)
-        Py_INCREF(args);
-    else
-        args = Py_BuildValue("[O]", message);
-    if (args == NULL)
-        return lw_read_failed(r);
-    raise = read_raise_call(r, loc, "AssertionError", args, NULL);
-    Py_DECREF(args);
-    if (raise == 0 || lw_read_is_error(r, raise))
-        return raise;
-    test = lw_read_node(r, (lw_node){LW_NODE_UNARY, .op = LW_PY_NOT, .loc = loc, .a = test});
-    body = lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, &raise, 1);
-    return test && body
-               ? lw_read_node(r, (lw_node){LW_NODE_IF, .loc = loc, .a = test, .b = body})
-               : 0;
-}
-
-/* `python -O`: there are no assertions. */
-static bool
-is_optimising(void)
-{
-    PyObject *flags = PySys_GetObject("flags"); /* borrowed */
-    PyObject *level = flags ? PyObject_GetAttrString(flags, "optimize") : NULL;
-    bool is = level != NULL && PyObject_IsTrue(level) == 1;
-
-    lw_read_clear();
-    Py_XDECREF(level);
-    return is;
-}
-
-static uint32_t
-read_assert(lw_reader *r, PyObject *node, uint32_t loc)
-{
-    if (is_optimising())
-        return lw_read_node(r, (lw_node){LW_NODE_PASS, .loc = loc});
-
-    PyObject *msg = lw_ast_get(node, r->ast.msg);
-    uint32_t test = lw_read_field(r, node, r->ast.test);
-    uint32_t message = test && msg ? lw_read_expr(r, msg) : 0, text;
-
-    if (r->status != LW_OK || test == 0 || lw_read_is_error(r, message))
-        return message;
-    text = message ? constant_message(r, message, lw_read_loc(r, msg)) : 0;
-    if (r->status != LW_OK)
-        return 0;
-    if (message != 0 && text == 0)
-        return read_assert_of_values(r, msg, loc, test);
-    return lw_read_node(r, (lw_node){LW_NODE_ASSERT, .loc = loc, .a = test, .b = text});
-}
-
-static bool
-has_any(PyObject *list)
-{
-    return list != NULL && PyList_GET_SIZE(list) > 0;
-}
-
-static bool
-is_unpacking(lw_reader *r, PyObject *args, PyObject *keywords)
-{
-    for (Py_ssize_t i = 0; has_any(args) && i < PyList_GET_SIZE(args); i++)
-        if (lw_ast_kind_of(&r->ast, PyList_GET_ITEM(args, i)) == LW_AST_Starred)
-            return true;
-    for (Py_ssize_t i = 0; has_any(keywords) && i < PyList_GET_SIZE(keywords); i++)
-        if (lw_ast_get(PyList_GET_ITEM(keywords, i), r->ast.arg) == NULL)
-            return true;
-    return false;
-}
-
-static uint32_t
-read_raise(lw_reader *r, PyObject *node, uint32_t loc)
-{
-    PyObject *exc = lw_ast_get(node, r->ast.exc), *cause = lw_ast_get(node, r->ast.cause),
-             *args = NULL, *keywords = NULL, *function = exc;
-    const lw_node *class_node;
-    const char *class;
-    uint32_t index;
-
-    if (exc == NULL)
-        return raise_error(r, node, "there is no exception to raise again");
-    if (cause != NULL && lw_read_object(r, lw_read_expr(r, cause)) != Py_None)
-        return raise_error(r, node, "only `from None` is supported");
-    if (lw_ast_kind_of(&r->ast, exc) == LW_AST_Call) {
-        function = lw_ast_get(exc, r->ast.func);
-        lw_ast_list(exc, r->ast.args, &args);
-        lw_ast_list(exc, r->ast.keywords, &keywords);
-    }
-    index = lw_read_expr(r, function);
-    if (index == 0)
-        return 0;
-    class_node = &r->tree->nodes.data[index];
-    if (class_node->kind == LW_NODE_ERROR)
-        return index;
-    if (class_node->kind == LW_NODE_CONSTANT &&
-        r->tree->constants.data[class_node->a].kind == LW_K_UNDEFINED)
-        return lw_read_node(r, (lw_node){LW_NODE_EXPR, .loc = loc, .a = index});
-    if (class_node->kind != LW_NODE_CONSTANT ||
-        r->tree->constants.data[class_node->a].kind != LW_K_EXCEPTION)
-        return raise_error(r, node, "this is not an exception class");
-    class = r->tree->constants.data[class_node->a].text;
-    if (has_any(keywords) && strchr(class, ':') == NULL)
-        return raise_error(r, node, "Python's own exceptions take no keywords here");
-    if (is_unpacking(r, args, keywords))
-        return raise_error(r, node, "`*` and `**` are not supported here");
-    return read_raise_call(r, loc, class, args, keywords);
-}
-
 /* ---- match ---- */
 
 static uint32_t read_pattern(lw_reader *r, PyObject *node);
@@ -598,7 +382,7 @@ read_case(lw_reader *r, PyObject *node)
     if (lw_read_is_error(r, pattern))
         return pattern;
     guard = pattern && guard_node ? lw_read_expr(r, guard_node) : 0;
-    body = pattern && r->status == LW_OK ? read_block(r, node, r->ast.body) : 0;
+    body = pattern && r->status == LW_OK ? lw_read_block(r, node, r->ast.body) : 0;
     if (body == 0)
         return 0;
     return lw_read_node(r, (lw_node){LW_NODE_CASE, .loc = lw_read_loc(r, pattern_node),
@@ -683,11 +467,9 @@ static uint32_t
 read_unsupported(lw_reader *r, PyObject *node)
 {
     switch (lw_ast_kind_of(&r->ast, node)) {
-    case LW_AST_Try:
     case LW_AST_TryStar:
-        return keyword_error(r, node, "try", "compiled code has no exception handling",
-                             "test the condition with `if`; `raise` is supported, and the "
-                             "exception is raised by the call");
+        return keyword_error(r, node, "try", "compiled code has no groups of exceptions",
+                             "use `except` without the star");
     case LW_AST_With:
     case LW_AST_AsyncWith:
         return keyword_error(r, node, "with", "compiled code has no context managers", NULL);
@@ -744,8 +526,9 @@ read_simple(lw_reader *r, PyObject *node, uint32_t loc)
         return lw_read_node(
             r, (lw_node){r->continue_is_break ? LW_NODE_BREAK : LW_NODE_CONTINUE, .loc = loc});
     case LW_AST_Pass: return lw_read_node(r, (lw_node){LW_NODE_PASS, .loc = loc});
-    case LW_AST_Assert: return read_assert(r, node, loc);
-    case LW_AST_Raise: return read_raise(r, node, loc);
+    case LW_AST_Assert: return lw_read_assert(r, node, loc);
+    case LW_AST_Raise: return lw_read_raise(r, node, loc);
+    case LW_AST_Try: return lw_read_try(r, node, loc);
     case LW_AST_Match: return read_match(r, node, loc);
     case LW_AST_FunctionDef: return read_def(r, node, loc);
     default: return read_unsupported(r, node);

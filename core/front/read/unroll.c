@@ -116,7 +116,9 @@ jumps(lw_reader *r, PyObject *node, lw_ast_kind kind)
     case LW_AST_FunctionDef: return false;
     default:
         return jumps_in(r, node, r->ast.body, kind) || jumps_in(r, node, r->ast.orelse, kind) ||
-               jumps_in(r, node, r->ast.cases, kind);
+               jumps_in(r, node, r->ast.cases, kind) ||
+               jumps_in(r, node, r->ast.handlers, kind) ||
+               jumps_in(r, node, r->ast.finalbody, kind);
     }
 }
 
