@@ -688,6 +688,7 @@ put_object(binder *r, PyObject *object, const lw_object_shape *shape)
     memcpy(key + 1, &shape, sizeof shape);
     if (put_key(r->bound, key, sizeof key) < 0)
         return -1;
+    r->bound->has_container |= shape->is_container;
     r->depth++;
     for (Py_ssize_t i = 0; i < n; i++)
         if (put_field(r, object, shape, i) < 0)
@@ -756,8 +757,12 @@ hint_of(const binder *r, PyObject *object)
     static_assert(LW_MAX_UNROLL == 64, "a hint has this number");
     if (PyList_Check(object))
         return r->self->gives_value
-                   ? ", or a list of up to 64 items; make it an array by np.asarray"
+                   ? ", or a list of up to 64 items; make it an array by np.asarray, or a "
+                     "lanewise.typed.List, which functions can change"
                    : "; make it a tuple, or an array by np.asarray";
+    if (PyDict_CheckExact(object) && r->self->gives_value)
+        return "; make it a lanewise.typed.Dict, or let the function find it as a global or "
+               "closure variable, if the keys are known there";
     if (r->self->gives_value && r->depth > 0 &&
         (PyCallable_Check(object) || PyUnicode_Check(object)))
         return "; a tuple may contain only functions and strings, or none of them: pass it "
