@@ -27,7 +27,7 @@ CUDA = {
 }
 MODULES = {
     "random": "Random numbers", "reductions": "Reductions and scans", "extending": "Extending the compiler", "types": "Types", "config": "Settings", "cache": "The cache of compiled code",
-    "errors": "Exceptions and warnings", "runtime": "Memory of arrays made in functions",
+    "errors": "Exceptions and warnings", "runtime": "Memory of arrays made in functions", "typed": "Typed lists and dicts",
 }
 
 
@@ -140,7 +140,7 @@ def write(folder: Path) -> None:
         pages[module] = [*title(f"lanewise.{module}: {heading}"), *doc_of(f"lanewise.{module}"), *ufuncs(f"lanewise.{module}")]
     for name, lines in pages.items():
         (folder / f"{name}.rst").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
-    order = ["generators", "objects", "tools", "cuda", "kernel_names", "random", "reductions", "ufuncs", "special", "extending", "types", "config", "cache", "runtime", "errors"]
+    order = ["generators", "objects", "tools", "cuda", "kernel_names", "random", "reductions", "ufuncs", "special", "extending", "types", "typed", "config", "cache", "runtime", "errors"]
     index = [*title("API reference"), "Every public name, from its docstring. The user guide explains how to use them.", ""]
     for heading, module, names in (("Generators", "lanewise", GENERATORS), ("Compiled objects", "lanewise", OBJECTS), ("Tools", "lanewise", LOOKING + HELPERS)):
         there = [name for name in names if hasattr(lw, name)]

@@ -170,6 +170,7 @@ lw_bind_object(lw_binder *r, PyObject *object, const lw_object_shape *shape)
     memcpy(key + 1, &shape, sizeof shape);
     if (lw_bind_key(r->bound, key, sizeof key) < 0)
         return -1;
+    r->bound->has_container |= shape->is_container;
     r->depth++;
     for (Py_ssize_t i = 0; i < n; i++)
         if (put_field(r, object, shape, i) < 0)

@@ -149,8 +149,12 @@ hint_of(const lw_binder *r, PyObject *object)
     static_assert(LW_MAX_UNROLL == 64, "a hint has this number");
     if (PyList_Check(object))
         return r->self->gives_value
-                   ? ", or a list of up to 64 items; make it an array by np.asarray"
+                   ? ", or a list of up to 64 items; make it an array by np.asarray, or a "
+                     "lanewise.typed.List, which functions can change"
                    : "; make it an array by np.asarray, or a tuple where it is only read";
+    if (PyDict_CheckExact(object) && r->self->gives_value)
+        return "; make it a lanewise.typed.Dict, or let the function find it as a global or "
+               "closure variable, if the keys are known there";
     if (r->self->gives_value && r->depth > 0 &&
         (PyCallable_Check(object) || PyUnicode_Check(object)))
         return "; a tuple may contain only functions and strings, or none of them: pass it "

@@ -114,9 +114,10 @@ typedef struct lw_bound_array {
 
 typedef struct lw_bound {
     lw_where where;
-    lw_device *device; /* of the first device array, or NULL */
-    bool narrow;       /* on a device: every byte offset inside every array fits 31 bits */
-    bool negative;     /* set before lw_bind: an index may be negative */
+    lw_device *device;  /* of the first device array, or NULL */
+    bool narrow;        /* on a device: every byte offset inside every array fits 31 bits */
+    bool has_container; /* there is a typed list or dict among the arguments */
+    bool negative;      /* set before lw_bind: an index may be negative */
     uint32_t n_args, n_arrays, n_values, n_key, n_operands;
     uint32_t n_copies; /* of arrays that are not aligned, or not in native byte order */
     uint32_t most_arrays, most_values, most_key; /* capacities of the three */

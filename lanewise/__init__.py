@@ -66,7 +66,7 @@ from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 __all__ = [
     "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "get_thread_id", "guvectorize", "info",
-    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "stencil", "typeof", "types",
+    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "stencil", "typed", "typeof", "types",
     "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
@@ -78,12 +78,12 @@ _set_services({
     "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "growing lists": "lanewise._growing_lists", "growing dicts": "lanewise._growing_dicts", "linking": "lanewise._linking", "memory": "lanewise._memory", "methods": "lanewise._methods", "numba names": "lanewise._numba_names", "objects": "lanewise._objects",
     "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "places": "lanewise._places", "progress": "lanewise._progress", "python random": "lanewise._python_random", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
     "reduce": "lanewise._reduce", "rewriting": "lanewise._rewriting", "partials": "lanewise._partials", "dask": "lanewise._dask", "labelled": "lanewise._labelled", "reductions": "lanewise.reductions", "same math": "lanewise._same_math", "slices": "lanewise._slices",
-    "thread random": "lanewise._thread_random", "toolchain": "lanewise._toolchain", "ufunc calls": "lanewise._ufunc_calls", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
+    "thread random": "lanewise._thread_random", "toolchain": "lanewise._toolchain", "typed": "lanewise._typed_containers", "ufunc calls": "lanewise._ufunc_calls", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 
 _C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")
 _FUNCTIONS = ("explain", "profile", "stencil", "verify")  # each in a module of its own, loaded when it is asked for
-_MODULES = ("cache", "cuda", "experimental", "extending", "random", "reductions", "runtime", "special", "types", "ufuncs")
+_MODULES = ("cache", "cuda", "experimental", "extending", "random", "reductions", "runtime", "special", "typed", "types", "ufuncs")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
 

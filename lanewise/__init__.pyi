@@ -12,6 +12,7 @@ from lanewise import random as random
 from lanewise import reductions as reductions
 from lanewise import runtime as runtime
 from lanewise import special as special
+from lanewise import typed as typed
 from lanewise import types as types
 from lanewise import ufuncs as ufuncs
 from lanewise._c_functions import CFunc as CFunc
@@ -97,7 +98,7 @@ from lanewise.ufuncs import (
 __all__ = [
     "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "get_thread_id", "guvectorize", "info",
-    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "stencil", "typeof", "types",
+    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "stencil", "typed", "typeof", "types",
     "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 

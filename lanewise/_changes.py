@@ -24,6 +24,8 @@ def _slots_of(cls, value):
     """What `_slots` has of a class, which is that of `value`."""
     if issubclass(cls, tuple):
         found = ()
+    elif "__lanewise_compiled__" in cls.__dict__:
+        found = None  # a typed list or dict: all its holders share what changes
     elif issubclass(cls, (np.generic, np.ndarray, int, float, complex, str, type, type(None), enum.Enum)) or hasattr(cls, "__array_interface__") or (
             hasattr(value, "__code__")):
         found = None

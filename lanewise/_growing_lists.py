@@ -534,7 +534,7 @@ def empty():
 def listed(x):
     """A new list of these items."""
     if isinstance(x, GrownList):
-        return x.copy()
+        return GrownList(taken(x.items, 0, 1, x.n), x.n)
     made = GrownList(None, 0)
     made.extend(x)
     return made

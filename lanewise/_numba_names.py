@@ -7,12 +7,11 @@ name of the package was replaced. Python's own error would say only that there i
 import opcode
 import sys
 
-CONTAINERS = "a list that grows is `x = []` in the compiled function that appends to it; a dict or a set is `d = {}` or `s = set()` there; functions take arrays, lists and tuples"
+CONTAINERS = "lists and dicts that Python and compiled functions share are `lanewise.typed.List` and `Dict`, of the types `types.ListType(dtype)` and `types.DictType(key, value)`"
 _CLASSES = "a class needs no decorator: pass its objects to a function of `njit`; a field that the function assigns changes in the caller's object"
 _OBJECTS = "there is no object mode: keep code that cannot be compiled in a Python function that calls the compiled one"
 
 HINTS = {
-    "typed": CONTAINERS,
     "objmode": _OBJECTS,
     "jitclass": "`from lanewise.experimental import jitclass`; or " + _CLASSES,
     "generated_jit": "use `lanewise.extending.overload`, or `isinstance` in the function, which is decided when it is compiled",

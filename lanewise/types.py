@@ -290,6 +290,38 @@ class Object(Type):
         return f"{self.name}({', '.join(f'{name}: {type_}' for name, type_ in self.fields.items())})"
 
 
+class ListType(Type):
+    """The type of a typed list, ``lanewise.typed.List``: that of its items, `item_type`, which is a number's or a tuple's.
+
+    >>> lw.types.ListType(float64)
+    ListType[float64]
+    """
+
+    def __init__(self, item_type: Any) -> None:
+        self.item_type = self.dtype = _type(item_type)
+        super().__init__(f"ListType[{self.item_type}]")
+
+    @property
+    def key(self) -> Any:
+        return self.item_type
+
+
+class DictType(Type):
+    """The type of a typed dict, ``lanewise.typed.Dict``: those of its keys and values, `key_type` and `value_type`.
+
+    >>> lw.types.DictType(int64, float64)
+    DictType[int64,float64]
+    """
+
+    def __init__(self, key_type: Any, value_type: Any) -> None:
+        self.key_type, self.value_type = _type(key_type), _type(value_type)
+        super().__init__(f"DictType[{self.key_type},{self.value_type}]")
+
+    @property
+    def key(self) -> Any:
+        return self.key_type, self.value_type
+
+
 class Literal(Type, metaclass=_KindType):
     """What an overload is told of an argument that is known when a function is compiled and has no type but
     itself (a text, a function, a type, a member of an enum): `literal_value`. With `prefer_literal=True`, and where
@@ -398,8 +430,7 @@ complex_domain = frozenset([complex64, complex128])
 number_domain = real_domain | integer_domain | complex_domain
 
 _ABSENT = {  # numba's containers, and what takes their place
-    "ListType": "a list that grows is `x = []` in the compiled function; functions take arrays", "ListTypeIteratorType": "loop over an array", "List": "a list is an array, or a tuple, `types.UniTuple(dtype, n)`",
-    "DictType": "a dict with constant keys is captured; other keys and values are two arrays", "Set": "a set is a sorted array, as np.unique makes it",
+    "ListTypeIteratorType": "loop over the list", "List": "the type of a typed list is `types.ListType(dtype)`, and other lists have none", "Set": "a set is a sorted array, as np.unique makes it",
     "pyobject": "there is no object mode", "ClassType": "objects of ordinary classes are arguments as they are",
     "FunctionType": "functions are captured, or passed to the function that calls them", "Optional": "None is an argument as it is", "optional": "None is an argument as it is",
     "deferred_type": "classes need no declared types of fields", "StructRef": "objects of ordinary classes are arguments as they are; lanewise.experimental.jitclass fixes the types of their fields",
@@ -418,7 +449,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Array", "BaseTuple", "Boolean", "BooleanLiteral", "CPointer", "Complex", "Dummy", "Float", "Integer", "IntegerLiteral", "Literal", "NPDatetime", "NPTimedelta", "NamedTuple",
+    "Array", "BaseTuple", "Boolean", "BooleanLiteral", "CPointer", "Complex", "DictType", "Dummy", "Float", "Integer", "IntegerLiteral", "ListType", "Literal", "NPDatetime", "NPTimedelta", "NamedTuple",
     "NamedUniTuple", "NoneType", "Number", "Object", "Opaque", "Record", "StringLiteral", "Tuple", "UniTuple", "UnicodeType", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
     "char", "complex128", "complex64", "complex_domain", "csingle", "double", "f2", "f4", "f8", "float16",
     "float32", "float64", "float_", "from_dtype", "half", "i1", "i2", "i4", "i8", "int16",

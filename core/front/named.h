@@ -62,6 +62,7 @@ typedef enum lw_rule {
     LW_RULE_RANDOM_STATE,
     LW_RULE_ON_HOST,
     LW_RULE_LIBRARY_SORT,
+    LW_RULE_CELLS,        /* of typed lists and dicts */
     LW_RULE_HOST_THREADS, /* of the pool that runs loops over prange */
     LW_RULE_SHARED,
     LW_RULE_CONST_ARRAY,
@@ -290,6 +291,11 @@ typedef enum lw_impl {
     LW_IMPL_AXIS,
     LW_IMPL_IS_DENSE,
     LW_IMPL_RANDOM_STATE,
+    LW_IMPL_CELLS,
+    LW_IMPL_CELL,
+    LW_IMPL_HELD_CELL,
+    LW_IMPL_SET_CELL,
+    LW_IMPL_SET_WORD,
     LW_IMPL_ON_HOST,
     LW_IMPL_SORTS,
     LW_IMPL_SORT,

@@ -126,15 +126,16 @@ typedef struct lw_class {
     const void *id;         /* tells classes apart; live while the tree is read */
     const void *const *mro; /* n_mro ids: itself and what it is derived from */
     uint32_t n_mro;
-    uint32_t constant;        /* its LW_K_CLASS */
-    bool is_namedtuple;       /* derived from tuple: its operators are those of tuples */
-    bool is_tuple;            /* the same, and no method says otherwise of items and length */
-    bool has_special;         /* it has a method or constant of the name `__…` */
-    bool compares_equal;      /* == and != compare the fields, as dataclasses generate it */
-    bool is_ordered;          /* so do <, <=, > and >= */
-    bool is_frozen;           /* a dataclass whose fields are not assigned again */
-    lw_grown_kind grown;      /* which of Python's containers it stands for */
-    bool is_slice;            /* it stands for Python's slice (lanewise/_slices.py) */
+    uint32_t constant;   /* its LW_K_CLASS */
+    bool is_namedtuple;  /* derived from tuple: its operators are those of tuples */
+    bool is_tuple;       /* the same, and no method says otherwise of items and length */
+    bool has_special;    /* it has a method or constant of the name `__…` */
+    bool compares_equal; /* == and != compare the fields, as dataclasses generate it */
+    bool is_ordered;     /* so do <, <=, > and >= */
+    bool is_frozen;      /* a dataclass whose fields are not assigned again */
+    lw_grown_kind grown; /* which of Python's containers it stands for */
+    bool is_typed;       /* of a typed list or dict, which Python and compiled code share */
+    bool is_slice;       /* it stands for Python's slice (lanewise/_slices.py) */
     const char *const *order; /* n_order names: fields of all objects are in this order, … */
     uint32_t n_order;
     const char *const *slots; /* … and, unless NULL, objects can have no others than these */

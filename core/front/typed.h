@@ -234,6 +234,7 @@ typedef struct lw_instance {
                            calls what does: a call is made though its result is known */
     bool allocates;     /* makes arrays, or calls one that does: MemoryError is raised under
                            errors="ignore", too */
+    bool resizes;       /* changes the size of a typed list or dict, or calls what does */
     bool recurses;      /* makes a recursive call, or calls one that does: RecursionError is
                            raised under errors="ignore", too */
     bool falls_off;     /* the end of the body can be reached */

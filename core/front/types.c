@@ -722,6 +722,43 @@ print_int(__int128 value, lw_text *out)
         lw_text_add_int128(out, value);
 }
 
+/* What a typed list or dict says of its items: arrays, or tuples of them. */
+static void
+print_like(const lw_types *types, lw_type like, lw_text *out)
+{
+    const lw_type_row *row = lw_type_get(types, like);
+
+    if (row == NULL) {
+        lw_text_add(out, "?");
+    } else if (row->kind == LW_TK_ARRAY) {
+        lw_type_print(types, row->elements[0], out);
+    } else {
+        for (uint32_t i = 0; i < row->n; i++) {
+            lw_text_add(out, i ? ", " : "(");
+            print_like(types, row->elements[i], out);
+        }
+        lw_text_add(out, row->n == 1 ? ",)" : ")");
+    }
+}
+
+/* List[float64], Dict[int64, float64]: the fields behind `words`. */
+static void
+print_container(const lw_types *types, const lw_type_row *row, lw_text *out)
+{
+    for (uint32_t i = 1; i < row->n; i++) {
+        lw_text_addf(out, "%s%s", i > 1 ? "" : row->user_class->name, i > 1 ? ", " : "[");
+        print_like(types, row->elements[i], out);
+    }
+    lw_text_add(out, "]");
+}
+
+static bool
+is_container(const lw_type_row *row)
+{
+    return row->user_class && row->user_class->is_typed && row->n > 1 &&
+           row->user_class->grown != LW_GROWN_VIEW;
+}
+
 static void
 print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
 {
@@ -739,6 +776,10 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
         }
         break;
     case LW_TK_TUPLE:
+        if (is_container(row)) {
+            print_container(types, row, out);
+            break;
+        }
         lw_text_addf(out, "%s(",
                      row->user_class ? row->user_class->name
                      : row->readonly ? "record"

@@ -7,6 +7,7 @@
 #include "core/host/counted_memory.h"
 
 #include "core/base/memory.h"
+#include "core/ir/cell_words.h"
 #include "core/ir/counted.h"
 #include "core/link/elf_loader.h"
 
@@ -309,12 +310,56 @@ lw_counted_renew(void *old, int64_t n_bytes)
     return lw_counted_new((size_t)n_bytes);
 }
 
+/* ---- words of typed lists and dicts ---- */
+
+/* The last holder of the words is gone. */
+static void
+release_cells(void *data, size_t n_bytes, void *information)
+{
+    const uint64_t *words = data;
+
+    (void)information;
+    for (size_t i = LW_CELLS_BEGIN; i + LW_CELL_WORDS <= n_bytes / sizeof *words;
+         i += LW_CELL_WORDS)
+        lw_counted_release((void *)(uintptr_t)words[i + LW_CELL_MEMORY]);
+}
+
+void *
+lw_cells_new(int64_t n_words)
+{
+    size_t n_bytes = (size_t)n_words * sizeof(uint64_t);
+    header *h = lw_counted_new(n_bytes);
+
+    if (h == NULL)
+        return NULL;
+    memset(h->data, 0, n_bytes);
+    h->destructor = release_cells;
+    return h;
+}
+
+void
+lw_cell_set(uint64_t *cell, void *data, int64_t extent, void *memory)
+{
+    void *before = (void *)(uintptr_t)cell[LW_CELL_MEMORY];
+
+    lw_counted_retain(memory);
+    cell[LW_CELL_ADDRESS] = (uint64_t)(uintptr_t)data;
+    cell[LW_CELL_EXTENT] = (uint64_t)extent;
+    cell[LW_CELL_MEMORY] = (uint64_t)(uintptr_t)memory;
+    lw_counted_release(before);
+}
+
 void
 lw_counted_register(void)
 {
-    static lw_extern_row rows[] = {{"lw_memory_renew", NULL}, {"lw_memory_free", NULL}};
+    static lw_extern_row rows[] = {{"lw_memory_renew", NULL},
+                                   {"lw_memory_free", NULL},
+                                   {LW_CELLS_NEW, NULL},
+                                   {LW_CELL_SET, NULL}};
 
     rows[0].address = (void *)(uintptr_t)lw_counted_renew;
     rows[1].address = (void *)(uintptr_t)lw_counted_free;
-    lw_extern_provide(rows, 2);
+    rows[2].address = (void *)(uintptr_t)lw_cells_new;
+    rows[3].address = (void *)(uintptr_t)lw_cell_set;
+    lw_extern_provide(rows, 4);
 }

@@ -28,6 +28,12 @@ bool lw_counted_is_enabled(void);
 void lw_counted_read(int64_t *made, int64_t *freed);
 void lw_counted_forget(void);
 
+/* Words of a typed list or dict (core/ir/cell_words.h), which are 0, with one reference. NULL:
+ * memory is out. */
+void *lw_cells_new(int64_t n_words);
+/* Puts an array into a cell. memory: the array's; it gets one reference more. */
+void lw_cell_set(uint64_t *cell, void *data, int64_t extent, void *memory);
+
 /* Makes the functions known to the loader of compiled code. */
 void lw_counted_register(void);
 

@@ -181,6 +181,48 @@ place_of(const void *key)
     return &seen[((uintptr_t)key >> 4) % N_SEEN];
 }
 
+/* ---- typed lists and dicts ---- */
+
+enum { N_CONTAINERS = 2 };
+static _Atomic(lw_object_shape *) containers[N_CONTAINERS];
+
+static lw_object_shape *
+container_shape(const PyTypeObject *type)
+{
+    lw_object_shape *shape = NULL;
+
+    for (int i = 0; i < N_CONTAINERS && shape == NULL; i++) {
+        shape = atomic_load_explicit(&containers[i], memory_order_acquire);
+        shape = shape && shape->type == type ? shape : NULL;
+    }
+    return shape;
+}
+
+/* An object of such a class, the class that compiled code has in its place, the attributes, and
+ * the fields that these are in compiled code. */
+static PyObject *
+set_container(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *object, *form, *names, *fields;
+    lw_object_shape *shape;
+    int i = 0;
+
+    if (!PyArg_ParseTuple(args, "OOO!O!", &object, &form, &PyTuple_Type, &names, &PyTuple_Type,
+                          &fields))
+        return NULL;
+    shape = shape_new(object, names, false);
+    if (shape == NULL)
+        return PyErr_NoMemory();
+    shape->is_container = true;
+    Py_SETREF(shape->fields, Py_NewRef(fields));
+    Py_SETREF(shape->given, Py_NewRef(form));
+    shape = keep(shape);
+    while (i < N_CONTAINERS - 1 && atomic_load(&containers[i]) != NULL)
+        i++;
+    atomic_store_explicit(&containers[i], shape, memory_order_release);
+    Py_RETURN_NONE;
+}
+
 /* ---- classes whose objects have a type by typeof_impl ---- */
 
 /* A dict from the classes that were asked for to functions or None, and what these are given.
@@ -303,6 +345,9 @@ lw_object_shape_seen(PyObject *object)
 
     if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
         return NULL;
+    shape = container_shape(Py_TYPE(object));
+    if (shape != NULL)
+        return shape;
     shape = typed_shape(object, &is_typed);
     if (is_typed)
         return shape;
@@ -427,7 +472,8 @@ lw_object_field(PyObject *object, const lw_object_shape *shape, Py_ssize_t i)
 {
     PyObject *value = PyObject_GetAttr(object, PyTuple_GET_ITEM(shape->names, i)), *find, *made;
 
-    if (value == NULL || !PyTuple_CheckExact(value) || shape->given == (PyObject *)shape->type)
+    if (value == NULL || !PyTuple_CheckExact(value) || shape->is_container ||
+        shape->given == (PyObject *)shape->type)
         return value;
     find = lw_service_find(LW_SERVICE_EXTENDING, "_member_value");
     made = find ? PyObject_CallFunction(find, "OnO", shape->registered, i, value) : NULL;
@@ -503,6 +549,8 @@ lw_object_make_struct(PyObject *structure, PyObject *const *values)
 }
 
 static PyMethodDef methods[] = {
+    {"_container", set_container, METH_VARARGS,
+     PyDoc_STR("a class of typed lists or dicts, and what compiled code has in its place")},
     {"_typed_classes", set_typed_classes, METH_VARARGS,
      PyDoc_STR("the classes that typeof_impl knows, and its context")},
     {NULL, NULL, 0, NULL},

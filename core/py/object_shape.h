@@ -25,6 +25,8 @@ typedef struct lw_object_shape {
         overloads;          /* of a type: the version when its _Struct was last looked at */
     const lw_dtype *dtypes; /* by field: as registered; void: not registered */
     bool by_dict;           /* the fields are those of `__dict__` */
+    bool is_container;      /* a typed list or dict: given is a class of the package, and the
+                               fields are what all holders of the object share */
 } lw_object_shape;
 
 /* The shape of an object; NULL: compiled code does not know such objects (numbers, tuples and
@@ -47,7 +49,7 @@ PyObject *lw_object_make_struct(PyObject *structure, PyObject *const *values);
 PyObject *lw_object_make(PyTypeObject *type, PyObject *names, PyObject *const *values);
 /* The same for a class that is derived from tuple: `items` become its items. */
 PyObject *lw_object_make_tuple(PyTypeObject *type, PyObject *items);
-/* Adds _typed_classes to the module. */
+/* Adds _container and _typed_classes to the module. */
 int lw_object_shape_register(PyObject *module);
 
 /* Whether it is a sparse array of SciPy, or of a library like it, which no array is made of. */

@@ -27,15 +27,14 @@ let_others_run(void)
 
 /* The handler computes with flags of its own: what it divides by zero is not the loop's. */
 bool
-lw_signal_raised_anyhow(void *unused)
+lw_signal_raised_anyhow(void *keeps)
 {
     PyGILState_STATE gil = PyGILState_Ensure();
     fenv_t flags;
     bool raised;
 
-    (void)unused;
     feholdexcept(&flags);
-    if (gil == PyGILState_LOCKED)
+    if (gil == PyGILState_LOCKED && keeps == NULL)
         let_others_run();
     raised = PyErr_CheckSignals() < 0;
     fesetenv(&flags);

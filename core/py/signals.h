@@ -10,7 +10,8 @@
  * PyThreadState * that PyEval_SaveThread gave, by address. For lw_sim_launch.stop and
  * lw_space_run.stop. */
 bool lw_signal_raised(void *context);
-/* The same for an lw_stop where the GIL may be held or not: in loops that NumPy calls. */
-bool lw_signal_raised_anyhow(void *unused);
+/* The same for an lw_stop where the GIL may be held or not: in loops that NumPy calls. keeps:
+ * not NULL, if no other thread may run meanwhile where it is held. */
+bool lw_signal_raised_anyhow(void *keeps);
 
 #endif

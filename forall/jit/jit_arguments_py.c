@@ -164,8 +164,13 @@ travel_object(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstre
 {
     const lw_object_shape *shape = lw_object_shape_of(object);
     Py_ssize_t n = PyTuple_GET_SIZE(shape->names);
-    PyObject *values = PyTuple_New(n), *made = NULL;
+    PyObject *values = shape->is_container ? NULL : PyTuple_New(n), *made = NULL;
 
+    if (shape->is_container)
+        PyErr_Format(PyExc_TypeError,
+                     "a typed %s cannot be an argument of a kernel that runs on a GPU: pass an "
+                     "array, `np.array(x)`",
+                     strcmp(shape->type->tp_name, "List") == 0 ? "list" : "dict");
     for (Py_ssize_t i = 0; values != NULL && i < n; i++) {
         PyObject *value = PyObject_GetAttr(object, PyTuple_GET_ITEM(shape->names, i));
         PyObject *taken = value ? travel_one(travel, value, device, stream) : NULL;

@@ -228,6 +228,9 @@ object_of(const lw_result *form, PyObject *items)
     if (form->user_class->is_slice)
         return PySlice_New(PyTuple_GET_ITEM(items, 0), PyTuple_GET_ITEM(items, 1),
                            PyTuple_GET_ITEM(items, 2));
+    if (form->user_class->is_typed)
+        return lw_service_call(LW_SERVICE_TYPED, "in_python", (PyObject *)type,
+                               &PyTuple_GET_ITEM(items, 0), PyTuple_GET_SIZE(items), NULL);
     if (form->user_class->grown == LW_GROWN_LIST)
         return lw_service_call(LW_SERVICE_GROWING_LISTS, "in_python",
                                PyTuple_GET_ITEM(items, 0), &PyTuple_GET_ITEM(items, 1), 1,

@@ -130,12 +130,14 @@ run_code(void *context, int64_t begin, int64_t end)
 }
 
 /* Runs the code, which Ctrl-C can end within its loops; then false, and the exception of a
- * signal handler is set. Brief code takes less time than to release the GIL. */
+ * signal handler is set. Brief code takes less time than to release the GIL. Code with a typed
+ * list or dict keeps it, because other threads may change the same one. */
 static bool
-run_until(value_call *c, const lw_host_entry *entry)
+run_until(value_call *c, const lw_host_entry *entry, const lw_bound *bound)
 {
-    lw_stop stop = {.ask = lw_signal_raised_anyhow};
-    PyThreadState *state = entry->brief ? NULL : PyEval_SaveThread();
+    lw_stop stop = {.ask = lw_signal_raised_anyhow, .context = bound->has_container ? c : NULL};
+    bool keeps = entry->brief || bound->has_container;
+    PyThreadState *state = keeps ? NULL : PyEval_SaveThread();
 
     if (entry->steady)
         c->status = c->code(c->values, c->parts);
@@ -163,7 +165,7 @@ run(const lw_specialisation *specialisation, const lw_host_entry *entry, const l
     if (parts == NULL)
         return PyErr_NoMemory();
     call.parts = parts;
-    if (!run_until(&call, entry))
+    if (!run_until(&call, entry, bound))
         (void)(entry->prints && lw_print_show_anyway());
     else if (!entry->prints || lw_print_show() == 0)
         result = call.status ? raise_status(specialisation, call.status)

@@ -20,8 +20,9 @@ complain_no_array(lw_infer_frame *f, uint32_t target, lw_type type)
         return lw_complain(
             f, lw_node_of(f, target)->loc, "E162",
             lw_format_text(f, "`%s` is %s", source, lw_describe_type(f, type)),
-            lw_format_text(f, "make an array, `a = np.array(%s)`: its elements can be assigned",
-                           source),
+            lw_format_text(f, "make an array, `a = np.array(%s)`%s: its %s can be assigned",
+                           source, tuple->is_list ? ", or pass a `lanewise.typed.List`" : "",
+                           tuple->is_list ? "items" : "elements"),
             tuple->is_list ? "lists are not changed in compiled code"
                            : "the items of a tuple cannot be assigned");
     if (class)

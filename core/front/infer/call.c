@@ -522,6 +522,7 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
         return lw_out_of_memory(f);
     f->can_raise |= instance->can_raise;
     f->allocates |= instance->allocates;
+    f->resizes |= instance->resizes;
     f->acts |= instance->acts;
     f->recurses |= row->busy || instance->recurses;
     if (row->result.type == LW_T_BOTTOM) {

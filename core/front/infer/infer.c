@@ -31,6 +31,7 @@ walk(lw_infer_frame *f, bool report)
     f->returns.n = f->return_nodes.n = 0;
     f->can_raise = false;
     f->allocates = false;
+    f->resizes = false;
     f->acts = false;
     f->recurses = false;
     f->is_open = false;
@@ -145,6 +146,7 @@ infer_frame(lw_infer_frame *f, uint32_t memo, lw_infer_value *result)
     instance->result = instance->gives = result->type;
     instance->can_raise = f->can_raise;
     instance->allocates = f->allocates;
+    instance->resizes = f->resizes;
     instance->acts = f->acts;
     instance->recurses = f->recurses;
     instance->falls_off = f->falls_off;

@@ -274,13 +274,17 @@ lw_infer_list_extreme(lw_infer_frame *f, uint32_t node, lw_infer_value callee,
     bool is_max = k && k->kind == LW_K_NAMED && k->u == LW_NAME_builtins_max;
     bool is_min = k && k->kind == LW_K_NAMED && k->u == LW_NAME_builtins_min;
     lw_grown_kind kind = args->n == 1 ? grown_kind(f, args->data[0].value.type) : LW_GROWN_NONE;
-    const char *items = kind == LW_GROWN_LIST || kind == LW_GROWN_VIEW ? "items" : "key_items";
+    bool is_list = kind == LW_GROWN_LIST || kind == LW_GROWN_VIEW, is_typed;
+    const char *items = is_list ? "items" : "key_items";
     lw_arg arg;
 
     *found = false;
     if ((!is_max && !is_min) || kind == LW_GROWN_NONE)
         return LW_OK;
     arg = args->data[0];
+    is_typed = lw_class_by_value(f, arg.value.type)->is_typed && kind != LW_GROWN_VIEW;
+    if (is_typed)
+        items = is_list ? "like" : "key_like";
     *found = lw_tuple_row(f, lw_field_of_object(f, arg.value.type, items)) != NULL;
     return *found ? call_method(f, node, is_max ? "__max__" : "__min__", &arg, 1, out) : LW_OK;
 }

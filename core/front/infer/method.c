@@ -192,7 +192,8 @@ lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name)
         if (strcmp(name, methods[i]) == 0)
             return lw_tuple_row(f, object.type)->is_list
                        ? "this list is a constant, or an argument from Python: `y = list(x)` "
-                         "makes a list that can change"
+                         "makes a list that can change; Python sees the changes of a "
+                         "`lanewise.typed.List`"
                        : "a tuple cannot change: `y = list(x)` makes a list that can";
     return NULL;
 }

@@ -401,6 +401,7 @@ has_meaning(const lw_infer_frame *f, lw_rule rule)
     case LW_RULE_RANDOM_STATE:
     case LW_RULE_ON_HOST:
     case LW_RULE_LIBRARY_SORT:
+    case LW_RULE_CELLS:
     case LW_RULE_HOST_THREADS:
     case LW_RULE_CONST_ARRAY:
     case LW_RULE_LIBDEVICE: return true;
@@ -458,6 +459,54 @@ type_library_sort(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *
     out->type = LW_T_NONE;
 fail:
     return status;
+}
+
+/* Typed lists and dicts. The arguments have the types that lanewise/_typed_containers.py gives
+ * them.
+ */
+static lw_status
+type_cells(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
+           lw_infer_value *out)
+{
+    lw_types *types = lw_types_of(f);
+    bool is_known = args[0].value.type != LW_T_BOTTOM;
+
+    if (!f->run->typed->options.returns_arrays)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E163",
+            "kernels of GPUs and functions of `forall`, `vectorize` and the like "
+            "take arrays",
+            "pass an array, `np.array(x)`",
+            "typed lists and dicts work in functions of `njit` that are called "
+            "on the host");
+    if (impl == LW_IMPL_SET_WORD) {
+        f->resizes = true;
+        lw_note_store(f);
+        out->type = LW_T_NONE;
+        return LW_OK;
+    }
+    if (impl != LW_IMPL_CELLS)
+        is_known = is_known && lw_array_row(f, args[2].value.type) != NULL;
+    if (!is_known)
+        return LW_OK;
+    switch (impl) {
+    case LW_IMPL_SET_CELL:
+        f->resizes = true;
+        lw_note_store(f);
+        out->type = LW_T_NONE;
+        return LW_OK;
+    case LW_IMPL_CELLS:
+        f->can_raise |= !f->run->typed->options.ignore_errors;
+        f->allocates = true;
+        out->type = lw_type_array(types, LW_DT_i64, 1, LW_LAYOUT_C, false, NULL);
+        break;
+    default:
+        out->type = lw_type_array(types, lw_array_row(f, args[2].value.type)->elements[0], 1,
+                                  LW_LAYOUT_C, false, NULL);
+        break;
+    }
+    out->type = lw_type_array_owned(types, out->type, impl != LW_IMPL_CELL);
+    return LW_OK;
 }
 
 /* The threads of the host's pool: its loops over prange are in functions called on the host. */
@@ -602,6 +651,7 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
         return LW_OK;
     case LW_RULE_LIBRARY_SORT:
         return type_library_sort(f, node, lw_names[name].impl, args, out);
+    case LW_RULE_CELLS: return type_cells(f, node, lw_names[name].impl, args, out);
     case LW_RULE_HOST_THREADS: return type_host_threads(f, node, name, out);
     case LW_RULE_SHARED: return type_shared(f, node, name, args, n, out);
     case LW_RULE_CONST_ARRAY: return type_const_array(f, name, args, out);

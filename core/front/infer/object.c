@@ -646,6 +646,7 @@ lw_infer_object_items(lw_infer_frame *f, uint32_t node, lw_infer_value value, bo
     *found = class != NULL && (!class->is_tuple || method != NULL);
     if (!*found)
         return LW_OK;
+    f->can_raise |= class->is_typed && !f->run->typed->options.ignore_errors;
     if (method == NULL)
         return lw_complain(
             f, lw_node_of(f, node)->loc, "E165",

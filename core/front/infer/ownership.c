@@ -15,12 +15,25 @@
 
 /* ---- types ---- */
 
+/* A typed list or dict whose type is known: its fields are never assigned again, and what
+ * changes is memory that all its holders share. */
+static bool
+is_shared(const lw_type_row *row)
+{
+    bool is = row->user_class != NULL && row->user_class->is_typed;
+
+    for (uint32_t i = 0; i < row->n && is; i++)
+        is = row->elements[i] != LW_T_NONE;
+    return is;
+}
+
 bool
 lw_holds_objects(lw_infer_frame *f, lw_type type)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), type);
 
-    if (row == NULL || (row->kind != LW_TK_TUPLE && row->kind != LW_TK_FUNCTION))
+    if (row == NULL || (row->kind != LW_TK_TUPLE && row->kind != LW_TK_FUNCTION) ||
+        is_shared(row))
         return false;
     if (row->user_class != NULL && !row->user_class->is_namedtuple)
         return true;

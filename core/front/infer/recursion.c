@@ -164,10 +164,12 @@ static bool
 add_flags(lw_instance *caller, const lw_instance *callee)
 {
     bool more = (callee->can_raise && !caller->can_raise) ||
-                (callee->allocates && !caller->allocates) || (callee->acts && !caller->acts);
+                (callee->allocates && !caller->allocates) ||
+                (callee->resizes && !caller->resizes) || (callee->acts && !caller->acts);
 
     caller->can_raise |= callee->can_raise;
     caller->allocates |= callee->allocates;
+    caller->resizes |= callee->resizes;
     caller->acts |= callee->acts;
     return more;
 }

@@ -234,6 +234,8 @@ lw_lower_call_values(lw_lower_frame *f, uint32_t node, uint32_t instance,
     for (uint32_t i = 0; args && values && i < callee->n_params; i++)
         for (uint32_t j = 0; j < values[i].n && n_parts > 0; j++, n_parts--)
             args[at++] = values[i].parts[j];
+    if (lw_resizes_in_parallel(f, instance))
+        return (lw_lower_value){.type = callee->result};
     lw_ref call = f->l->open[instance] ? lw_ir_recur(&f->b, number, args, at)
                                        : lw_ir_call(&f->b, number, args, at);
     if (raises)

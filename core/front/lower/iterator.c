@@ -5,6 +5,7 @@
 #include "core/front/named.h"
 
 #include <assert.h>
+#include <string.h>
 
 static lw_iterator of_entry(lw_lower_frame *f, uint32_t entry, lw_type item);
 
@@ -453,6 +454,78 @@ of_indices(lw_lower_frame *f, uint32_t call, bool has_element)
     return it;
 }
 
+/* ---- typed lists and dicts ---- */
+
+static lw_ref
+load_size(lw_lower_frame *f, lw_ref address)
+{
+    return lw_ir_load(&f->b, LW_DT_i64, 1, address, 8, 0);
+}
+
+/* The words of the container outlive the loop, which may assign to the variable. */
+static void
+watch(lw_lower_frame *f, lw_lower_value object, lw_iterator *it)
+{
+    const lw_type_row *row = lw_type_get_kind(f->l->types, object.type, LW_TK_TUPLE);
+    lw_lower_value words;
+
+    if (row == NULL || row->user_class == NULL || !row->user_class->is_typed ||
+        !lw_raises_errors(f))
+        return;
+    for (uint32_t i = 0; i < row->n; i++) {
+        if (strcmp(row->names[i], "words") != 0)
+            continue;
+        words = lw_value_element(f, object, i);
+        lw_lower_guard(f, words);
+        it->size_at = lw_part_at(&words, 0);
+        it->size = load_size(f, it->size_at);
+        it->of_list = row->user_class->grown == LW_GROWN_LIST;
+        return;
+    }
+}
+
+bool
+lw_iterator_is_checked(const lw_iterator *it)
+{
+    bool is = it->size_at != 0;
+
+    for (uint32_t i = 0; i < it->n_inner && !is; i++)
+        is = lw_iterator_is_checked(&it->inner[i]);
+    return is;
+}
+
+void
+lw_iterator_check(lw_lower_frame *f, const lw_iterator *it)
+{
+    if (it->size_at)
+        lw_lower_raise(f, lw_ir_compare(&f->b, LW_OP_NE, load_size(f, it->size_at), it->size),
+                       "RuntimeError",
+                       it->of_list ? "list changed size during iteration"
+                                   : "dictionary changed size during iteration");
+    for (uint32_t i = 0; i < it->n_inner; i++)
+        lw_iterator_check(f, &it->inner[i]);
+}
+
+static lw_iterator
+of_object(lw_lower_frame *f, uint32_t node, lw_lower_value object, lw_type item)
+{
+    lw_type type = lw_typed_at(f, node)->type;
+    lw_iterator it = {0}, made;
+    lw_lower_value value;
+
+    watch(f, object, &it);
+    value = lw_lower_asked(f, node, object);
+    if (lw_typed_at(f, node)->asks && lw_type_is_grown(f->l->types, type) &&
+        lw_value_is_tuple(&value, f))
+        made = of_rows(f, value, item);
+    else
+        made = value.iterator ? *value.iterator : of_value(f, lw_lower_items(f, value), item);
+    made.size_at = it.size_at;
+    made.size = it.size;
+    made.of_list = it.of_list;
+    return made;
+}
+
 static lw_iterator
 of_node(lw_lower_frame *f, uint32_t node, lw_type item)
 {
@@ -470,10 +543,7 @@ of_node(lw_lower_frame *f, uint32_t node, lw_type item)
     lw_iterator it;
     if (!t->asks && of_long_constant(f, node, item, &it))
         return it;
-    lw_lower_value value = lw_lower_asked(f, node, lw_lower_expression(f, node));
-    if (t->asks && lw_type_is_grown(f->l->types, t->type) && lw_value_is_tuple(&value, f))
-        return of_rows(f, value, item);
-    return value.iterator ? *value.iterator : of_value(f, lw_lower_items(f, value), item);
+    return of_object(f, node, lw_lower_expression(f, node), item);
 }
 
 static lw_iterator

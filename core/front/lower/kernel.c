@@ -9,6 +9,8 @@
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
+#include "core/ir/cell_words.h"
+#include "core/ir/counted.h"
 #include "core/ir/random_words.h"
 #include "core/ir/sort_names.h"
 #include "core/ir/thread_names.h"
@@ -344,6 +346,94 @@ lower_library_sort(const kernel_call *c)
     return nothing(c);
 }
 
+/* ---- typed lists and dicts ---- */
+
+static lw_lower_value
+lower_new_cells(const kernel_call *c)
+{
+    static const lw_dtype types[] = {LW_DT_i64};
+    uint32_t number = lw_ir_extern_add(c->b->module, LW_CELLS_NEW, LW_DT_ptr, types, 1);
+    lw_lower_value n = lw_lower_argument_as(c->f, c->node, 0, (lw_type)LW_DT_i64), words;
+    lw_ref arg = lw_part_at(&n, 0), memory, parts[4];
+
+    memory = lw_ir_host_call(c->b, number, &arg, 1);
+    lw_lower_set_loc(c->f, c->node);
+    lw_lower_raise(c->f, lw_ir_compare(c->b, LW_OP_EQ, memory, lw_ir_zero(c->b, LW_DT_ptr)),
+                   "MemoryError", LW_COUNTED_NO_MEMORY);
+    parts[0] = lw_ir_offset(c->b, memory, lw_ir_int(c->b, LW_DT_i64, LW_COUNTED_HEADER));
+    parts[1] = arg;
+    parts[2] = lw_ir_int(c->b, LW_DT_i64, 8);
+    parts[3] = memory;
+    words = lw_value_of(c->f, c->type, parts, 4);
+    lw_lower_take(c->f, words);
+    return words;
+}
+
+/* The address of a word of the cell that the arguments name. */
+static lw_ref
+word_of_cell(const kernel_call *c, int word)
+{
+    lw_lower_value words = lw_lower_argument(c->f, c->node, 0);
+    lw_lower_value k = lw_lower_argument_as(c->f, c->node, 1, (lw_type)LW_DT_i64);
+    lw_ref at = lw_ir_add(c->b, lw_part_at(&k, 0), lw_ir_int(c->b, LW_DT_i64, word));
+
+    return lw_ir_offset(c->b, lw_part_at(&words, 0),
+                        lw_ir_mul(c->b, at, lw_ir_int(c->b, LW_DT_i64, 8)));
+}
+
+static lw_ref
+load_word(const kernel_call *c, lw_dtype type, int word)
+{
+    return lw_ir_load(c->b, type, 1, word_of_cell(c, word), 8, 0);
+}
+
+static lw_lower_value
+lower_cell(const kernel_call *c)
+{
+    lw_ref parts[4] = {load_word(c, LW_DT_ptr, LW_CELL_ADDRESS),
+                       load_word(c, LW_DT_i64, LW_CELL_EXTENT),
+                       lw_ir_int(c->b, LW_DT_i64, lw_array_item_bytes(c->f, c->type))};
+
+    if (c->impl == LW_IMPL_CELL)
+        return lw_value_of(c->f, c->type, parts, 3);
+    parts[3] = load_word(c, LW_DT_ptr, LW_CELL_MEMORY);
+    lw_ir_hold(c->b, lw_ir_owner(c->b), parts[3]);
+    return lw_value_of(c->f, c->type, parts, 4);
+}
+
+static lw_lower_value
+lower_set_cell(const kernel_call *c)
+{
+    static const lw_dtype types[] = {LW_DT_ptr, LW_DT_ptr, LW_DT_i64, LW_DT_ptr};
+    uint32_t number = lw_ir_extern_add(c->b->module, LW_CELL_SET, LW_DT_void, types, 4);
+    lw_lower_value array = lw_lower_argument(c->f, c->node, 2);
+    lw_ref args[4] = {word_of_cell(c, 0), lw_part_at(&array, 0), lw_part_at(&array, 1),
+                      lw_part_at(&array, 3)};
+
+    assert(lw_array_row_of(c->f, array.type)->owned);
+    (void)lw_ir_host_call(c->b, number, args, 4);
+    return nothing(c);
+}
+
+static lw_lower_value
+lower_set_word(const kernel_call *c)
+{
+    lw_lower_value n = lw_lower_argument_as(c->f, c->node, 2, (lw_type)LW_DT_i64);
+
+    lw_ir_store(c->b, word_of_cell(c, 0), lw_part_at(&n, 0), 8, 0);
+    return nothing(c);
+}
+
+static lw_lower_value
+lower_cells(const kernel_call *c)
+{
+    if (c->impl == LW_IMPL_SET_WORD)
+        return lower_set_word(c);
+    if (c->impl == LW_IMPL_CELLS)
+        return lower_new_cells(c);
+    return c->impl == LW_IMPL_SET_CELL ? lower_set_cell(c) : lower_cell(c);
+}
+
 static lw_lower_value
 lower_host_threads(const kernel_call *c)
 {
@@ -386,6 +476,7 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
     case LW_RULE_AXIS: return lw_lower_axis(f, node);
     case LW_RULE_RANDOM_STATE: return lower_random_state(&c);
     case LW_RULE_LIBRARY_SORT: return lower_library_sort(&c);
+    case LW_RULE_CELLS: return lower_cells(&c);
     case LW_RULE_HOST_THREADS: return lower_host_threads(&c);
     case LW_RULE_CONST_ARRAY: return lw_lower_argument(f, node, 0);
     case LW_RULE_ATOMIC: return lw_lower_atomic(f, node);

@@ -574,6 +574,10 @@ typedef struct lw_iterator {
     lw_table table;
     struct lw_iterator *inner;
     uint32_t n_inner;
+    /* of a typed list or dict: the address of its size, which must not change in the loop, and
+     * the size when the loop began; or 0 */
+    lw_ref size_at, size;
+    bool of_list;
 } lw_iterator;
 /* The number of iterations of range(start, stop, step), i64 each: u64. */
 lw_ref lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step);
@@ -584,6 +588,9 @@ lw_iterator lw_iterator_of(lw_lower_frame *f, uint32_t node, lw_type item);
 bool lw_is_parallel(lw_lower_frame *f, uint32_t iterable);
 /* Whether `break` or `return` would leave such a loop; then it is E168. */
 bool lw_leaves_parallel(lw_lower_frame *f, const char *what);
+/* Whether a call of the instance would change the size of a typed list or dict in such a loop;
+ * then it is E168. */
+bool lw_resizes_in_parallel(lw_lower_frame *f, uint32_t instance);
 /* Lowers the FOR as a loop over parts, if its iterations add to whole arrays. */
 bool lw_for_array_sums(lw_lower_frame *f, uint32_t node, const lw_iterator *it);
 /* Whether the node may be such an addition, for which memory may be missing. */
@@ -595,6 +602,10 @@ lw_ref lw_iterator_count(lw_lower_frame *f, const lw_iterator *it);
 /* Whether range() may meet a step of 0 at run time. step: an entry of its argument list. */
 bool lw_step_may_be_zero(const lw_lowering *l, const lw_instance *inst, uint32_t step);
 lw_lower_value lw_iterator_value(lw_lower_frame *f, uint32_t node);
+/* Raises RuntimeError if the size of a typed list or dict has changed since the loop began. */
+void lw_iterator_check(lw_lower_frame *f, const lw_iterator *it);
+/* Whether it is over such a container, or several together with others. */
+bool lw_iterator_is_checked(const lw_iterator *it);
 /* Item k (u64); i is the same number when the loop is unrolled. */
 lw_lower_value lw_iterator_item(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i);
 

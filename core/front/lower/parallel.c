@@ -42,6 +42,29 @@ lw_leaves_parallel(lw_lower_frame *f, const char *what)
     return true;
 }
 
+bool
+lw_resizes_in_parallel(lw_lower_frame *f, uint32_t instance)
+{
+    const lw_lower_loop *loop = f->loop;
+    lw_lowering *l = f->l;
+
+    while (loop != NULL && !loop->parallel)
+        loop = loop->outer;
+    if (loop == NULL || !l->typed->instances.data[instance].resizes)
+        return false;
+    if (l->status == LW_OK)
+        l->status = lw_diagnose(
+            l->tree, lw_node_at(f, f->node)->loc,
+            (lw_fault){LW_ERR_UNSUPPORTED, "E168",
+                       .label = "it may change the size, or where the items lie, while other "
+                                "iterations read them",
+                       .help = "use `range`, or let each iteration assign an item of a list "
+                               "that has all of them; a list of one iteration alone is `[]`",
+                       .where = f->fn->name},
+            l->err, "a typed list or dict that changes in a loop over prange");
+    return true;
+}
+
 /* ---- arrays to which iterations add ---- */
 
 enum {

@@ -546,8 +546,9 @@ for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
     const lw_node *both = lw_node_at(f, n->c);
     lw_lower_loop loop = {.outer = f->loop, .parallel = it->parallel};
     lw_builder *b = &f->b;
+    bool is_checked = lw_iterator_is_checked(it);
 
-    if (both->b)
+    if (both->b || is_checked)
         loop.break_region = lw_lower_region_open(f, false);
     lw_for counter = it->rises ? lw_ir_for(b, it->start, it->stop, it->step, 0, 0)
                                : open_counter(b, it->count);
@@ -555,9 +556,10 @@ for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
     if (it->parallel && f->b.func != NULL) /* the LOOP is right before what it reads first */
         f->b.func->insts.data[counter.i - 1].flags |= LW_LOOP_PARALLEL;
     loop.continue_region = f->regions++;
-    if (!both->b)
+    if (!both->b && !is_checked)
         loop.break_region = loop.continue_region;
     f->loop = &loop;
+    lw_iterator_check(f, it);
     if (it->rises)
         lw_lower_assign(f, n->a, rising_item(f, it, counter.i));
     else
@@ -568,7 +570,10 @@ for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
            f->regions == loop.continue_region + 1); /* inner ones were left */
     lw_ir_for_end(b, &counter);
     f->regions--;
+    lw_iterator_check(f, it);
     loop_else(f, &loop, both->b);
+    if (is_checked && !both->b)
+        lw_lower_region_close(f);
 }
 
 static void

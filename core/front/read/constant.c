@@ -465,14 +465,30 @@ is_callable_object(PyObject *object)
     return !links && !PyFunction_Check(object) && lw_call_method_of(object) != NULL;
 }
 
+/* The class that compiled code has in place of one of the package, as of typed lists
+ * (lanewise/typed.py): a new reference; NULL: none. */
+static PyObject *
+compiled_form(PyObject *object)
+{
+    bool may_have =
+        PyType_Check(object) && (((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+    PyObject *dict = may_have ? ((PyTypeObject *)object)->tp_dict : NULL;
+
+    return dict ? Py_XNewRef(PyDict_GetItemString(dict, "__lanewise_compiled__")) : NULL;
+}
+
 /* All objects other than plain Python numbers, texts and sequences; 0 and status OK:
  * unknown. */
 static uint32_t
 from_object(lw_reader *r, PyObject *object)
 {
-    uint32_t constant = 0;
+    PyObject *form = compiled_form(object);
+    uint32_t constant = form ? lw_read_constant(r, form) : 0;
     lw_dtype dtype;
 
+    Py_XDECREF(form);
+    if (form != NULL)
+        return constant;
     if (PyModule_Check(object))
         return from_module(r, object);
     if (PySlice_Check(object))

@@ -245,6 +245,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
     r->tree->fns.data[fn].takes_none =
         is_of(function, lw_service_name(LW_SERVICE_GROWING_LISTS)) ||
         is_of(function, lw_service_name(LW_SERVICE_GROWING_DICTS)) ||
+        is_of(function, lw_service_name(LW_SERVICE_TYPED)) ||
         is_of(function, lw_service_name(LW_SERVICE_DICTS));
     r->tree->fns.data[fn].inlined =
         is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));

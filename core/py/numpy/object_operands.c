@@ -101,6 +101,8 @@ has_graph(PyTypeObject *type)
 static bool
 is_object(const lw_compiled *self, PyObject *object)
 {
+    const lw_object_shape *shape;
+
     if (PyArray_Check(object))
         return has_class(PyArray_DESCR((PyArrayObject *)object));
     if (PyFloat_CheckExact(object) || PyLong_CheckExact(object))
@@ -113,8 +115,9 @@ is_object(const lw_compiled *self, PyObject *object)
         return false;
     if (is_namedtuple(self, object))
         return true;
-    if (lw_object_shape_of(object) != NULL)
-        return !PyObject_HasAttrString(object, "__array_ufunc__");
+    shape = lw_object_shape_of(object);
+    if (shape != NULL) /* a typed list is an array of its items */
+        return !shape->is_container && !PyObject_HasAttrString(object, "__array_ufunc__");
     PyErr_Clear(); /* it is raised again where the operand is taken */
     return false;
 }

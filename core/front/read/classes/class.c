@@ -411,20 +411,27 @@ set_grown(lw_reader *r, PyObject *object, lw_class *class)
     static const struct {
         const char *name, *class;
         lw_service service;
+        lw_grown_kind kind;
+        bool is_typed;
     } kinds[] = {
-        [LW_GROWN_LIST] = {"list", "GrownList", LW_SERVICE_GROWING_LISTS},
-        [LW_GROWN_DICT] = {"dict", "GrownDict", LW_SERVICE_GROWING_DICTS},
-        [LW_GROWN_SET] = {"set", "GrownSet", LW_SERVICE_GROWING_DICTS},
-        [LW_GROWN_VIEW] = {"dict view", "View", LW_SERVICE_GROWING_DICTS},
+        {"list", "GrownList", LW_SERVICE_GROWING_LISTS, LW_GROWN_LIST, false},
+        {"dict", "GrownDict", LW_SERVICE_GROWING_DICTS, LW_GROWN_DICT, false},
+        {"set", "GrownSet", LW_SERVICE_GROWING_DICTS, LW_GROWN_SET, false},
+        {"dict view", "View", LW_SERVICE_GROWING_DICTS, LW_GROWN_VIEW, false},
+        {"List", "TypedList", LW_SERVICE_TYPED, LW_GROWN_LIST, true},
+        {"Dict", "TypedDict", LW_SERVICE_TYPED, LW_GROWN_DICT, true},
+        {"typed dict view", "TypedView", LW_SERVICE_TYPED, LW_GROWN_VIEW, true},
     };
     PyObject *found;
 
-    for (int i = LW_GROWN_LIST; class->name && i <= LW_GROWN_VIEW; i++) {
+    for (size_t i = 0; class->name && i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(class->name, kinds[i].name) != 0)
             continue;
         found = lw_service_find(kinds[i].service, kinds[i].class);
-        if (found == object)
-            class->grown = (lw_grown_kind)i;
+        if (found == object) {
+            class->grown = kinds[i].kind;
+            class->is_typed = kinds[i].is_typed;
+        }
         Py_XDECREF(found);
         return found ? true : lw_read_failed(r);
     }

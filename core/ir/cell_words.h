@@ -1,0 +1,21 @@
+/* The words of a typed list or dict (lanewise/_typed_containers.py), of 64 bits each: counted
+ * memory whose first words are numbers, and whose others are cells. A cell holds an array with
+ * one axis, and a reference to its memory, until it gets another array. The words are what all
+ * holders of a container share, in Python and in compiled code; what its cells hold ends with
+ * them. */
+#ifndef LW_IR_CELL_WORDS_H
+#define LW_IR_CELL_WORDS_H
+
+enum {
+    LW_CELLS_BEGIN = 8, /* words in front of the first cell, which are numbers */
+    /* in a cell: */
+    LW_CELL_ADDRESS = 0,
+    LW_CELL_EXTENT = 1,
+    LW_CELL_MEMORY = 2,
+    LW_CELL_WORDS = 3,
+};
+
+#define LW_CELLS_NEW "lw_cells_new"
+#define LW_CELL_SET  "lw_cell_set"
+
+#endif

@@ -1,0 +1,477 @@
+"""Typed lists and dicts, `lanewise.typed`, in compiled code.
+
+They have the methods of the lists and dicts that functions make themselves (lanewise/_growing_lists.py, lanewise/_growing_dicts.py), but their
+numbers and arrays are not fields of the object: they stand in `words` (core/ir/cell_words.h), an array of int64 that Python and all functions share.
+So a change is seen at once by whoever holds the container, under whichever name, and stays if an exception follows. `like` and the like are
+arrays without elements, or tuples of such, which say what type the items have; None says that nobody knows it yet.
+
+An array in a cell may be used until the cell gets another one, when the list grows. What outlives that, as what a loop goes over, has a reference to its memory.
+
+The classes and functions are compiled and never called, except `in_python`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lanewise._core import intrinsics
+from lanewise._growing_dicts import (
+    DELETED, KEYS, NO_DEFAULT, VALUES, GrownDict, View, entry_of, first_places, hash_of, live, missing, settle,
+)
+from lanewise._growing_lists import ITEMS, GrownList, bounds, check_first, get, matrix, place, put, view
+from lanewise.errors import TypingError
+
+_arrays = intrinsics.arrays  # core/tables/array_names.def
+
+N, USED, FILLED = 0, 1, 2  # words with numbers
+CELL = 3  # words of a cell
+LIST_ITEMS = 8  # cells: of a list
+HASHES, PLACES, DICT_KEYS = 8, 11, 14  # of a dict, with those of the values behind those of the keys
+WORDS = 64  # of any container
+MOST_CELLS = 16  # of its items
+
+
+# ---- cells ----
+
+
+def n_cells(like):
+    """How many cells the items have: one for each number of a tuple."""
+    if isinstance(like, tuple):
+        if len(like) == 1:
+            return n_cells(like[0])
+        return n_cells(like[0]) + n_cells(like[1:])
+    return 1
+
+
+def check_cells(n):
+    if n > MOST_CELLS:
+        raise TypeError("the items of a typed list, or a key and a value of a typed dict, have at most 16 numbers")
+
+
+def lent(words, like, k):
+    """The arrays in the cells from word k on."""
+    if like is None:
+        return None
+    if isinstance(like, tuple):
+        return lent_row(words, like, k)
+    return _arrays.cell(words, k, like)
+
+
+def lent_row(words, like, k):
+    if len(like) == 1:
+        return (lent(words, like[0], k),)
+    return (lent(words, like[0], k),) + lent_row(words, like[1:], k + CELL * n_cells(like[0]))
+
+
+def held(words, like, k):
+    """The same with references to their memory."""
+    if like is None:
+        return None
+    if isinstance(like, tuple):
+        return held_row(words, like, k)
+    return _arrays.held_cell(words, k, like)
+
+
+def held_row(words, like, k):
+    if len(like) == 1:
+        return (held(words, like[0], k),)
+    return (held(words, like[0], k),) + held_row(words, like[1:], k + CELL * n_cells(like[0]))
+
+
+def make_room(words, like, k, n):
+    """Makes room for the item n, in arrays that have room for n at least."""
+    if isinstance(like, tuple):
+        make_room(words, like[0], k, n)
+        if len(like) > 1:
+            make_room(words, like[1:], k + CELL * n_cells(like[0]), n)
+    elif words[k + 1] == n:
+        more = np.empty(max(8, 2 * n), like.dtype)
+        more[:n] = _arrays.cell(words, k, like)[:n]
+        _arrays.set_cell(words, k, more)
+
+
+def put_in(words, items, k):
+    """Puts arrays that the function has made into cells."""
+    if isinstance(items, tuple):
+        put_in(words, items[0], k)
+        if len(items) > 1:
+            put_in(words, items[1:], k + CELL * n_cells(items[0]))
+    elif items is not None:
+        _arrays.set_cell(words, k, items)
+
+
+def kind_of(x):
+    """The `like` of items such as this one."""
+    if isinstance(x, tuple):
+        return kinds_of(x)
+    return np.empty(0, np.array([x]).dtype)
+
+
+def kinds_of(x):
+    if len(x) == 1:
+        return (kind_of(x[0]),)
+    return (kind_of(x[0]),) + kinds_of(x[1:])
+
+
+def check(like, x, what):
+    """Whether x can be stored among such items, as it can in an array of their dtype."""
+    if like is None:
+        check_first(x, what)
+    elif isinstance(like, tuple):
+        if not isinstance(x, tuple):
+            raise TypingError("the ", what, " are tuples, but this is not one: all must have one type")
+        elif len(x) != len(like):
+            raise TypingError("the ", what, " are tuples of another length: all must have one type")
+        else:
+            check(like[0], x[0], what)
+            if len(like) > 1:
+                check(like[1:], x[1:], what)
+    elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number)):
+        raise TypingError("the ", what, " are numbers, but this is not one: all must have one type")
+    elif isinstance(like.dtype.type(0), np.bool_):
+        if not isinstance(x, (bool, np.bool_)):
+            raise TypingError("the ", what, " are bools, and this is a number: write bool(x)")
+    elif isinstance(x, (complex, np.complexfloating)):
+        if not isinstance(like.dtype.type(0), np.complexfloating):
+            raise TypingError("the ", what, " are real numbers, and this is a complex one: write x.real, or make the container for complex numbers")
+    elif isinstance(x, (float, np.floating)) and isinstance(like.dtype.type(0), np.integer):
+        raise TypingError("the ", what, " are ints, and this is a float: write int(x), or make the container for floats, `types.float64`")
+
+
+def stored(like, x):
+    """x in the type of the items."""
+    if like is None:
+        return x
+    if isinstance(like, tuple):
+        return stored_row(like, x)
+    return like.dtype.type(x)
+
+
+def stored_row(like, x):
+    if len(like) == 1:
+        return (stored(like[0], x[0]),)
+    return (stored(like[0], x[0]),) + stored_row(like[1:], x[1:])
+
+
+# ---- lists ----
+
+
+class TypedList(GrownList):
+    def __init__(self, x=None):
+        self.words = _arrays.cells(WORDS)
+        self.like = None
+        if x is not None:
+            self.extend(x)
+
+    @property
+    def n(self):
+        return int(self.words[N])
+
+    @n.setter
+    def n(self, n):
+        _arrays.set_word(self.words, N, n)
+
+    @property
+    def items(self):
+        return lent(self.words, self.like, LIST_ITEMS)
+
+    @items.setter
+    def items(self, items):
+        put_in(self.words, items, LIST_ITEMS)
+
+    def __iter__(self):
+        return iter(view(held(self.words, self.like, LIST_ITEMS), self.n))
+
+    def __array__(self):
+        if isinstance(self.like, tuple):
+            return matrix(self.items, self.n)
+        return view(held(self.words, self.like, LIST_ITEMS), self.n)
+
+    def append(self, x):
+        check(self.like, x, ITEMS)
+        n = self.n
+        if self.like is None:
+            self.like = kind_of(x)
+        check_cells(n_cells(self.like))
+        make_room(self.words, self.like, LIST_ITEMS, n)
+        put(self.items, n, x)
+        self.n = n + 1
+
+    def __setitem__(self, i, x):
+        check(self.like, x, ITEMS)
+        put(self.items, place(i, self.n), x)
+
+    def __getslice__(self, start=None, stop=None, step=None):
+        first, by, n = bounds(start, stop, step, self.n)
+        made = made_list(self.like)
+        for k in range(n):
+            made.append(get(self.items, first + k * by))
+        return made
+
+    def copy(self):
+        return self.__getslice__()
+
+    def __mul__(self, n):
+        made = self.copy()
+        made *= n
+        return made
+
+    def __rmul__(self, n):
+        return self * n
+
+    @staticmethod
+    def empty_list(item_type, allocated=0):
+        return made_list(np.empty(0, item_type))
+
+
+TypedList.__name__ = "List"  # as messages show it
+
+
+def made_list(like):
+    made = TypedList()
+    made.like = like
+    return made
+
+
+# ---- dicts ----
+
+
+class TypedDict(GrownDict):
+    def __init__(self, x=None):
+        self.words = _arrays.cells(WORDS)
+        self.key_like = None
+        self.value_like = None
+        _arrays.set_cell(self.words, HASHES, np.empty(8, np.int64))
+        _arrays.set_cell(self.words, PLACES, first_places())
+        if x is not None:
+            self.update(x)
+
+    @property
+    def n(self):
+        return int(self.words[N])
+
+    @n.setter
+    def n(self, n):
+        _arrays.set_word(self.words, N, n)
+
+    @property
+    def used(self):
+        return int(self.words[USED])
+
+    @used.setter
+    def used(self, used):
+        _arrays.set_word(self.words, USED, used)
+
+    @property
+    def filled(self):
+        return int(self.words[FILLED])
+
+    @filled.setter
+    def filled(self, filled):
+        _arrays.set_word(self.words, FILLED, filled)
+
+    @property
+    def hashes(self):
+        return _arrays.cell(self.words, HASHES, self.words)
+
+    @hashes.setter
+    def hashes(self, hashes):
+        _arrays.set_cell(self.words, HASHES, hashes)
+
+    @property
+    def places(self):
+        return _arrays.cell(self.words, PLACES, self.words)
+
+    @places.setter
+    def places(self, places):
+        _arrays.set_cell(self.words, PLACES, places)
+
+    @property
+    def key_items(self):
+        return lent(self.words, self.key_like, DICT_KEYS)
+
+    @key_items.setter
+    def key_items(self, items):
+        put_in(self.words, items, DICT_KEYS)
+
+    @property
+    def value_items(self):
+        return lent(self.words, self.value_like, values_at(self.key_like))
+
+    @value_items.setter
+    def value_items(self, items):
+        put_in(self.words, items, values_at(self.key_like))
+
+    def held_keys(self):
+        return held(self.words, self.key_like, DICT_KEYS)
+
+    def held_values(self):
+        return held(self.words, self.value_like, values_at(self.key_like))
+
+    def as_key(self, key):
+        check(self.key_like, key, KEYS)
+        return stored(self.key_like, key)
+
+    def insert(self, key, value):
+        hashed = hash_of(key)
+        if 3 * self.filled >= 2 * len(self.places):
+            self.rebuild()
+        used = self.used
+        make_room(self.words, self.words, HASHES, used)
+        make_room(self.words, self.key_like, DICT_KEYS, used)
+        make_room(self.words, self.value_like, values_at(self.key_like), used)
+        put(self.key_items, used, key)
+        put(self.value_items, used, value)
+        self.hashes[used] = hashed
+        self.used = used + 1
+        self.filled += 1
+        self.n += 1
+        settle(self.places, hashed, used + 1)
+
+    def __setitem__(self, key, value):
+        one = self.as_key(key)
+        check(self.value_like, value, VALUES)
+        if self.key_like is None:
+            self.key_like = kind_of(key)
+            self.value_like = kind_of(value)
+        check_cells(n_cells(self.key_like) + n_cells(self.value_like))
+        entry = entry_of(self, one)
+        if entry < 0:
+            self.insert(one, value)
+        else:
+            put(self.value_items, entry, value)
+
+    def __contains__(self, key):
+        return entry_of(self, self.as_key(key)) >= 0
+
+    def __getitem__(self, key):
+        entry = entry_of(self, self.as_key(key))
+        if entry < 0:
+            missing(key)
+        return get(self.value_items, entry)
+
+    def __delitem__(self, key):
+        entry = entry_of(self, self.as_key(key))
+        if entry < 0:
+            missing(key)
+        self.remove_entry(entry)
+
+    def get(self, key, default=None):
+        entry = entry_of(self, self.as_key(key))
+        if self.value_like is None:
+            return default
+        if default is None:
+            if entry < 0:
+                return None
+        elif entry < 0:
+            return default
+        return get(self.value_items, entry)
+
+    def pop(self, key, default=NO_DEFAULT):
+        entry = entry_of(self, self.as_key(key))
+        if isinstance(default, str):
+            if default != NO_DEFAULT:
+                raise TypingError("the default must be a number or a tuple of numbers, as the values are")
+            if entry < 0:
+                missing(key)
+        elif entry < 0:
+            return default
+        self.remove_entry(entry)
+        return get(self.value_items, entry)
+
+    def setdefault(self, key, default):
+        one = self.as_key(key)
+        check(self.value_like, default, VALUES)
+        entry = entry_of(self, one)
+        if self.value_like is None or entry < 0:
+            self[key] = default
+            return stored(self.value_like, default)
+        return get(self.value_items, entry)
+
+    def __iter__(self):
+        return iter(live(self.held_keys(), self))
+
+    def keys(self):
+        return typed_view(self.held_keys(), self)
+
+    def values(self):
+        return typed_view(self.held_values(), self)
+
+    def items(self):
+        if self.key_like is None:
+            return typed_view(None, self)
+        return typed_view((self.held_keys(), self.held_values()), self)
+
+    def copy(self):
+        made = made_dict(self.key_like, self.value_like)
+        made.update(self)
+        return made
+
+    @staticmethod
+    def empty(key_type, value_type, n_keys=0):
+        return made_dict(np.empty(0, key_type), np.empty(0, value_type))
+
+
+TypedDict.__name__ = "Dict"
+
+
+class TypedView(View):
+    """It has the words of the dict, whose size must not change in a loop over it (core/front/lower/iterator.c)."""
+
+    def __init__(self, items, n, words):
+        self.items = items
+        self.n = n
+        self.words = words
+
+
+TypedView.__name__ = "typed dict view"
+
+
+def typed_view(items, table):
+    if items is None:
+        return TypedView(None, 0, table.words)
+    return TypedView(live(items, table), table.n, table.words)
+
+
+def values_at(key_like):
+    """The first cell of the values."""
+    return DICT_KEYS + CELL * n_cells(key_like)
+
+
+def made_dict(key_like, value_like):
+    made = TypedDict()
+    made.key_like = key_like
+    made.value_like = value_like
+    return made
+
+
+# ---- what Python calls (lanewise/typed.py) ----
+
+
+def append_rows(x, rows):
+    n = n_rows(rows)
+    for k in range(n):
+        x.append(get(rows, k))
+
+
+def n_rows(rows):
+    if isinstance(rows, tuple):
+        return n_rows(rows[0])
+    return len(rows)
+
+
+def store(x, i, value):
+    x[i] = value
+
+
+def remove(x, key):
+    x.__delitem__(key)
+
+
+def in_python(cls: Any, words: Any, *likes: Any) -> Any:
+    """The object of `lanewise.typed` with these words. Not compiled."""
+    from lanewise import typed
+
+    return typed._of_words(typed.List if cls is TypedList else typed.Dict, words, likes)
