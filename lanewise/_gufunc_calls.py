@@ -8,12 +8,13 @@ operands' dimensions. What static= names is a constant of that text, and what ex
 from __future__ import annotations
 
 import inspect
+import warnings
 import weakref
 from typing import Any
 
 import numpy as np
 
-from lanewise import _texts, types
+from lanewise import _texts, errors, types
 from lanewise._core import intrinsics
 from lanewise._python_target import _layout
 
@@ -361,7 +362,9 @@ def _make_outputs(call: _Call) -> None:
         # with typing="numba", the type does not say whether a number is one of Python
         weaker = [_WEAK.get(dtype, dtype) if is_number else dtype for dtype, (_, is_number) in zip(dtypes, given)]
         hidden = [np.dtype(np.int64)] * (member.nin - len(given))
-        found, other = (member.resolve_dtypes((*row, *hidden, *[None] * nout))[-nout:] for row in (weak, weaker))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", errors.PrecisionWarning)  # W203, which the compiled function itself gives
+            found, other = (member.resolve_dtypes((*row, *hidden, *[None] * nout))[-nout:] for row in (weak, weaker))
     except Exception as problem:  # of any kind: the function may not compile for these dtypes
         raise _Refused(f"`{call.name}` without outputs: {problem}") from None
     if found != other:

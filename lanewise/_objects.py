@@ -377,10 +377,14 @@ def _one_out(positional, out):
     return positional or (None if out is _ABSENT else out)
 
 
+def _counted(n, what):
+    return f"{n} {what}{'s' * (n != 1)}"
+
+
 def _given_outputs(compiled, out, n):
     outs = (None,) * n if out is None or out is ... else out if isinstance(out, tuple) else (out,)
     if len(outs) != n:
-        raise ValueError(f"`{compiled.__name__}`: out= has {len(outs)} arrays, the function gives {n} values")
+        raise ValueError(f"`{compiled.__name__}`: out= has {_counted(len(outs), 'array')}, and the function has {_counted(n, 'output')}")
     return outs
 
 
