@@ -408,7 +408,16 @@ class _Displays(_Rewriter):
                 return True
         return False
 
+    def _called_key(self, keyword: ast.keyword) -> ast.keyword:
+        """``key=d.get`` of a variable: methods are no values in compiled code, so that a lambda calls it."""
+        value = keyword.value
+        if keyword.arg == "key" and isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id in self.facts.values:
+            parameters = ast.arguments(posonlyargs=[], args=[ast.arg(".item")], kwonlyargs=[], kw_defaults=[], defaults=[])
+            keyword.value = self._at(value, ast.Lambda(parameters, ast.Call(value, [_load(".item")], [])))
+        return keyword
+
     def visit_Call(self, node: ast.Call) -> Any:
+        node.keywords = [self._called_key(keyword) for keyword in node.keywords]
         function = node.func
         if self._is_of_numpy(function):
             node.args = [argument if isinstance(argument, (ast.List, ast.ListComp, ast.BinOp)) else self.visit(argument) for argument in node.args]
@@ -498,7 +507,7 @@ class _Displays(_Rewriter):
 def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionDef | None:
     """The function with lists that grow; None: it has none. names: its globals."""
     makes = (ast.List, ast.ListComp, ast.Delete)
-    if not any(isinstance(node, makes) or _generator_of(node) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
+    if not any(isinstance(node, makes) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
         return None
     made = copy.deepcopy(function)
     _move(made)

@@ -57,6 +57,27 @@ def test_programs(function):
     assert lw.njit(function)(X) == function(X)
 
 
+class Place:
+    def __init__(self, a):
+        self.a = a
+
+    def distance(self, x):
+        return abs(x - self.a)
+
+
+def keys_that_are_methods(x):
+    d, place = {}, Place(2.2)
+    for v in x:
+        d[v] = d.get(v, 0.0) - v
+    s = list(x)
+    s.sort(key=place.distance)
+    return max(d, key=d.get), min(s, key=place.distance), sorted(x, key=place.distance), s
+
+
+def test_keys_that_are_methods():
+    assert lw.njit(keys_that_are_methods)(X) == keys_that_are_methods(X)
+
+
 def test_sets_are_in_the_order_of_their_items():
     assert lw.njit(lambda x: next(iter({v for v in x})))(X) == 3.0
 

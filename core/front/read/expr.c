@@ -561,8 +561,10 @@ read_unsupported(lw_reader *r, PyObject *node)
         "write `np.array([x, y])`, a tuple, `(x, y)`, or fill a small array of this call, "
         "`lw.local(shape, dtype)`";
     static const char iterated[] =
-        "make a list, `[f(v) for v in x]`, or write a loop; it can be compiled as the "
-        "argument of `sum`, `min`, `max`, `any`, `all`, `next`, `list`, `sorted` and "
+        "make a list, `[f(v) for v in x]`, or write a loop, or the items of a tuple one by "
+        "one, "
+        "`(f(x[0]), f(x[1]))`; it can be compiled as the argument of `sum`, `min`, `max`, "
+        "`any`, `all`, `next`, `list`, `sorted` and "
         "`math.prod`";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
     int walrus = 0;
