@@ -562,10 +562,8 @@ read_unsupported(lw_reader *r, PyObject *node)
         "`lw.local(shape, dtype)`";
     static const char iterated[] =
         "make a list, `[f(v) for v in x]`, or write a loop, or the items of a tuple one by "
-        "one, "
-        "`(f(x[0]), f(x[1]))`; it can be compiled as the argument of `sum`, `min`, `max`, "
-        "`any`, `all`, `next`, `list`, `sorted` and "
-        "`math.prod`";
+        "one, `(f(x[0]), f(x[1]))`; it can be compiled as the argument of `sum`, `min`, `max`, "
+        "`any`, `all`, `next`, `list`, `sorted` and `math.prod`";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
     int walrus = 0;
 
