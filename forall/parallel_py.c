@@ -57,10 +57,12 @@ static const struct {
          "iterations in order; where all indices differ, write the results to a different "
          "array from the one that is read"},
     [LW_PARALLEL_KEPT] =
-        {"an array that an iteration of prange makes is used outside of the iteration",
-         "this array belongs to one iteration",
-         "make the array before the loop, and store into it at the iteration's own index; the "
-         "iterations cannot append to one list"},
+        {"an array, or a list, dict or set, that an iteration of prange makes or changes is "
+         "used outside of the iteration",
+         "it belongs to one iteration",
+         "make an array before the loop, and store into it at the iteration's own index; the "
+         "iterations cannot change one list, dict or set: fill that after the loop, from the "
+         "array, or use `range`"},
 };
 
 /* The first loop over prange: the function that has it, or NULL. */

@@ -73,9 +73,12 @@ choose_form(lw_gufunc_object *self, uint32_t required, uint32_t most)
     PyErr_Format(
         PyExc_TypeError,
         "guvectorize: `%s` has %u parameter%s, and layout `%s` wants %u (the inputs and "
-        "the outputs) or, where it returns them, %u (the inputs)",
+        "the outputs) or, where it returns them, %u (the inputs)%s",
         fn->name, (unsigned)required, required == 1 ? "" : "s", self->base.layout.text,
-        (unsigned)all, (unsigned)nin);
+        (unsigned)all, (unsigned)nin,
+        lw_compiled_is_method((const lw_compiled *)self)
+            ? "; the layout of a method may leave out `self`"
+            : "");
     return -1;
 }
 

@@ -2,6 +2,7 @@
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/py/compiled/decorate.h"
+#include "gufunc/core/outputs.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
 
@@ -18,12 +19,94 @@ lw_gufunc_name(const lw_gufunc *self)
 
 /* ---- building ---- */
 
+/* Counts what excluded= or static= names, unless it has a default. */
+typedef struct named_count {
+    const lw_fn *fn;
+    uint32_t n;
+} named_count;
+
 static int
-read_layout(lw_gufunc_object *self, PyObject *layout)
+count_named(void *context, PyObject *name)
+{
+    named_count *count = context;
+    long at = PyLong_Check(name) ? PyLong_AsLong(name) : -1;
+
+    PyErr_Clear();
+    for (uint32_t i = 0; i < count->fn->params.n; i++) {
+        const lw_fn_param *param = &count->fn->params.data[i];
+        if (param->default_constant == 0 &&
+            (i == at || (PyUnicode_Check(name) &&
+                         PyUnicode_CompareWithASCIIString(name, param->name) == 0)))
+            count->n++;
+    }
+    return 0;
+}
+
+/* How many parameters are operands. */
+static uint32_t
+count_operands(const lw_gufunc_object *self, const lw_door_arguments *arguments)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+    named_count named = {.fn = fn};
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < fn->params.n; i++)
+        n += fn->params.data[i].default_constant == 0;
+    if (lw_door_each_name(arguments->excluded, count_named, &named) < 0 ||
+        lw_door_each_name(arguments->constants, count_named, &named) < 0)
+        PyErr_Clear(); /* lw_family_build says it */
+    return n - named.n;
+}
+
+/* Whether the function is a method, and its layout counts only the operands behind `self`. */
+static bool
+omits_self(const lw_gufunc_object *self, const lw_door_arguments *arguments,
+           const lw_core_layout *layout)
+{
+    uint32_t n, nin = layout->nin, nout = layout->nout;
+
+    if (!lw_compiled_is_method((const lw_compiled *)self))
+        return false;
+    n = count_operands(self, arguments);
+    if (n != nin + 1 && n != nin + nout + 1)
+        return false;
+    if (nin == 0 || layout->operands[0].n != 0)
+        return true; /* `self` is one object */
+    if (n == nin + nout)
+        return lw_body_returns(self->base.tree); /* "()->()" of `self` and x, or of x alone */
+    return n != nin;
+}
+
+/* The layout with `()` for `self`: a new reference. */
+static PyObject *
+with_self(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layout)
 {
     const char *text = PyUnicode_AsUTF8(layout);
+    lw_core_layout parsed;
+    lw_error err = {0};
+    lw_arena arena;
+    PyObject *result = NULL;
 
-    if (text == NULL || lw_gufunc_make_table(self, text) < 0)
+    lw_arena_init(&arena);
+    if (text != NULL && lw_core_layout_parse(text, &arena, &parsed, &err) != LW_OK)
+        lw_py_raise(&err);
+    else if (text != NULL && omits_self(self, arguments, &parsed))
+        result = PyUnicode_FromFormat("()%s%U", parsed.nin ? "," : "", layout);
+    else if (text != NULL)
+        result = Py_NewRef(layout);
+    lw_arena_reset(&arena);
+    return result;
+}
+
+static int
+read_layout(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *given)
+{
+    PyObject *layout = with_self(self, arguments, given);
+    const char *text = layout ? PyUnicode_AsUTF8(layout) : NULL;
+    int failed = text == NULL || lw_gufunc_make_table(self, text) < 0;
+
+    Py_XDECREF(layout);
+    if (failed)
         return -1;
     self->base.layout = lw_gufunc_table_of(self)->layout;
     self->base.nin = (int)self->base.layout.nin;
@@ -115,7 +198,7 @@ static int
 build_family(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layout)
 {
     self->base.kind = lw_gufunc_families();
-    if (read_layout(self, layout) < 0 ||
+    if (read_layout(self, arguments, layout) < 0 ||
         lw_family_build((lw_ufunc_head *)self, &lw_gufunc_family_door, arguments) < 0)
         return -1;
     lw_gufunc_place(self);
@@ -140,7 +223,7 @@ lw_gufunc_build(lw_ufunc_head *head, const lw_door_arguments *arguments, PyObjec
         return -1;
     if (arguments->excluded != NULL || arguments->constants != NULL)
         return build_family(self, arguments, layout);
-    if (read_layout(self, layout) < 0 || lw_gufunc_forms(self) < 0 ||
+    if (read_layout(self, arguments, layout) < 0 || lw_gufunc_forms(self) < 0 ||
         read_writable(self, arguments->writable) < 0 ||
         (self->base.sizes != NULL &&
          lw_gufunc_check_sizes(&self->base, self->base.sizes) < 0) ||

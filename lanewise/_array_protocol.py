@@ -805,7 +805,7 @@ def clip(a: Any, a_min: Any = np._NoValue, a_max: Any = np._NoValue, out: Any = 
     if a_min is not np._NoValue and not (min is np._NoValue and max is np._NoValue):
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     low, high = a_min if min is np._NoValue else min, a_max if max is np._NoValue else max
-    low, high = None if low is np._NoValue else low, None if high is np._NoValue else high
+    low, high = (None if x is np._NoValue else x if not isinstance(x, (list, tuple)) else _array(x, a) if _is_own(a) else np.asarray(x) for x in (low, high))
     if a.dtype.kind in "iu":  # a Python int that no element can reach
         limits = np.iinfo(a.dtype)
         low = None if type(low) is int and low <= limits.min else low

@@ -1,4 +1,4 @@
-"""``sum(e for v in it)`` and ``np.array([e for v in it])`` in compiled code: the loop that it stands for, as a function
+"""``sum(e for v in it)``, ``next(iter(x))`` and ``np.array([e for v in it])`` in compiled code: the loop that it stands for, as a function
 of Python's AST.
 
 The front end reads that function in the place of the call (core/front/read/array_function.c).
@@ -90,6 +90,15 @@ def _find(answer: bool, element: ast.expr):
     return [], [ast.If(test, [ast.Return(_constant(answer))], [])], [ast.Return(_constant(not answer))]
 
 
+def _first(element: ast.expr, default: ast.expr | None):
+    """The default is evaluated before the loop, as Python does."""
+    if default is None:
+        return [], [ast.Return(element)], [ast.Raise(_constant(StopIteration), None)]
+    if isinstance(default, ast.Constant):
+        return [], [ast.Return(element)], [ast.Return(default)]
+    return [_set(_TOTAL, default)], [ast.Return(element)], [ast.Return(_load(_TOTAL))]
+
+
 def _parts(name: str, element: ast.expr, start: ast.expr | None):
     """What stands before the loop, in it, and after it."""
     if name == "sum":
@@ -98,6 +107,8 @@ def _parts(name: str, element: ast.expr, start: ast.expr | None):
         return _accumulate(ast.Mult(), start or _constant(1), element)
     if name in ("min", "max"):
         return _extreme(name, ast.Lt() if name == "min" else ast.Gt(), element)
+    if name == "next":
+        return _first(element, start)
     return _find(name == "any", element)
 
 
@@ -192,6 +203,8 @@ def _suits(name: str, call: ast.Call) -> bool:
     if any(node.is_async for node in ast.walk(call) if isinstance(node, ast.comprehension)):
         return False
     others = len(call.args) - 1 + len(call.keywords)
+    if name == "next":
+        return len(call.args) <= 2 and not call.keywords and not isinstance(call.args[0], ast.ListComp)
     if name == "array":
         return others == 0 or (others == 1 and all(keyword.arg == "dtype" for keyword in call.keywords))
     by_name = all(keyword.arg == "start" for keyword in call.keywords)
@@ -274,6 +287,17 @@ def _with_own_names(call: ast.Call) -> ast.Call:
     return made
 
 
+def _with_generator(call: ast.Call) -> ast.Call:
+    """``next(iter(x))`` as ``next(v for v in x)``."""
+    inner = call.args[0]
+    if not isinstance(inner, ast.Call) or len(inner.args) != 1 or inner.keywords:
+        return call
+    made = copy.copy(call)
+    item = ast.comprehension(ast.Name(_VALUE, ast.Store()), inner.args[0], [], 0)
+    made.args = [ast.copy_location(ast.GeneratorExp(_load(_VALUE), [item]), inner), *call.args[1:]]
+    return ast.fix_missing_locations(made)
+
+
 def _without_parameters(name: str, statements: list[ast.stmt], at: ast.expr) -> ast.FunctionDef:
     no_parameters = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     function = ast.FunctionDef(f"<{name} of a generator expression>", no_parameters, statements, [])
@@ -293,6 +317,8 @@ def loop(name: str, call: Any) -> ast.FunctionDef | None:
     """The function without parameters that gives what ``name(e for …)``, or the list comprehension, gives; None: the loop cannot say it."""
     if isinstance(call, ast.ListComp):
         return None if has_walrus(call) else _without_parameters(name, _grow(_apart(call, [])), call)
+    if name == "next":
+        call = _with_generator(call)
     call = _with_own_names(call)
     generator = call.args[0] if call.args else None
     if name == "array":

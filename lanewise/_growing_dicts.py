@@ -211,6 +211,47 @@ def as_key(keys, key, what):
     return converted(keys, key)
 
 
+def ints_converted(keys, key):
+    """The key with the types of the keys, where these are ints; of those that no key can be equal to, another one."""
+    if isinstance(keys, tuple):
+        if isinstance(key, tuple):
+            if len(keys) == len(key):
+                return ints_converted_row(keys, key)
+        return key
+    if keys is None or isinstance(key, (bool, np.bool_)):
+        return key
+    if isinstance(key, (int, np.integer)):
+        zero = keys.dtype.type(0)
+        if isinstance(zero, np.unsignedinteger):
+            return zero if key < 0 else keys.dtype.type(key)
+        if isinstance(zero, np.integer):
+            return keys.dtype.type(key)
+    return key
+
+
+def ints_converted_row(keys, key):
+    if len(keys) == 1:
+        return (ints_converted(keys[0], key[0]),)
+    return (ints_converted(keys[0], key[0]),) + ints_converted_row(keys[1:], key[1:])
+
+
+def are_same_ints(one, key):
+    """Whether the conversion has kept the values of ints."""
+    if isinstance(key, tuple):
+        if len(key) > 1:
+            return are_same_ints(one[0], key[0]) and are_same_ints(one[1:], key[1:])
+        return are_same_ints(one[0], key[0])
+    if isinstance(key, (int, np.integer)) and isinstance(one, (int, np.integer)):
+        return one == key
+    return True
+
+
+def looked_up(table, key, what):
+    """The entry with a key that is equal to this one, which may be an int of another type; -1: there is none."""
+    one = ints_converted(table.key_items, key)
+    return entry_of(table, as_key(table.key_items, one, what)) if are_same_ints(one, key) else -1
+
+
 def converted(keys, key):
     if keys is None:
         return key
@@ -230,8 +271,14 @@ def copied(items, n):
 
 
 def missing(key):
+    """An exception carries at most two numbers."""
     if isinstance(key, tuple):
-        raise KeyError("no such key")
+        if len(key) > 2:
+            raise KeyError("no such key")
+        if isinstance(key[0], (tuple, complex)):
+            raise KeyError("no such key")
+        if isinstance(key[-1], (tuple, complex)):
+            raise KeyError("no such key")
     raise KeyError(key)
 
 
@@ -277,10 +324,10 @@ def item_of_entry(table, entry):
 
 class GrownDict(Table):
     def __contains__(self, key):
-        return entry_of(self, as_key(self.key_items, key, KEYS)) >= 0
+        return looked_up(self, key, KEYS) >= 0
 
     def __getitem__(self, key):
-        entry = entry_of(self, as_key(self.key_items, key, KEYS))
+        entry = looked_up(self, key, KEYS)
         if entry < 0:
             missing(key)
         return get(self.value_items, entry)
@@ -298,13 +345,13 @@ class GrownDict(Table):
         self[key] = augmented(self[key], x, op)
 
     def __delitem__(self, key):
-        entry = entry_of(self, as_key(self.key_items, key, KEYS))
+        entry = looked_up(self, key, KEYS)
         if entry < 0:
             missing(key)
         self.remove_entry(entry)
 
     def get(self, key, default=None):
-        entry = entry_of(self, as_key(self.key_items, key, KEYS))
+        entry = looked_up(self, key, KEYS)
         if self.value_items is None:
             return default
         if default is None:
@@ -315,7 +362,7 @@ class GrownDict(Table):
         return get(self.value_items, entry)
 
     def pop(self, key, default=NO_DEFAULT):
-        entry = entry_of(self, as_key(self.key_items, key, KEYS))
+        entry = looked_up(self, key, KEYS)
         if isinstance(default, str):
             if default != NO_DEFAULT:
                 raise TypingError("the default must be a number or a tuple of numbers, as the values are")
@@ -381,7 +428,7 @@ class GrownDict(Table):
         if self.key_items is not None and other.key_items is not None:
             for entry in range(self.used):
                 if self.hashes[entry] != DELETED:
-                    at = entry_of(other, as_key(other.key_items, get(self.key_items, entry), KEYS))
+                    at = looked_up(other, get(self.key_items, entry), KEYS)
                     if at < 0 or get(other.value_items, at) != get(self.value_items, entry):
                         return False
         return True
@@ -437,7 +484,7 @@ def refuse_comparison():
 
 class GrownSet(Table):
     def __contains__(self, x):
-        return entry_of(self, as_key(self.key_items, x, ITEMS)) >= 0
+        return looked_up(self, x, ITEMS) >= 0
 
     def add(self, x):
         one = as_key(self.key_items, x, ITEMS)
@@ -445,12 +492,12 @@ class GrownSet(Table):
             self.insert(one, None)
 
     def discard(self, x):
-        entry = entry_of(self, as_key(self.key_items, x, ITEMS))
+        entry = looked_up(self, x, ITEMS)
         if entry >= 0:
             self.remove_entry(entry)
 
     def remove(self, x):
-        entry = entry_of(self, as_key(self.key_items, x, ITEMS))
+        entry = looked_up(self, x, ITEMS)
         if entry < 0:
             missing(x)
         self.remove_entry(entry)

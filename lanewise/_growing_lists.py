@@ -53,7 +53,7 @@ def clipped(bound, n, lower, upper):
 
 def get(items, at):
     if items is None:
-        raise TypingError("nothing is ever put into this list: its items have no type")
+        raise TypingError("nothing is ever put into this list, dict or set: its items have no type; put one into it before a function that reads it is called")
     if isinstance(items, tuple):
         return get_row(items, at)
     return items[at]
@@ -131,7 +131,7 @@ def get_row(items, at):
 
 def put(items, at, x):
     if items is None:
-        raise TypingError("nothing is ever put into this list: its items have no type")
+        raise TypingError("nothing is ever put into this list, dict or set: its items have no type; put one into it before a function that reads it is called")
     if isinstance(items, tuple):
         put_row(items, at, x)
     else:

@@ -8,12 +8,13 @@ operands' dimensions. What static= names is a constant of that text, and what ex
 from __future__ import annotations
 
 import inspect
+import warnings
 import weakref
 from typing import Any
 
 import numpy as np
 
-from lanewise import _texts, types
+from lanewise import _texts, errors, types
 from lanewise._core import intrinsics
 from lanewise._python_target import _layout
 
@@ -55,6 +56,7 @@ class _Operand:
     def __init__(self, name: str, param: str, type_: Any, core: list, is_output: bool, as_array: bool) -> None:
         self.name, self.param, self.type, self.core, self.is_output = name, param, type_, core, is_output
         self.ndim = type_.ndim if isinstance(type_, types.Array) else 0
+        self.is_object = isinstance(type_, types.Object)
         self.is_number = type_ is not None and not _is_array(type_)
         self.as_array = as_array or bool(core)
         self.made = ""  # the dtype of an output that the call makes
@@ -63,6 +65,7 @@ class _Operand:
 
     @property
     def dtype(self) -> str:
+        """Of an object the name of its class, which no signature has."""
         return self.made or str(self.type).split("[")[0]
 
 
@@ -215,8 +218,12 @@ def _operand(call: _Call, at: int, argument: tuple, param: str, core: list) -> _
     name, type_ = argument[0], _literal_to_number(argument[1])
     is_output = at >= nin
     as_array = call.member._indexed[at + call.member.nin - nin if is_output else at] or (is_output and call.member._fills)
+    if isinstance(type_, types.Object) and not is_output:
+        if core:
+            raise call.refuse(f": argument `{param or name}` is an object, which has no dimensions, and the layout {call.layout} wants some")
+        return _Operand(name, param, type_, core, False, False)
     if not _is_array(type_) and not _is_number(type_):
-        what = "an array" if is_output else "an array or a number"
+        what = "an array" if is_output else "an array, a number or an object"
         raise call.refuse(f": argument `{param or name}` must be {what} in a compiled function, not {'this' if type_ is None else type_}")
     operand = _Operand(name, param, type_, core, is_output, as_array)
     if is_output and operand.is_number:
@@ -320,6 +327,25 @@ def _signature_of(call: _Call) -> list | None:
     raise _Refused(f"E181: `{call.name}` has no signature for the dtypes {', '.join(o.dtype for o in operands if not o.made)}: it has {tried}")
 
 
+def _of_numbers(call: _Call, given: list) -> tuple:
+    """The gufunc whose dtypes are those of the call, and (type, whether it is a number) of its operands: objects are their fields."""
+    plain = [(operand.type, operand.is_number) for operand in given]
+    if not any(operand.is_object for operand in given):
+        return call.member, plain
+    from lanewise import _objects
+
+    examples = {operand.param: np.zeros((), _objects.dtype_of_type(operand.type)) if operand.is_object else
+                np.zeros((1,) * operand.ndim, _dtype(operand.type)) for operand in given}
+    beside = {name: call.constants[call.passed[name]] if role == "static" else _stand_in(call.inputs[name][1])
+              for name, role, *_ in _roles(call.gufunc) if role in ("static", "excluded") and name in call.inputs}
+    member, stand_ins = _objects.gufunc_of_fields(call.gufunc, {**examples, **beside})
+    if member is None:
+        raise call.refuse(" of objects alone needs its outputs as arguments in a compiled function")
+    if stand_ins:
+        member = member._member(*[0] * member.nin, *stand_ins)
+    return member, [leaf for operand, one in zip(given, plain) for leaf in (_objects.leaves_of_type(operand.type) if operand.is_object else [one])]
+
+
 def _make_outputs(call: _Call) -> None:
     """The dtypes of outputs that are not given, which the call makes as it does outside of compiled functions."""
     inputs, outputs = call.core
@@ -328,14 +354,17 @@ def _make_outputs(call: _Call) -> None:
     if missing:
         raise _Refused(f"`{call.name}` needs its outputs as arguments, because no input has the dimension {missing[0]} of its layout {call.layout}")
     given = [operand for operand in call.operands if not operand.made]
-    dtypes = [_dtype(operand.type) for operand in given]
-    weak = [_WEAK[dtype] if isinstance(operand.type, WeakNumber) and dtype in _WEAK else dtype for dtype, operand in zip(dtypes, given)]
-    # with typing="numba", the type does not say whether a number is one of Python
-    weaker = [_WEAK.get(dtype, dtype) if operand.is_number else dtype for dtype, operand in zip(dtypes, given)]
-    hidden = [np.dtype(np.int64)] * (call.member.nin - len(given))
     nout = call.gufunc.nout
     try:
-        found, other = (call.member.resolve_dtypes((*row, *hidden, *[None] * nout))[-nout:] for row in (weak, weaker))
+        member, given = _of_numbers(call, given)
+        dtypes = [_dtype(type_) for type_, _ in given]
+        weak = [_WEAK[dtype] if isinstance(type_, WeakNumber) and dtype in _WEAK else dtype for dtype, (type_, _) in zip(dtypes, given)]
+        # with typing="numba", the type does not say whether a number is one of Python
+        weaker = [_WEAK.get(dtype, dtype) if is_number else dtype for dtype, (_, is_number) in zip(dtypes, given)]
+        hidden = [np.dtype(np.int64)] * (member.nin - len(given))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", errors.PrecisionWarning)  # W203, which the compiled function itself gives
+            found, other = (member.resolve_dtypes((*row, *hidden, *[None] * nout))[-nout:] for row in (weak, weaker))
     except Exception as problem:  # of any kind: the function may not compile for these dtypes
         raise _Refused(f"`{call.name}` without outputs: {problem}") from None
     if found != other:
@@ -566,16 +595,20 @@ def _is_direct(call: _Call) -> bool:
     return not call.outputs and not any(operand.as_array and not operand.core for operand in operands)
 
 
+def _key_of_type(type_: Any) -> Any:
+    return type_ if isinstance(type_, types.Object) else str(_literal_to_number(type_))
+
+
 def _key(call: _Call) -> tuple:
-    """Literals of operands count as their types."""
-    return (tuple(str(_literal_to_number(type_)) for type_ in call.given), tuple((name, str(_literal_to_number(type_))) for name, type_ in call.keywords.items()),
+    """Literals of operands count as their types; classes of one name are not the same."""
+    return (tuple(map(_key_of_type, call.given)), tuple((name, _key_of_type(type_)) for name, type_ in call.keywords.items()),
             tuple((name, type(value), repr(value), id(value)) for name, value in call.constants.items()))
 
 
 def choose(gufunc: Any, given: list[Any], keywords: dict[str, Any]) -> tuple:
     """(function, None); (None, None): the user's function takes the arguments; (None, text): why there is none."""
     if hasattr(gufunc, "__func__"):
-        return None, f"`{gufunc.__name__}` is a method made by guvectorize, which only Python can call: call a gufunc that is no method, and pass it the fields"
+        gufunc = gufunc._of_object()
     call = _Call(gufunc, list(given), dict(keywords))
     try:
         _place_all(call)

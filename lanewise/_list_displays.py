@@ -306,12 +306,10 @@ class _Displays(_Rewriter):
     def visit_Assign(self, node: ast.Assign) -> Any:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Name) and node.targets[0].id == node.value.id:
             return self._at(node, ast.Pass())  # y = x, of one list
-        if len(node.targets) == 1 and self._is_list(node.value):
-            parts = _parts_of_starred(node.targets[0], node.value)
-            if parts is not None:
-                enough = ast.Expr(_call(_growing_lists.check_enough, node.value, _constant(len(parts) - 1)))
-                statements = [enough, *(ast.Assign([target], value) for target, value in parts)]
-                return [self.visit(self._at(node, statement)) for statement in statements]
+        if len(node.targets) == 1:
+            starred = self._starred(node)
+            if starred is not None:
+                return starred
         node.value = self._value(node.targets[0], node.value)
         node.targets = [self.visit(target) for target in node.targets]
         return node
@@ -321,6 +319,29 @@ class _Displays(_Rewriter):
         if not isinstance(node, ast.Name) or node.id not in self.facts.growing or not _may_grow(self.facts, node.id):
             return False
         return any(value is not None for value in self.facts.values.get(node.id, []))
+
+    def _starred(self, node: ast.Assign) -> list[ast.stmt] | None:
+        """The statements of ``a, *b = x`` for a list; None: it is another assignment."""
+        if self._is_list(node.value):
+            x = node.value
+        elif self._makes_list(node.value):
+            x = _load(".starred")
+        else:
+            return None
+        parts = _parts_of_starred(node.targets[0], x)
+        if parts is None:
+            return None
+        made = [] if x is node.value else [_set(".starred", self._listed(node.value))]
+        enough = ast.Expr(_call(_growing_lists.check_enough, x, _constant(len(parts) - 1)))
+        assigned = [enough, *(ast.Assign([target], value) for target, value in parts)]
+        return [self._at(node, one) for one in made] + [self.visit(self._at(node, one)) for one in assigned]
+
+    def _makes_list(self, node: ast.expr) -> bool:
+        """Whether an expression is a list in Python, and no tuple in compiled code."""
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and isinstance(node.value, ast.Name):
+            values = self.facts.values.get(node.value.id, [])
+            return bool(values) and all(value is not None and self._makes_list(value) for value in values)
+        return isinstance(node, ast.ListComp) or _parts_of_repeated(node) is not None or (_called(node) in ("list", "sorted") and self._is_builtin(_called(node)))
 
     def visit_List(self, node: ast.List) -> Any:
         if node.elts or not isinstance(node.ctx, ast.Load):
@@ -388,7 +409,16 @@ class _Displays(_Rewriter):
                 return True
         return False
 
+    def _called_key(self, keyword: ast.keyword) -> ast.keyword:
+        """``key=d.get`` of a variable: methods are no values in compiled code, so that a lambda calls it."""
+        value = keyword.value
+        if keyword.arg == "key" and isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id in self.facts.values:
+            parameters = ast.arguments(posonlyargs=[], args=[ast.arg(".item")], kwonlyargs=[], kw_defaults=[], defaults=[])
+            keyword.value = self._at(value, ast.Lambda(parameters, ast.Call(value, [_load(".item")], [])))
+        return keyword
+
     def visit_Call(self, node: ast.Call) -> Any:
+        node.keywords = [self._called_key(keyword) for keyword in node.keywords]
         function = node.func
         if self._is_of_numpy(function):
             node.args = [argument if isinstance(argument, (ast.List, ast.ListComp, ast.BinOp)) else self.visit(argument) for argument in node.args]
@@ -478,7 +508,7 @@ class _Displays(_Rewriter):
 def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionDef | None:
     """The function with lists that grow; None: it has none. names: its globals."""
     makes = (ast.List, ast.ListComp, ast.Delete)
-    if not any(isinstance(node, makes) or _generator_of(node) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
+    if not any(isinstance(node, makes) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
         return None
     made = copy.deepcopy(function)
     _move(made)

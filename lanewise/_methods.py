@@ -11,9 +11,20 @@ from typing import Any
 
 import lanewise as lw
 
-_NOT_FOR_BOUND = ("excluded", "static", "writable_args", "source")
 _MOST_PLAIN = 16
 _plain: OrderedDict[tuple[int, int], Any] = OrderedDict()  # function, object -> a Ufunc of the bound method, which holds both
+
+
+def _without_object(layout: str) -> str:
+    """Of "(),(n)->()" it is "(n)->()"."""
+    rest = layout[layout.index(")") + 1:].lstrip()
+    return rest.removeprefix(",")
+
+
+def _names(given: Any, parameters: list[str]) -> list[str]:
+    """The parameters that an option names or counts, as names."""
+    given = (given,) if isinstance(given, (str, int)) else given
+    return [parameters[one] if isinstance(one, int) else one for one in given]
 
 
 class BoundUfunc:
@@ -78,13 +89,24 @@ class BoundUfunc:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__func__, name)
 
+    @property
+    def signature(self) -> Any:
+        """The layout of a method made by guvectorize, without the `()` of the object."""
+        layout = self.__func__.signature
+        return layout if layout is None else _without_object(layout)
+
     def _of_object(self) -> Any:
-        """`lw.vectorize(made.f)`: the object is a constant of it."""
+        """`lw.vectorize(made.f)` or `lw.guvectorize(layout)(made.f)`: the object is a constant of it."""
         key = id(self.__func__), id(self.__self__)
         found = _plain.get(key)
         if found is None:
-            options = {name: value for name, value in self.__func__._state()["options"].items() if name not in _NOT_FOR_BOUND}
-            found = lw.vectorize(types.MethodType(self.__func__.py_func, self.__self__), **options)
+            options = {name: value for name, value in self.__func__._state()["options"].items() if name != "source"}
+            parameters = list(inspect.signature(self.__func__.py_func).parameters)
+            for name in ("excluded", "static", "writable_args"):
+                if options.get(name):
+                    options[name] = _names(options[name], parameters)
+            method, layout = types.MethodType(self.__func__.py_func, self.__self__), getattr(self.__func__, "_layout", None)
+            found = lw.vectorize(method, **options) if layout is None else lw.guvectorize(_without_object(layout), **options)(method)
             _plain[key] = found
             if len(_plain) > _MOST_PLAIN:
                 _plain.popitem(last=False)

@@ -46,6 +46,17 @@ def _dtype_of_field(value):
     return _dtype_of_object(value) if _is_object(value) else np.asarray(value).dtype
 
 
+def dtype_of_type(type_):
+    """The same of the type of an object (lanewise.types.Object)."""
+    return _elements.dtype_for(type_.cls, {name: dtype_of_type(one) if isinstance(one, lw.types.Object) else np.dtype(one.dtype) for name, one in type_.fields.items()},
+                               has_fields=bool(type_.fields))
+
+
+def leaves_of_type(type_):
+    """(type, False) of each number in an object of this type: in a call, it would not be a number of Python."""
+    return [leaf for one in type_.fields.values() for leaf in (leaves_of_type(one) if isinstance(one, lw.types.Object) else [(one, False)])]
+
+
 def _is_device(value):
     return _cuda._is_device_array(value)
 
@@ -70,9 +81,16 @@ def _array(value):
         return _cuda._as_device_array(value)
     if isinstance(value, (bool, int, float, complex)):
         return value
+    if isinstance(value, np.ndarray):
+        return value  # of a subclass, too: NumPy gives such a result
     if isinstance(value, np.void) or not _is_object(value):
         return np.asarray(value)
     return _elements.array_of([value], _dtype_of_object(value)).reshape(())
+
+
+def _answers_ufuncs(value):
+    """Whether it is an array of another library that calls of ufuncs are left to."""
+    return getattr(type(value), "__array_ufunc__", None) is not None and isinstance(getattr(value, "dtype", None), np.dtype)
 
 
 def _class(operand):
@@ -263,22 +281,25 @@ def _names(given, parameters):
 
 
 class _Placed:
-    """The arguments of a call by their parameters: operands, and what is beside them.
+    """The arguments of a call by their parameters: operands, and what is beside them. count_defaults: a parameter with a default
+    to which the call gives a value is an operand as well.
 
     function: that of the operands (and of outputs that it fills), followed by the excluded arrays; static values are constants
     of it. It is the user's where there is neither.
     """
 
-    def __init__(self, compiled, args, kwargs, filled=()):
+    def __init__(self, compiled, args, kwargs, filled=(), count_defaults=False):
         options, self.function, self.excluded, self.wholes = compiled._state()["options"], compiled.py_func, [], []
         self.operands, self.outputs = (), ()
         parameters = list(inspect.signature(compiled.py_func).parameters)
         static, excluded = _names(options.get("static"), parameters), _names(options.get("excluded"), parameters)
-        if not static and not excluded:
-            return
         names = [name for name in parameters if name not in filled]
-        given = dict(zip(names, args))
-        for name in [name for name in kwargs if name in names]:
+        by_place = [name for name in names if inspect.signature(compiled.py_func).parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
+        n_given = min(len(args), len(by_place)) + sum(name in kwargs for name in names)
+        if not static and not excluded and not (count_defaults and n_given > compiled.nin):
+            return
+        given = dict(zip(by_place, args))
+        for name in [name for name in names if name in kwargs]:
             if name in given:
                 raise TypeError(f"{compiled.__name__}() got multiple values for argument {name!r}")
             given[name] = kwargs.pop(name)
@@ -289,7 +310,7 @@ class _Placed:
         self.excluded = [name for name in given if name in excluded and not _core._takes_as_object(compiled, given[name])]
         self.wholes = [_readonly(np.array(given[name])) if type(given[name]) in (list, tuple) else given[name] for name in self.excluded]
         beside = {*constants, *self.excluded}
-        self.operands, self.outputs = tuple(given[name] for name in given if name not in beside), args[len(names):]
+        self.operands, self.outputs = tuple(given[name] for name in given if name not in beside), args[len(by_place):]
         order = [name for name in given if name not in beside]
         key = ("bound", tuple(order), tuple(self.excluded), *((name, _static_key(compiled, name, value)) for name, value in constants.items()))
         self.function = _kept(compiled, key, lambda: self._bound(compiled, [*order, *filled], constants))
@@ -345,7 +366,8 @@ def _fields(operands):
 def _new_array(shape, dtype, operands, stream):
     if any(map(_is_device, operands)):
         return _cuda.device_array(shape, dtype, stream=stream) if stream is not None else _cuda.device_array(shape, dtype)
-    return np.empty(shape, dtype)
+    stand_in = next((type(x) for x in operands if isinstance(x, np.ndarray) and isinstance(x, _cuda.DeviceArray)), np.ndarray)
+    return np.empty(shape, dtype).view(stand_in)
 
 
 def _one_out(positional, out):
@@ -355,10 +377,14 @@ def _one_out(positional, out):
     return positional or (None if out is _ABSENT else out)
 
 
+def _counted(n, what):
+    return f"{n} {what}{'s' * (n != 1)}"
+
+
 def _given_outputs(compiled, out, n):
     outs = (None,) * n if out is None or out is ... else out if isinstance(out, tuple) else (out,)
     if len(outs) != n:
-        raise ValueError(f"`{compiled.__name__}`: out= has {len(outs)} arrays, the function gives {n} values")
+        raise ValueError(f"`{compiled.__name__}`: out= has {_counted(len(outs), 'array')}, and the function has {_counted(n, 'output')}")
     return outs
 
 
@@ -379,7 +405,7 @@ def _by_names(compiled, args, kwargs, n):
 
 
 def vectorize(ufunc, *args, out=_ABSENT, **kwargs):
-    placed = _Placed(ufunc, args, kwargs)
+    placed = _Placed(ufunc, args, kwargs, count_defaults=True)
     args = (*placed.operands, *placed.outputs) if placed.operands else _by_names(ufunc, args, kwargs, ufunc.nin)
     nin = len(placed.operands) or ufunc.nin
     _refuse_options(ufunc, ufunc._state())
@@ -394,6 +420,8 @@ def vectorize(ufunc, *args, out=_ABSENT, **kwargs):
         raise TypeError(f"`{ufunc.__name__}` takes {nin} operands, {len(operands)} given")
     form = _form(ufunc, placed.function, [*map(_example, operands), *placed.wholes])
     forms = _outputs(ufunc.__name__, form)
+    if not any(map(_is_objects, forms)):  # the result is what the library of such an operand makes of it
+        operands = [value if _answers_ufuncs(value) else operand for value, operand in zip(args, operands)]
     key = (tuple((_class(x), getattr(x, "dtype", None)) if _class(x) is not None else None for x in operands), form, placed.function)
     inner = _kept(ufunc, key, lambda: _of_fields(ufunc, operands, form, placed))
     return _call(ufunc, inner, operands, forms, _given_outputs(ufunc, out, len(forms)), kwargs, placed.wholes)
@@ -432,7 +460,7 @@ def _call(ufunc, inner, operands, forms, outs, kwargs, wholes=()):
         if not isinstance(form, tuple):
             final.append(numbers[0])
         else:
-            final.append(array[()] if out is None and shape == () and isinstance(array, np.ndarray) else array)
+            final.append(array[()] if out is None and shape == () and type(array) is np.ndarray else array)
     return final[0] if len(final) == 1 else tuple(final)
 
 
@@ -567,6 +595,14 @@ def _gufunc_of_fields(gufunc, args, out, placed):
     return _kept(gufunc, key, lambda: _make_gufunc(gufunc, operands, cores, sides[1] if len(sides) > 1 else "", placed))
 
 
+def gufunc_of_fields(gufunc, values):
+    """The gufunc of the fields of such arguments (by parameter), arrays of objects without axes among them, or None; the
+    excluded arrays, which are its last arguments."""
+    placed = _Placed(gufunc, (), dict(values), _filled(gufunc))
+    operands = placed.operands or tuple(values.values())
+    return _gufunc_of_fields(gufunc, operands, None, placed), placed.wholes
+
+
 def _make_gufunc(gufunc, operands, cores, right, placed):
     write = _Writer(gufunc.py_func.__name__)
     parameters, given, left = [], [], []
@@ -628,7 +664,7 @@ def guvectorize(gufunc, *args, out=_ABSENT, stream=None, **kwargs):
     for made, given, seen in zip(results, filled, outs):
         if _address(made) != _address(given):  # an output whose axes are not one behind the other
             made[...] = given.reshape(made.shape)
-    results = [r[()] if o is None and r.ndim == 0 and isinstance(r, np.ndarray) else r for r, o in zip(results, outs)]
+    results = [r[()] if o is None and r.ndim == 0 and type(r) is np.ndarray else r for r, o in zip(results, outs)]
     return results[0] if nout == 1 else tuple(results)
 
 

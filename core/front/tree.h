@@ -100,17 +100,25 @@ typedef enum lw_class_member_kind {
     LW_MEMBER_PROPERTY,
     LW_MEMBER_STATIC,   /* takes no self: a static method or a class method */
     LW_MEMBER_CONSTANT, /* an attribute of the class */
+    LW_MEMBER_UFUNC,    /* a method decorated with vectorize or guvectorize */
 } lw_class_member_kind;
 
 typedef struct lw_class_member {
     const char *name;
     lw_class_member_kind kind;
-    uint32_t index;  /* into tree->fns; CONSTANT: into tree->constants */
+    uint32_t index;  /* into tree->fns; CONSTANT, UFUNC: into tree->constants */
     uint32_t setter; /* PROPERTY: fn of its setter, or 0 */
     uint32_t owner;  /* which class of the order of resolution has it: index in lw_class.mro */
     uint32_t linked; /* its class's provider of code to link, as of constants; 0: none, or the
                         function has its own */
 } lw_class_member;
+
+static inline bool
+lw_member_is_method(const lw_class_member *member)
+{
+    return member->kind == LW_MEMBER_METHOD || member->kind == LW_MEMBER_STATIC ||
+           member->kind == LW_MEMBER_UFUNC;
+}
 
 /* Classes of lanewise/_growing_lists.py and lanewise/_growing_dicts.py. */
 typedef enum lw_grown_kind {

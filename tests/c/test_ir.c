@@ -548,6 +548,44 @@ test_local_bytes(void)
     lw_module_free(module);
 }
 
+/* Of n functions, each but the first calls the one before it twice. */
+static lw_module *
+parse_doubling(int n)
+{
+    static char text[16 * 1024];
+    size_t at = 0;
+
+    for (int i = 0; i < n; i++) {
+        at += (size_t)snprintf(text + at, sizeof text - at, "func internal f%d {\nbody\n", i);
+        if (i > 0)
+            at += (size_t)snprintf(text + at, sizeof text - at,
+                                   " %%1 = call void @f%d ()\n %%2 = call void @f%d ()\n",
+                                   i - 1, i - 1);
+        at += (size_t)snprintf(text + at, sizeof text - at, " return ()\n}\n");
+    }
+    return parse(text);
+}
+
+static void
+test_brief(void)
+{
+    lw_module *module = parse_doubling(5);
+
+    CHECK(module && lw_ir_is_brief(module), "31 calls");
+    lw_module_free(module);
+    module = parse_doubling(16);
+    CHECK(module && !lw_ir_is_brief(module), "65,535 calls, of few instructions");
+    lw_module_free(module);
+    module = parse(
+        "func internal f {\nbody\n %1 = const i32 1\n %2 = add i32 %1 %1\n return ()\n}\n");
+    CHECK(module && lw_ir_is_brief(module), "straight-line code");
+    lw_module_free(module);
+    module = parse("func internal f {\nbody\n block\n loop\n break 1\n latch\n end\n end\n "
+                   "return ()\n}\n");
+    CHECK(module && !lw_ir_is_brief(module), "a loop");
+    lw_module_free(module);
+}
+
 static void
 test_recursion(void)
 {
@@ -728,6 +766,7 @@ main(void)
     test_same_math();
     test_scattered();
     test_local_bytes();
+    test_brief();
     test_recursion();
     test_variables();
     test_round_trip();

@@ -617,6 +617,17 @@ REFUSED = ("which cannot take results of", "output array is not acceptable", "di
 ACCEPTED = ("division by zero", "newaxis", "an integer is required", "index -1 is out of bounds for axis 0 with size 0", "Cannot cast ufunc 'divide' output", "must have the right datatype, number of dimensions, and be a C-Array", "not enough values to unpack (expected 2, got 0)")
 
 
+#: The classes of exceptions that arguments may give. Where several are wrong, which of them is told of first is not compared.
+OF_ARGUMENTS = (TypeError, ValueError, IndexError, OverflowError, lw.errors.UnsupportedError)
+
+
+def is_documented(refused: Exception) -> bool:
+    """Whether it says what device arrays refuse: an UnsupportedError tells of which function, and others have the classes that NumPy's have."""
+    if isinstance(refused, lw.errors.UnsupportedError):
+        return "device array" in str(refused)
+    return isinstance(refused, (TypeError, ValueError)) and any(words in str(refused) for words in REFUSED)
+
+
 IGNORES_OUT = {"fft.hfft", "fft.irfft2"}  # in NumPy 2.0 to 2.4
 
 
@@ -729,11 +740,13 @@ def run(name: str, seed: int, put, values: bool = True) -> str:
                 return "accepted"
             if refused is None:
                 raise Difference(f"no {type(failed).__name__}: {failed}")
+            if not isinstance(refused, OF_ARGUMENTS):
+                raise Difference(f"{type(refused).__name__}: {refused!s:.160}\n  for {type(failed).__name__}: {failed!s:.160}") from refused
             one_fault = d.faults < 2 and "out" not in kwargs and not isinstance(refused, lw.errors.UnsupportedError)
             if one_fault and not isinstance(refused, type(failed)) and not (isinstance(failed, TypeError) and isinstance(refused, TypeError)):
                 raise Difference(f"{type(refused).__name__}: {refused!s:.160}\n  for {type(failed).__name__}: {failed!s:.160}")
             return "error"
-        if isinstance(refused, lw.errors.UnsupportedError) or any(words in str(refused) for words in REFUSED):
+        if refused is not None and is_documented(refused):
             return "refused"
         if refused is not None:
             raise Difference(f"{type(refused).__name__}: {refused!s:.300}") from refused

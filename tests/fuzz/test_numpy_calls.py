@@ -34,3 +34,30 @@ def test_all_functions_are_drawn():
     drawn = {function for function, *_ in numpy_calls.CALLS.values()}
     left = {function.__name__ for function in _array_protocol._FUNCTIONS if function not in drawn} | {name for name in _array_protocol._BY_METHOD if name not in numpy_calls.CALLS}
     assert left <= NOT_DRAWN | {"unique_values"}, left - NOT_DRAWN
+
+
+def test_what_counts_as_an_error_of_arguments(monkeypatch):
+    """An exception of another class is a difference, however many arguments are wrong."""
+    def call(function):
+        monkeypatch.setitem(numpy_calls.CALLS, "tried", (function, lambda d: ([np.ones(3)], {}), True, False, False))
+        return numpy_calls.run("tried", 0, cuda.to_device)
+
+    def fails_with(host, device):
+        def function(x):
+            raise device if isinstance(x, cuda.DeviceArray) else host
+        return function
+
+    def refuses(device):
+        def function(x):
+            if isinstance(x, cuda.DeviceArray):
+                raise device
+            return x
+        return function
+
+    with lw.config(target="cpu"):
+        assert call(fails_with(ValueError("a"), ValueError("b"))) == "error"
+        assert call(refuses(lw.errors.UnsupportedError("numpy.f of device arrays: x="))) == "refused"
+        for function in (fails_with(ValueError("a"), AttributeError("b")), fails_with(ValueError("a"), KeyError("b")), refuses(lw.errors.UnsupportedError("E101")),
+                         refuses(RuntimeError("dimension must be 3"))):
+            with pytest.raises(numpy_calls.Difference):
+                call(function)

@@ -812,12 +812,78 @@ def swings(x, k):
     return swing(Step(x, 1), k)
 
 
+def exchanged(n, p, q):
+    if n == 0:
+        p.x += 1.0
+        return
+    exchanged(n - 1, q, p)
+    q.x *= 2.0
+
+
+def exchanges(x, k):
+    p, q = Step(x, 1), Step(-x, 1)
+    exchanged(k, p, q)
+    return p.x * 10.0 + q.x
+
+
+@pytest.mark.parametrize("function", [bumps, swings, exchanges])
+def test_changed_in_recursion(function):
+    x, k = np.linspace(-1.5, 2.0, 6), np.arange(6)
+    want = [function(float(a), int(b)) for a, b in zip(x, k, strict=True)]
+    assert lw.vectorize(fma=False)(function)(x, k).tolist() == want
+
+
+class Holder:
+    def __init__(self, step):
+        self.step = step
+
+
+def kept(n, holder, p):
+    if n == 0:
+        holder.step = p
+        return
+    kept(n - 1, holder, p)
+    p.x += 1.0
+
+
+def keeps(x, k):
+    p = Step(x, 1)
+    holder = Holder(Step(0.0, 1))
+    kept(k, holder, p)
+    return holder.step.x
+
+
+def doubled(n, p, q):
+    p.x += 1.0
+    if n > 0:
+        doubled(n - 1, p, p)
+    return q.x
+
+
+def twice(x, k):
+    return doubled(k, Step(x, 1), Step(x, 1))
+
+
+def widened(n, p):
+    if n == 0:
+        p.x = p.x + 0.5
+        return
+    widened(n - 1, p)
+
+
+def widens(x, k):
+    p = Step(1, 1)
+    widened(k, p)
+    return p.x
+
+
 @pytest.mark.parametrize(("function", "text"), [
-    (bumps, "`bump` calls itself and changes an object"),
     (renames, "a field of `Step` is assigned, but something else may hold the object"),
-    (swings, "calls itself and changes an object"),
+    (keeps, "a field of `Step` is assigned, but something else may hold the object"),
+    (twice, "`doubled` changes an object that has another name there"),
+    (widens, "`widened` calls itself and changes the type of an object"),
 ])
-def test_changed_in_recursion(function, text):
+def test_refused_in_recursion(function, text):
     with pytest.raises(lw.errors.CompileError, match="E165: .*" + text):
         lw.vectorize(function)(np.ones(3), np.arange(3))
 

@@ -1,8 +1,8 @@
 """Calls of gufuncs on contiguous host arrays of a loop's dtypes, which do not go through NumPy once NumPy has run the loop (gufunc/gufunc_direct_py.c)."""
 
 import sys
-import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -398,19 +398,13 @@ def test_functions_of_lanewise():
 
 def test_threads(product):
     a, v = arrays((50, 40), (40,))
-    wanted, wrong = product(a, v), []
+    wanted = product(a, v)
 
-    def work():
-        for _ in range(200):
-            if not np.array_equal(product(a, v), wanted):
-                wrong.append(1)
+    def work(_):
+        return all(np.array_equal(product(a, v), wanted) for _ in range(200))
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))  # an exception of a thread is raised here
 
 
 def test_calls_do_not_keep_their_arrays(product, extent):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise import errors
 
 
 def outcome(function, *args):
@@ -523,3 +524,66 @@ def test_names_that_hide_the_builtins():
         return dict(set), set
 
     assert f(3) == (4, 3)
+
+
+# ---- keys of other integer types; what is missing ----
+
+
+def looks_up(x, k):
+    d, s = {}, set()
+    for v in x:
+        d[v] = 1
+        s.add(v)
+    s.discard(k)
+    return k in d, d.get(k, 5), k in s, len(s), (k, 1) in {(v, 1) for v in x}
+
+
+@pytest.mark.parametrize("x, k", [(np.array([1, 2**64 - 1], np.uint64), -1), (np.array([1, 2], np.uint64), 1), (np.array([-1, 7], np.int64), np.uint64(2**64 - 1)),
+                                  (np.array([1, 255], np.uint8), -1), (np.array([44, 2], np.uint8), 300), (np.array([-1, 2], np.int8), 255), (np.array([1, 2], np.int32), np.uint8(2))])
+def test_keys_of_other_integer_types(x, k):
+    assert lw.njit(looks_up)(x, k) == looks_up(x, k)
+
+
+def test_a_constant_that_no_key_is():
+    def f(x):
+        d = {v: 1 for v in x}
+        return -1 in d, d.get(-1, 0)
+
+    assert lw.njit(f)(np.array([1, 2], np.uint64)) == (False, 0)
+
+
+def test_a_missing_tuple():
+    def pair(n):
+        d = {(1, 2): 3}
+        d[(2, n)] = 1
+        return d[(n, 2)]
+
+    def triple(n):
+        s = {(1, 2, n)}
+        s.remove((n, 2, 2))
+        return 0
+
+    with pytest.raises(KeyError, match=r"\(5, 2\)"):
+        lw.njit(pair)(5)
+    with pytest.raises(KeyError, match="no such key"):
+        lw.njit(triple)(5)
+
+
+def changes_set(n):
+    s = {0}
+    for i in lw.prange(n):
+        s.add(i)
+    return len(s)
+
+
+def changes_list(n):
+    s = [0]
+    for i in lw.prange(n):
+        s.append(i)
+    return len(s)
+
+
+@pytest.mark.parametrize("function", [changes_set, changes_list])
+def test_changes_in_prange(function):
+    with pytest.raises(errors.CompileError, match="(?s)E168.*the iterations cannot change one list, dict or set: fill that after the loop"):
+        lw.njit(parallel=True)(function)(3)

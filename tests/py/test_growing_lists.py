@@ -373,7 +373,7 @@ def put_elsewhere(n):
     (many, "have a type of fewer bits", "out.append(n)"), (float_after_int, "are ints, and this is a float: begin with a float", "out.append(0.5)"),
     (tuple_of_another_length, "tuples of another length", "out.append((1, 2, 3))"), (number_after_tuple, "are tuples, but this is not one", "out[0] = n"),
     (bool_after_int, "write int", "out.insert(0, n > 1)"), (list_of_lists, "items of this list must be numbers", "[[i] for i in range(n)]"),
-    (never_filled, "nothing is ever put into this list", "return out[0]"), (put_elsewhere, "are ints, and this is a float", "x.append(v)"),
+    (never_filled, "nothing is ever put into this list, dict or set", "return out[0]"), (put_elsewhere, "are ints, and this is a float", "x.append(v)"),
 ])
 @pytest.mark.parametrize("typing", ["weak", "numba"])
 def test_an_item_that_does_not_fit(function, message, line, typing):

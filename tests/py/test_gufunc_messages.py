@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,17 @@ def test_where_the_call_makes_its_outputs():
 
     with pytest.raises(ValueError, match=r"Input operand 1 has a mismatch.*; this operand is the parameter `right`$"):
         twice(np.ones(3), np.ones(4))
+
+
+def test_a_warning_of_the_gufunc_does_not_refuse_a_call_in_a_function():
+    @lw.guvectorize("(n)->()")
+    def total(x, out):
+        out[0] = 0
+        for v in x:
+            out[0] += v
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert lw.njit(warn=False)(lambda x: total(x))(np.ones(3, np.float32)) == 3.0
+        with pytest.raises(lw.errors.PrecisionWarning, match="W203"):
+            lw.njit(lambda x: total(x))(np.ones(3, np.float32))

@@ -477,7 +477,7 @@ def test_an_array_of_the_last_iteration_is_refused():
             h = np.zeros(3) + x[i]
         return h
 
-    with pytest.raises(errors.CompileError, match="belongs to one iteration"):
+    with pytest.raises(errors.CompileError, match="it belongs to one iteration"):
         f(np.ones(10), 10)
 
 

@@ -215,8 +215,7 @@ def test_methods():
     model, x = Model(), array((2, 3))
     same(lw.njit(lambda x: model.second(x, 1.0))(x), model.second(x, 1.0))
     same(lw.njit(lambda x: model.second(1.0, x[0]))(x), model.second(1.0, x[0]))
-    with pytest.raises(errors.TypingError, match="`rows` is a method made by guvectorize, which only Python can call"):
-        lw.njit(lambda x: model.rows(x))(x)
+    same(lw.njit(lambda x: model.rows(x))(x), model.rows(x))
 
 
 def test_operands_that_are_no_numbers():

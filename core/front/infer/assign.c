@@ -85,17 +85,21 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     if (lw_array_row(f, value.type) && star == n->c)
         return assign_items(f, target, value.type);
     if (value.type != LW_T_BOTTOM && row == NULL)
-        return lw_complain(
-            f, n->loc, "E120",
-            lw_format_text(f, "the value is %s", lw_describe_value(f, value)),
-            lw_array_row(f, value.type) ? "name each item, or take slices: `rest = row[1:]`"
-                                        : NULL,
-            lw_array_row(f, value.type) ? "an array cannot be unpacked with `*`"
-                                        : "only a tuple or an array can be unpacked");
+        return lw_complain(f, n->loc, "E120",
+                           lw_format_text(f, "the value is %s", lw_describe_value(f, value)),
+                           lw_array_row(f, value.type)
+                               ? "unpack a list of it, `a, *b = list(x)`, or take slices: "
+                                 "`rest = row[1:]`"
+                               : NULL,
+                           lw_array_row(f, value.type)
+                               ? "an array cannot be unpacked with `*`"
+                               : "only a tuple, a list or an array can be unpacked");
     if (row && (star == n->c ? n_values != n_fixed : n_values < n_fixed))
         return lw_complain(f, n->loc, "E153",
-                           lw_format_text(f, "%u target%s here, the tuple has %u items",
-                                          n_fixed, n_fixed == 1 ? "" : "s", n_values),
+                           lw_format_text(f, "%u target%s here, the %s has %u item%s", n_fixed,
+                                          n_fixed == 1 ? "" : "s",
+                                          row->is_list ? "list" : "tuple", n_values,
+                                          n_values == 1 ? "" : "s"),
                            NULL, "wrong number of values to unpack");
     for (uint32_t i = 0; i < n->c; i++) {
         lw_infer_value one = {LW_T_BOTTOM, 0};

@@ -783,17 +783,3 @@ lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, const lw_a
 fail:
     return status;
 }
-
-lw_status
-lw_infer_call_member(lw_infer_frame *f, uint32_t node, const lw_class_member *member,
-                     const lw_arg *args, uint32_t n, lw_infer_value *out)
-{
-    lw_arg_list all = {0};
-    lw_status status = LW_OK;
-
-    for (uint32_t i = 0; i < n; i++)
-        LW_TRY(lw_add_arg(f, &all, args[i]));
-    return lw_call_linked(f, node, member->index, member->linked, &all, out);
-fail:
-    return status;
-}

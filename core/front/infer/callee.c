@@ -191,6 +191,37 @@ fail:
     return status;
 }
 
+/* Call what a class has by this name; the arguments of a method begin with the object. */
+static lw_status
+call_member(lw_infer_frame *f, uint32_t node, const lw_class_member *member,
+            const lw_arg_list *args, lw_infer_value *out)
+{
+    bool found;
+    lw_status status;
+
+    if (member->kind != LW_MEMBER_UFUNC)
+        return lw_call_linked(f, node, member->index, member->linked, args, out);
+    LW_TRY(lw_infer_overloaded_call(f, node, member->index, args->data, args->n, &found, out));
+    if (!found)
+        return call_constant(f, node, member->index, args, out);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_call_member(lw_infer_frame *f, uint32_t node, const lw_class_member *member,
+                     const lw_arg *args, uint32_t n, lw_infer_value *out)
+{
+    lw_arg_list all = {0};
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(lw_add_arg(f, &all, args[i]));
+    return call_member(f, node, member, &all, out);
+fail:
+    return status;
+}
+
 /* The arguments of a method: the object, which is the value of this node, in front. */
 static lw_status
 put_in_front(lw_infer_frame *f, uint32_t of, lw_infer_value object, const lw_arg_list *args,
@@ -215,7 +246,7 @@ call_with_object(lw_infer_frame *f, uint32_t node, lw_infer_value object,
     lw_status status;
 
     LW_TRY(put_in_front(f, lw_node_of(f, lw_node_of(f, node)->a)->a, object, args, &all));
-    LW_TRY(lw_call_linked(f, node, member->index, member->linked, &all, out));
+    LW_TRY(call_member(f, node, member, &all, out));
 fail:
     return status;
 }
@@ -226,8 +257,7 @@ static bool
 is_called_field(lw_infer_frame *f, lw_infer_value object, const char *name)
 {
     const lw_class_member *member = lw_member_of(lw_class_of(f, object.type), name);
-    bool is_method =
-        member && (member->kind == LW_MEMBER_METHOD || member->kind == LW_MEMBER_STATIC);
+    bool is_method = member && lw_member_is_method(member);
 
     return lw_type_get_kind(lw_types_of(f), object.type, LW_TK_TUPLE) != NULL && !is_method &&
            !lw_is_overloaded_method(f, name);
@@ -270,7 +300,7 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
     }
     if (member)
         return member->kind == LW_MEMBER_STATIC
-                   ? lw_call_linked(f, node, member->index, member->linked, args, out)
+                   ? call_member(f, node, member, args, out)
                    : call_with_object(f, node, object, member, args, out);
     whole.index = lw_array_row(f, object.type) ? lw_array_function_named(f, name) : 0;
     if (whole.index != 0)
@@ -309,11 +339,18 @@ call_super(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return LW_OK;
     }
     if (member->kind == LW_MEMBER_STATIC)
-        return lw_call_linked(f, node, member->index, member->linked, &args, out);
+        return call_member(f, node, member, &args, out);
     LW_TRY(put_in_front(f, of, object, &args, &all));
-    LW_TRY(lw_call_linked(f, node, member->index, member->linked, &all, out));
+    LW_TRY(call_member(f, node, member, &all, out));
 fail:
     return status;
+}
+
+/* Whether it is a method made by vectorize. */
+static bool
+is_ufunc(lw_infer_frame *f, const lw_class_member *member)
+{
+    return member->kind == LW_MEMBER_UFUNC && !lw_constant_of(f, member->index)->overloaded;
 }
 
 /* *is_method: whether this is `x.name(...)` where x is neither tuple nor dtype; then *out is
@@ -322,6 +359,7 @@ static lw_status
 try_method(lw_infer_frame *f, uint32_t node, bool *is_method, lw_infer_value *out)
 {
     const lw_node *callee = lw_node_of(f, lw_node_of(f, node)->a);
+    const lw_class_member *member;
     lw_arg_list args = {0};
     bool unknown = false;
     lw_infer_value object;
@@ -341,8 +379,11 @@ try_method(lw_infer_frame *f, uint32_t node, bool *is_method, lw_infer_value *ou
         (object.constant && lw_constant_of(f, object.constant)->kind == LW_K_DTYPE))
         return LW_OK;
     *is_method = true;
+    member = lw_member_of(lw_class_of(f, object.type), lw_constant_text(f, callee->b));
     held = lw_hold(f, callee->a);
-    status = lw_infer_args(f, lw_node_of(f, node), LW_ARGS_PLAIN, &args, &unknown);
+    status = lw_infer_args(f, lw_node_of(f, node),
+                           member && is_ufunc(f, member) ? LW_ARGS_OF_UFUNC : LW_ARGS_PLAIN,
+                           &args, &unknown);
     lw_unhold(f, held);
     LW_TRY(status);
     if (object.type != LW_T_BOTTOM && !unknown)

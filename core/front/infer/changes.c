@@ -135,6 +135,75 @@ fail:
     return status;
 }
 
+/* fresh: of the result. */
+static uint32_t
+count_facts(const lw_infer_frame *f, uint8_t fresh)
+{
+    uint32_t n = 2u - fresh;
+
+    for (uint32_t i = 0; i < f->n_params; i++) {
+        n += f->keeps[i] + f->changed_inside[i] + f->moved[i];
+        for (uint8_t bits = f->changes[i]; bits != 0; bits &= bits - 1)
+            n++;
+    }
+    return n;
+}
+
+lw_status
+lw_infer_changes_again(lw_infer_frame *f, bool *more)
+{
+    lw_instance *instance = &f->run->typed->instances.data[f->instance];
+    lw_arena *arena = f->run->arena;
+    uint32_t *changed = lw_arena_take(arena, (f->n_params + 1) * sizeof *changed), n = 0;
+    lw_infer_value *values = lw_arena_take(arena, (f->n_params + 1) * sizeof *values);
+    lw_ownership *own = &f->run->memos.data[f->memo].ownership;
+
+    *more = false;
+    if (f->notes == NULL)
+        return LW_OK;
+    if (changed == NULL || values == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < f->n_params; i++) /* whether one is the result is not known yet */
+        f->keeps[i] |= f->returned[i];
+    if (f->n_results > 0 && f->result_fresh < own->fresh)
+        own->fresh = f->result_fresh;
+    *more = count_facts(f, own->fresh) != f->n_facts;
+    f->n_facts = count_facts(f, own->fresh);
+    for (uint32_t i = 0; i < f->n_params; i++) {
+        if (!f->changes[i])
+            continue;
+        values[n] = (lw_infer_value){f->params[i].type, 0};
+        changed[n++] = i;
+    }
+    instance->n_changed = n;
+    instance->changed = changed;
+    own->values = values;
+    return LW_OK;
+}
+
+/* The objects that a function changes which calls itself have the same types at its end: its
+ * calls of itself were taken to leave them so. */
+static lw_status
+check_recursive(lw_infer_frame *f, uint32_t param, lw_type type)
+{
+    const char *name = f->fn->vars.data[lw_param_var(f, param)].name;
+
+    if (f->caller == NULL)
+        return lw_complain(
+            f, f->fn->loc, "E165",
+            lw_format_text(f, "`%s` is changed in it, or by what it calls", name),
+            "call it from another function that Python calls",
+            "`%s` calls itself and changes an argument of Python's", f->fn->name);
+    if (type == f->params[param].type || type == LW_T_BOTTOM)
+        return LW_OK;
+    return lw_complain(
+        f, f->fn->loc, "E165",
+        lw_format_text(f, "`%s` is %s at first, and then %s", name,
+                       lw_describe_type(f, f->params[param].type), lw_describe_type(f, type)),
+        "give the object fields of these types before the call; a list or a dict needs an item",
+        "`%s` calls itself and changes the type of an object", f->fn->name);
+}
+
 /* After the last walk. */
 lw_status
 lw_infer_keep_changes(lw_infer_frame *f, lw_instance *instance, lw_memo *memo)
@@ -151,15 +220,11 @@ lw_infer_keep_changes(lw_infer_frame *f, lw_instance *instance, lw_memo *memo)
     for (uint32_t i = 0; f->notes && i < f->n_params; i++)
         if (f->changes[i])
             changed[n++] = i;
-    if (n > 0 && memo->recursive)
-        return lw_complain(f, f->fn->loc, "E165",
-                           lw_format_text(f, "`%s` is changed in it, or by what it calls",
-                                          f->fn->vars.data[lw_param_var(f, changed[0])].name),
-                           "return a new object, or write a loop",
-                           "`%s` calls itself and changes an object", f->fn->name);
     for (uint32_t k = 0; k < n; k++) {
         LW_TRY(join_changed(f, k, n, &values[k]));
         types[k] = values[k].type;
+        if (memo->recursive)
+            LW_TRY(check_recursive(f, changed[k], types[k]));
     }
     instance->n_changed = n;
     instance->changed = changed;

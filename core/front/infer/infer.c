@@ -222,7 +222,6 @@ run_frame(lw_run *run, uint32_t memo)
     run->memos.data[memo].depth = frame->depth;
     run->memos.data[memo].instance = frame->instance;
     run->memos.data[memo].result = (lw_infer_value){lw_recursion_first(frame), 0};
-    run->memos.data[memo].ownership = lw_ownership_unknown(frame);
     status = infer_frame(frame, memo, &result);
     assert(run->frame == frame); /* frames are left in order */
     run->n_frames--;

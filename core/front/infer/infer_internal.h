@@ -148,7 +148,7 @@ typedef struct lw_memo {
     uint32_t instance;
     lw_status status;
     bool busy;
-    lw_ownership ownership; /* busy: nothing is known of it */
+    lw_ownership ownership; /* busy: what is known so far */
     bool recursive;         /* it was called while busy */
     uint32_t depth;         /* of its frame, while busy */
     uint32_t rests_on; /* the least depth of a busy frame whose result's type was used and may
@@ -190,6 +190,7 @@ typedef struct lw_infer_frame {
     const lw_fn *fn;
     uint32_t fn_index, instance, n_params;
     uint32_t memo, depth, rests_on; /* as of its memo */
+    uint32_t n_facts;               /* of its ownership, as its calls of itself know them */
     uint32_t n_result_types;        /* how often the type of its result has changed */
     const lw_infer_value *params;
     const lw_signature *declared; /* they are converted to it; or NULL */
@@ -790,7 +791,6 @@ lw_status lw_refuse_object_result(lw_infer_frame *f, lw_type type);
 /* ---- ownership.c ---- */
 bool lw_ownership_init(lw_infer_frame *f);
 void lw_ownership_begin(lw_infer_frame *f); /* a walk */
-lw_ownership lw_ownership_unknown(lw_infer_frame *f);
 /* Whether it is an object, not a namedtuple, or has one in it. */
 bool lw_holds_objects(lw_infer_frame *f, lw_type type);
 uint64_t *lw_lost(lw_infer_frame *f, uint32_t var);
@@ -870,6 +870,9 @@ typedef struct lw_call_site {
 } lw_call_site;
 lw_status lw_infer_changed_at(lw_infer_frame *f, uint32_t node, uint32_t loc);
 lw_status lw_infer_keep_changes(lw_infer_frame *f, lw_instance *instance, lw_memo *memo);
+/* Between the walks of a function that calls itself: *more: whether the last one has found that
+ * it does more with the objects it is given than its calls of itself were taken to do. */
+lw_status lw_infer_changes_again(lw_infer_frame *f, bool *more);
 /* What a call changes and keeps; written: room for instance->n_changed entries. */
 lw_status lw_infer_settled(lw_infer_frame *f, const lw_call_site *site, uint32_t *written);
 /* A method has returned the object of its variable. */

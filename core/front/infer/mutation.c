@@ -257,7 +257,7 @@ check_field(lw_infer_frame *f, uint32_t target, const lw_class *class,
     else if (member && member->kind == LW_MEMBER_PROPERTY && member->setter == 0)
         what = "`%s` has a property of this name without a setter",
         help = "assign the field that the property reads";
-    else if (member && (member->kind == LW_MEMBER_METHOD || member->kind == LW_MEMBER_STATIC))
+    else if (member && lw_member_is_method(member))
         what = "`%s` has a method of this name", help = "use another name";
     else if (!is_slot(class, name) && (!member || member->kind == LW_MEMBER_CONSTANT) &&
              lw_class_by_value(f, f->nodes[n->a].type))

@@ -70,7 +70,8 @@ method_of(lw_infer_frame *f, lw_type type, const char *name)
 {
     const lw_class_member *member = name ? lw_member_of(lw_class_of(f, type), name) : NULL;
 
-    return member && member->kind == LW_MEMBER_METHOD ? member : NULL;
+    return member && lw_member_is_method(member) && member->kind != LW_MEMBER_STATIC ? member
+                                                                                     : NULL;
 }
 
 static bool

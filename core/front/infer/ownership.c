@@ -415,20 +415,17 @@ lw_settle_results(lw_infer_frame *f)
         f->keeps[i] |= f->returned[i] && f->result_param != i + 1;
 }
 
-/* A function that calls itself: what it does with objects is not known before the end of the
- * last walk, so everything may be kept. That it changes none is checked then. */
-lw_ownership
-lw_ownership_unknown(lw_infer_frame *f)
+/* What calls of a function in itself do: the facts that are found so far, which only grow. The
+ * walks are repeated until they no longer do (lw_infer_changes_again). */
+static lw_ownership
+so_far(const lw_infer_frame *f)
 {
-    lw_arena *arena = f->run->arena;
-    bool *keeps = lw_arena_take(arena, f->n_params + 1);
-    bool *none = lw_arena_take(arena, f->n_params + 1);
-    uint8_t *changes = lw_arena_take(arena, f->n_params + 1);
-
-    for (uint32_t i = 0; keeps && i < f->n_params; i++)
-        keeps[i] = true;
-    return (lw_ownership){
-        .keeps = keeps, .changes = changes, .inside = none, .moves = none, .stores = true};
+    return (lw_ownership){.keeps = f->keeps,
+                          .changes = f->changes,
+                          .inside = f->changed_inside,
+                          .moves = f->moved,
+                          .fresh = 2,
+                          .stores = true};
 }
 
 /* ---- one walk ---- */
@@ -451,6 +448,7 @@ lw_ownership_init(lw_infer_frame *f)
     f->lost_at = lw_arena_take(arena, (f->fn->vars.n + 1) * sizeof *f->lost_at);
     if (has_classes)
         f->notes = lw_arena_take(arena, tree->nodes.n * sizeof *f->notes);
+    f->run->memos.data[f->memo].ownership = so_far(f);
     return !arena->failed;
 }
 

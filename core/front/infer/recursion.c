@@ -82,6 +82,9 @@ lw_recursion_again(lw_infer_frame *f, bool *again)
     *again = false;
     if (!run->memos.data[f->memo].recursive)
         return LW_OK;
+    LW_TRY(lw_infer_changes_again(f, again));
+    if (*again)
+        drop_resting(run, f);
     LW_TRY(lw_infer_result(f, &result));
     if (result.type == run->memos.data[f->memo].result.type)
         return LW_OK;

@@ -216,7 +216,7 @@ assign_items(lw_lower_frame *f, uint32_t target, lw_lower_value array)
         lw_lower_raise(
             f, lw_ir_compare(&f->b, LW_OP_NE, extent, lw_ir_int(&f->b, LW_DT_i64, n->c)),
             "ValueError",
-            "the array has more or fewer items than there are names to unpack it to");
+            "the list or array has more or fewer items than there are names to unpack it to");
     for (uint32_t i = 0; i < n->c; i++)
         items[i] = lw_lower_array_item(f, array, lw_ir_int(&f->b, LW_DT_u64, i), type);
     for (uint32_t i = 0; i < n->c; i++)

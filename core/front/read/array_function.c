@@ -315,7 +315,7 @@ name_of_consumer(PyObject *callee)
         return NULL;
     name = ((PyCFunctionObject *)callee)->m_ml->ml_name;
     if (is_from(callee, "builtins"))
-        return find(PYTHON, name) ? name : NULL;
+        return find(PYTHON, name) || strcmp(name, "next") == 0 ? name : NULL;
     if (is_from(callee, "numpy") &&
         (strcmp(name, "array") == 0 || strcmp(name, "asarray") == 0))
         return "array";
@@ -356,16 +356,30 @@ read_loop(lw_reader *r, const char *name, PyObject *call, uint32_t loc)
                : 0;
 }
 
+/* Whether it is `iter(...)` of the built-in function. */
+static bool
+is_iter(lw_reader *r, PyObject *call)
+{
+    uint32_t callee = lw_read_field(r, call, r->ast.func);
+    PyObject *object = callee ? lw_read_object(r, callee) : NULL;
+
+    return object != NULL && PyCFunction_Check(object) && is_from(object, "builtins") &&
+           strcmp(((PyCFunctionObject *)object)->m_ml->ml_name, "iter") == 0;
+}
+
 uint32_t
 lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc)
 {
     const char *name = name_of_consumer(lw_read_object(r, callee));
     PyObject *args;
-    lw_ast_kind kind = LW_AST_Call;
+    lw_ast_kind kind;
 
-    if (name != NULL && lw_ast_list(call, r->ast.args, &args) > 0)
-        kind = lw_ast_kind_of(&r->ast, PyList_GET_ITEM(args, 0));
+    if (name == NULL || lw_ast_list(call, r->ast.args, &args) <= 0)
+        return 0;
+    kind = lw_ast_kind_of(&r->ast, PyList_GET_ITEM(args, 0));
     if (kind != LW_AST_GeneratorExp && kind != LW_AST_ListComp &&
+        !(kind == LW_AST_Call && strcmp(name, "next") == 0 &&
+          is_iter(r, PyList_GET_ITEM(args, 0))) &&
         !(kind == LW_AST_BinOp && strcmp(name, "array") == 0)) /* np.array([x] * n) */
         return 0;
     return read_loop(r, name, call, loc);

@@ -477,14 +477,11 @@ read_lambda(lw_reader *r, PyObject *node, uint32_t loc)
     return fn ? lw_read_node(r, (lw_node){LW_NODE_LAMBDA, .loc = loc, .a = fn}) : 0;
 }
 
-/* E103: the expression would need memory that Python's objects have. */
+/* E103 */
 static uint32_t
-needs_memory(lw_reader *r, PyObject *node, const char *what, const char *help)
+refuse_items(lw_reader *r, PyObject *node, const char *what, const char *label,
+             const char *help)
 {
-    char label[160];
-
-    snprintf(label, sizeof label, "%s can grow; compiled code has only tuples and arrays",
-             what);
     return lw_read_error(r, node,
                          (lw_fault){LW_ERR_UNSUPPORTED, "E103", .label = label, .help = help},
                          "%s cannot be compiled", what);
@@ -510,9 +507,9 @@ read_unsupported(lw_reader *r, PyObject *node)
         "write `np.array([x, y])`, a tuple, `(x, y)`, or fill a small array of this call, "
         "`lw.local(shape, dtype)`";
     static const char iterated[] =
-        "write a loop that fills `np.empty(n)`, or the items of a tuple one by one, "
-        "`(f(x[0]), f(x[1]))`; it can be compiled as the argument of `sum`, `min`, `max`, "
-        "`any`, `all`, `math.prod` and `np.array`";
+        "make a list, `[f(v) for v in x]`, or write a loop, or the items of a tuple one by "
+        "one, `(f(x[0]), f(x[1]))`; it can be compiled as the argument of `sum`, `min`, `max`, "
+        "`any`, `all`, `next`, `list`, `sorted` and `math.prod`";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
     int walrus = 0;
 
@@ -530,9 +527,15 @@ read_unsupported(lw_reader *r, PyObject *node)
             "`:=` in %s cannot be compiled",
             kind == LW_AST_ListComp ? "a list comprehension" : "a generator expression");
     switch (kind) {
-    case LW_AST_ListComp: return needs_memory(r, node, "a list comprehension", iterated);
-    case LW_AST_GeneratorExp: return needs_memory(r, node, "a generator expression", iterated);
-    case LW_AST_List: return needs_memory(r, node, "a list", small);
+    case LW_AST_ListComp:
+        return refuse_items(r, node, "a list comprehension",
+                            "it is no loop that puts numbers into a list", iterated);
+    case LW_AST_GeneratorExp:
+        return refuse_items(r, node, "a generator expression",
+                            "compiled code has no generators that are kept or passed on",
+                            iterated);
+    case LW_AST_List:
+        return refuse_items(r, node, "a list", "its items are no constants", small);
     case LW_AST_Dict:
         return lw_read_error(
             r, node,

@@ -334,8 +334,8 @@ clear(PyObject *self)
 
 /* Whether the function's text says that it is a method: its first parameter is `self`, and it
  * was defined in a class. As NumPy's and numba's ufuncs, others in a class are not bound. */
-static bool
-is_method(const lw_compiled *self)
+bool
+lw_compiled_is_method(const lw_compiled *self)
 {
     PyObject *function = self->py_func, *code, *names, *first, *qualname;
     Py_ssize_t dot, length;
@@ -370,7 +370,7 @@ bind(PyObject *object, PyObject *instance, PyObject *Py_UNUSED(type))
         return Py_NewRef(object);
     if (PyType_Check(instance))
         return PyMethod_New(object, instance);
-    if (binding == LW_BINDS_NOT || !is_method(self))
+    if (binding == LW_BINDS_NOT || !lw_compiled_is_method(self))
         return Py_NewRef(object);
     return binding == LW_BINDS_OPERAND
                ? lw_service_call(LW_SERVICE_METHODS, "BoundUfunc", object, &instance, 1, NULL)

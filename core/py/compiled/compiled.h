@@ -129,4 +129,7 @@ int lw_compiled_register(PyObject *module);
 PyTypeObject *lw_compiled_type(PyObject *module, lw_door door, PyType_Spec *spec,
                                const char *base);
 
+/* Whether its function is a method: defined in a class, with a first parameter `self`. */
+bool lw_compiled_is_method(const lw_compiled *self);
+
 #endif

@@ -139,9 +139,12 @@ name_outputs(lw_ufunc_head *self, int n_operands)
         PyErr_Format(PyExc_TypeError,
                      "%s: `%s` has %d parameter%s in neither excluded= nor static= and without "
                      "a default, and its layout wants %d (the inputs and the outputs) or, "
-                     "where it returns them, %d (the inputs)",
+                     "where it returns them, %d (the inputs)%s",
                      family->door->name, lw_family_name(self), n_operands,
-                     n_operands == 1 ? "" : "s", nin + nout, nin);
+                     n_operands == 1 ? "" : "s", nin + nout, nin,
+                     lw_compiled_is_method((const lw_compiled *)self)
+                         ? "; the layout of a method may leave out `self`"
+                         : "");
         return -1;
     }
     left = n_operands - nin;

@@ -64,8 +64,10 @@ static bool
 member_of(member_reader *m, const char *name, PyObject *raw, lw_class_member *out, bool *known)
 {
     PyObject *function = lw_class_function_in(raw, &out->kind), *self;
+    bool is_ufunc = function == NULL && lw_class_is_ufunc_method(raw);
 
-    *known = function != NULL ? lw_class_is_written(function) : is_constant(m->r, raw);
+    *known =
+        function != NULL ? lw_class_is_written(function) : is_ufunc || is_constant(m->r, raw);
     if (!*known && function != NULL) {
         out->index = generated_init(m, name);
         *known = out->index != 0;
@@ -80,7 +82,7 @@ member_of(member_reader *m, const char *name, PyObject *raw, lw_class_member *ou
         if (out->index != 0)
             (void)lw_read_linked_method(m->r, m->class, out->index, &out->linked);
     } else {
-        out->kind = LW_MEMBER_CONSTANT;
+        out->kind = is_ufunc ? LW_MEMBER_UFUNC : LW_MEMBER_CONSTANT;
         out->index = lw_read_constant(m->r, raw);
     }
     if (out->kind == LW_MEMBER_PROPERTY && out->index != 0)
@@ -170,7 +172,7 @@ uses_super(PyTypeObject *type)
         PyObject *values = dict ? PyDict_Values(dict) : NULL;
 
         for (Py_ssize_t k = 0; values && !uses && k < PyList_GET_SIZE(values); k++) {
-            PyObject *function = lw_class_function_in(PyList_GET_ITEM(values, k), &kind);
+            PyObject *function = lw_class_code_in(PyList_GET_ITEM(values, k), &kind);
             uses = function != NULL && has_class_cell(function);
         }
         Py_XDECREF(values);

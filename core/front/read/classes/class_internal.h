@@ -18,9 +18,10 @@ bool lw_class_text_is(PyObject *object, const char *text);
 bool lw_class_is_written(PyObject *function);
 /* The function in an attribute of a class (borrowed from it), or NULL. */
 PyObject *lw_class_function_in(PyObject *raw, lw_class_member_kind *kind);
-/* The same, or what a ufunc in the class was made from: compiled code has no such method, but
- * the ufunc uses the fields of the objects that it is called with. */
+/* The same, or what a ufunc in the class was made from. */
 PyObject *lw_class_code_in(PyObject *raw, lw_class_member_kind *kind);
+/* Whether it is a Ufunc or Gufunc that an object has as a method. */
+bool lw_class_is_ufunc_method(PyObject *raw);
 /* Names that compiled code never asks a class for. */
 bool lw_class_skips(const char *name);
 PyObject *lw_class_dict(PyTypeObject *type); /* of the class alone; new reference */

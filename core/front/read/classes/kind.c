@@ -47,6 +47,13 @@ lw_class_is_written(PyObject *function)
             strncmp(name, "namedtuple_", 11) != 0);
 }
 
+/* What the look-up in an object gives; any object that is no class will do. New reference. */
+static PyObject *
+look_up(PyObject *raw)
+{
+    return Py_TYPE(raw)->tp_descr_get(raw, Py_True, NULL);
+}
+
 /* What a method decorated with njit, or a function of cuda.jit in a class, is compiled from;
  * NULL: it is none. *binds: whether its look-up in an object gives a method. */
 static PyObject *
@@ -58,7 +65,7 @@ function_of_kernel(PyObject *raw, bool *binds)
     if (strcmp(type->tp_name, "lanewise.Kernel") != 0 || type->tp_descr_get == NULL)
         return NULL;
     function = PyObject_GetAttrString(raw, "py_func");
-    bound = type->tp_descr_get(raw, Py_True, NULL); /* any object that is no class will do */
+    bound = look_up(raw);
     *binds = bound != NULL && PyMethod_Check(bound);
     Py_XDECREF(bound);
     Py_XDECREF(function); /* raw owns it */
@@ -104,14 +111,31 @@ lw_class_function_in(PyObject *raw, lw_class_member_kind *kind)
     return plain_function(function);
 }
 
+static bool
+is_ufunc(PyObject *raw)
+{
+    const char *type = Py_TYPE(raw)->tp_name;
+
+    return strcmp(type, "lanewise.Ufunc") == 0 || strcmp(type, "lanewise.Gufunc") == 0;
+}
+
+bool
+lw_class_is_ufunc_method(PyObject *raw)
+{
+    PyObject *method = is_ufunc(raw) ? look_up(raw) : NULL;
+    bool is = method != NULL && method != raw;
+
+    Py_XDECREF(method);
+    lw_read_clear();
+    return is;
+}
+
 PyObject *
 lw_class_code_in(PyObject *raw, lw_class_member_kind *kind)
 {
-    const char *type = Py_TYPE(raw)->tp_name;
     PyObject *function = lw_class_function_in(raw, kind);
 
-    if (function != NULL ||
-        (strcmp(type, "lanewise.Ufunc") != 0 && strcmp(type, "lanewise.Gufunc") != 0))
+    if (function != NULL || !is_ufunc(raw))
         return function;
     function = PyObject_GetAttrString(raw, "py_func");
     lw_read_clear();
