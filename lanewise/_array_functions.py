@@ -466,28 +466,51 @@ def count_nonzero(a, axis=None, *, keepdims=False):
     return _reduced(a, axis, keepdims, np.int64, _count)
 
 
-def _arg(less, a, best, place, offset):
-    """Value and place of the first of a's elements that is less than all before it; a NaN is."""
+_ARG_BLOCK = 128  # elements: the search within a block takes a part of the time, and so does the end of a block
+
+
+def _arg_in_line(less, pick, a, best, place, offset):
+    """The same of an array with one axis, whose blocks are folded as vectors; the place is searched in one of them."""
+    start = -1
+    for first in range(0, a.shape[0], _ARG_BLOCK):
+        end = first + _ARG_BLOCK if first + _ARG_BLOCK < a.shape[0] else a.shape[0]
+        x = a[first]
+        for i in range(first, end):
+            x = pick(x, a[i])
+        if less(x, best) or (x != x and best == best):
+            best = x
+            start = first
+    if start >= 0:
+        while a[start] != best and a[start] == a[start]:
+            start += 1
+        place = offset + start
+    return best, place
+
+
+def _arg(less, pick, a, best, place, offset):
+    """Value and place of the first of a's elements that is less than all before it; a NaN is. pick: the lesser of two."""
+    if a.ndim == 1 and isinstance(a.dtype.type(0), (np.integer, np.floating)):
+        return _arg_in_line(less, pick, a, best, place, offset)
     for i in range(a.shape[0]):
         if a.ndim == 1:
             if less(a[i], best) or (a[i] != a[i] and best == best):
                 best = a[i]
                 place = offset + i
         else:
-            best, place = _arg(less, a[i], best, place, offset + i * a[i].size)
+            best, place = _arg(less, pick, a[i], best, place, offset + i * a[i].size)
     return best, place
 
 
 def _whole_argmin(a, t, x):
     if a.size == 0:
         raise ValueError("attempt to get argmin of an empty sequence")
-    return _arg(lambda x, y: x < y, a, _first(a), 0, 0)[1]
+    return _arg(lambda x, y: x < y, np.minimum, a, _first(a), 0, 0)[1]
 
 
 def _whole_argmax(a, t, x):
     if a.size == 0:
         raise ValueError("attempt to get argmax of an empty sequence")
-    return _arg(lambda x, y: x > y, a, _first(a), 0, 0)[1]
+    return _arg(lambda x, y: x > y, np.maximum, a, _first(a), 0, 0)[1]
 
 
 def argmin(a, axis=None, out=None, *, keepdims=False):

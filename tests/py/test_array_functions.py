@@ -365,3 +365,34 @@ def test_arrays_without_axes():
     assert lw.njit(lambda: np.count_nonzero(k))() == 0
     with pytest.raises(lw.errors.TypingError, match="E124"):
         lw.njit(lambda z: np.sum(z, axis=1))(z)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i4", "u8", "?"])
+def test_places_in_long_lines(dtype):
+    """The line is searched by blocks: equal elements, NaN and zeros of both signs, in the same block and in others, at its ends."""
+    def f(x):
+        return x.argmin(), x.argmax(), x[::2].argmin(), x[::-3].argmax()
+
+    rng = np.random.default_rng(3)
+    compiled = lw.njit(f)
+    for n in (1, 2, 127, 128, 129, 300, 1000):
+        for equal in (False, True):
+            x = (rng.random(n) * (3 if equal else 100)).astype(dtype)
+            assert compiled(x) == f(x)
+            if dtype in ("f4", "f8", "f2"):
+                for where in ([0], [n - 1], [n // 2], rng.integers(0, n, 5)):
+                    y = x.copy()
+                    y[where] = np.nan
+                    assert compiled(y) == f(y)
+                x = np.where(rng.random(n) < 0.5, 0.0, -0.0).astype(dtype)
+                assert compiled(x) == f(x)
+
+
+def test_places_in_long_rows():
+    rng = np.random.default_rng(4)
+    for shape in ((3, 300), (300, 3), (2, 3, 200)):
+        x = rng.integers(0, 50, shape) * 1.0
+        x[..., 1:][rng.random(shape)[..., 1:] < 0.001] = np.nan
+        assert lw.njit(lambda x: (x.argmin(), x.argmax()))(x) == (x.argmin(), x.argmax())
+        assert (lw.njit(lambda x: x.argmin(axis=-1))(x) == x.argmin(axis=-1)).all()
+        assert (lw.njit(lambda x: x.argmax(axis=0))(x) == x.argmax(axis=0)).all()
