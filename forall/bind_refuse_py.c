@@ -133,7 +133,8 @@ hint_of_type(PyObject *object)
         {"Timedelta", a_duration},
         {"numpy.random._generator.Generator", drawn},
         {"numpy.random.mtrand.RandomState", drawn},
-        {"numpy.random.bit_generator.SeedSequence", drawn}, /* a field of lanewise's Generator */
+        {"numpy.random.bit_generator.SeedSequence",
+         drawn}, /* a field of lanewise's Generator */
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
