@@ -251,17 +251,6 @@ def elements() -> None:
         row(f"topk of {shape}, k = {k}", runs, gpu_seconds, lambda s: "")
 
 
-def mandelbrot_grid(i, j, out):
-    c = complex(-2.0 + 3.0 * j / 4096, -1.5 + 3.0 * i / 4096)
-    z = 0j
-    for k in range(100):
-        z = z * z + c
-        if z.real * z.real + z.imag * z.imag > 4.0:
-            out[i, j] = k
-            return
-    out[i, j] = 100
-
-
 def formulas() -> None:
     rng = np.random.default_rng(1)
     for dtype in ("f4", "f8"):

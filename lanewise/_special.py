@@ -84,13 +84,6 @@ def _exp_of_square(x):
     return math.exp(s) * (1.0 + _fma(x, x, -s))
 
 
-def _exp_of_minus_square(x):
-    s = x * x
-    if s > 746.0:
-        return 0.0
-    return math.exp(-s) * (1.0 - _fma(x, x, -s))
-
-
 def _sinpi(x):
     n = np.rint(x)
     s = math.sin(_PI * (x - n))

@@ -407,8 +407,8 @@ axis_error(int64_t axis, int ndim)
     return -1;
 }
 
-int
-lw_reduce_read_one_axis(lw_reduce_call *call, PyObject *axis, int *out)
+static int
+read_one_axis(lw_reduce_call *call, PyObject *axis, int *out)
 {
     Py_ssize_t value;
 
@@ -440,7 +440,7 @@ lw_reduce_read_scan_axis(lw_reduce_call *call, const char *method, int *out)
     if (axis == NULL || (n == 1 && axis == Py_None))
         return 0;
     if (n == 1)
-        return lw_reduce_read_one_axis(call, is_tuple ? PyTuple_GET_ITEM(axis, 0) : axis, out);
+        return read_one_axis(call, is_tuple ? PyTuple_GET_ITEM(axis, 0) : axis, out);
     PyErr_Format(PyExc_ValueError, "%s does not allow multiple axes", method);
     return -1;
 }
@@ -473,8 +473,7 @@ lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis)
         call->reduced[d] = all;
     for (Py_ssize_t i = 0; i < n && !all; i++) {
         int one;
-        if (lw_reduce_read_one_axis(call, is_tuple ? PyTuple_GET_ITEM(axis, i) : axis, &one) <
-            0)
+        if (read_one_axis(call, is_tuple ? PyTuple_GET_ITEM(axis, i) : axis, &one) < 0)
             return -1;
         if (call->reduced[one]) {
             PyErr_SetString(PyExc_ValueError, "duplicate value in 'axis'");

@@ -75,7 +75,6 @@ int lw_reduce_fits_shape(const lw_reduce_call *call, int ndim, const int64_t *sh
                          const char *what);
 /* NULL and None: every axis. */
 int lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis);
-int lw_reduce_read_one_axis(lw_reduce_call *call, PyObject *axis, int *out);
 /* The axis of accumulate and reduceat: 0 unless axis= says otherwise. */
 int lw_reduce_read_scan_axis(lw_reduce_call *call, const char *method, int *out);
 /* initial=, and what nothing gives. */

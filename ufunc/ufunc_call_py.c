@@ -19,9 +19,10 @@
 
 /* ---- host calls ---- */
 
-PyObject *
-lw_ufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
-                   Py_ssize_t stream)
+/* By NumPy's inner ufunc; stream: where stream= stands among args, or -1. */
+static PyObject *
+ufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+                Py_ssize_t stream)
 {
     lw_host_call_begin(((lw_ufunc_head *)self)->table);
     if (stream >= 0)
@@ -103,9 +104,10 @@ ask_overrides(lw_ufunc_object *self, const char *method, PyObject *const *args,
     return face.face ? lw_override(&face, method, args, n_args, kwnames, result) : 1;
 }
 
-int
-lw_ufunc_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
-             int nin, PyObject **result)
+/* NEP 13: 1 with *result, where an operand takes the call; nin of args are inputs. */
+static int
+ufunc_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
+          int nin, PyObject **result)
 {
     return ask_overrides((lw_ufunc_object *)self, "__call__", args, n_args, kwnames, nin,
                          result);
@@ -134,7 +136,7 @@ call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObjec
         PyVectorcall_NARGS(nargsf) == self->base.nin)
         return lw_service_call(LW_SERVICE_UFUNC_METHODS, "call_wrapping", (PyObject *)self,
                                args, self->base.nin, NULL);
-    return lw_ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
+    return ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
 }
 
 /* NumPy would take the value of such a parameter for an output and write to it. */
@@ -390,7 +392,7 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
         lw_ufunc_call_masked(self, args, n_args, kwnames, &result))
         return result;
     if (s.kinds == LW_CALL_KIND_PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
-        return lw_ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
+        return ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
     return call_sorted(self, args, nargsf, kwnames, s);
 }
 
@@ -792,6 +794,6 @@ const lw_family_door lw_ufunc_family_door = {
     .most_inputs = LW_MAX_ARGS,
     .guards = true,
     .new_member = family_new_member,
-    .ask = lw_ufunc_ask,
-    .call_host = lw_ufunc_call_host,
+    .ask = ufunc_ask,
+    .call_host = ufunc_call_host,
 };

@@ -85,12 +85,6 @@ bool lw_ufunc_call_masked(lw_ufunc_object *self, PyObject *const *args, Py_ssize
 /* ---- calls: ufunc_call_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
-/* NEP 13: 1 with *result, where an operand takes the call; nin of args are inputs. */
-int lw_ufunc_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
-                 PyObject *kwnames, int nin, PyObject **result);
-/* By NumPy's inner ufunc; stream: where stream= stands among args, or -1. */
-PyObject *lw_ufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
-                             PyObject *kwnames, Py_ssize_t stream);
 PyObject *lw_ufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                                Py_ssize_t n_args, PyObject *kwnames);
 

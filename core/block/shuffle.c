@@ -16,8 +16,8 @@ lw_value_bits(lw_builder *b, lw_ref value)
     return bytes < 4 ? lw_ir_cast(b, LW_DT_u32, value) : value;
 }
 
-lw_ref
-lw_value_from_bits(lw_builder *b, lw_ref bits, lw_dtype type)
+static lw_ref
+from_bits(lw_builder *b, lw_ref bits, lw_dtype type)
 {
     uint32_t bytes = lw_dtypes[type].bits / 8;
 
@@ -49,12 +49,12 @@ lw_shuffle_value(lw_builder *b, const lw_shuffle *s, lw_ref value)
     lw_ref bits = lw_value_bits(b, value), half, low, high;
 
     if (lw_ir_type(b, bits) == LW_DT_u32)
-        return lw_value_from_bits(b, shuffle_word(b, s, bits), type);
+        return from_bits(b, shuffle_word(b, s, bits), type);
     half = lw_ir_int(b, LW_DT_u64, 32);
     low = shuffle_word(b, s, lw_ir_cast(b, LW_DT_u32, bits));
     high = shuffle_word(b, s, lw_ir_cast(b, LW_DT_u32, lw_ir_shr(b, bits, half)));
     high = lw_ir_shl(b, lw_ir_cast(b, LW_DT_u64, high), half);
-    return lw_value_from_bits(b, lw_ir_or(b, high, lw_ir_cast(b, LW_DT_u64, low)), type);
+    return from_bits(b, lw_ir_or(b, high, lw_ir_cast(b, LW_DT_u64, low)), type);
 }
 
 lw_ref

@@ -23,6 +23,5 @@ lw_ref lw_warp_shuffle(lw_builder *b, lw_kernel_op op, lw_ref value, lw_ref lane
 
 /* The bits of a scalar as a u32, or as a u64 where it has 8 bytes, and back. */
 lw_ref lw_value_bits(lw_builder *b, lw_ref value);
-lw_ref lw_value_from_bits(lw_builder *b, lw_ref bits, lw_dtype type);
 
 #endif

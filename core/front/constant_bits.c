@@ -37,8 +37,9 @@ real(const lw_constant *k)
     }
 }
 
-bool
-lw_constant_is_integer(const lw_constant *k)
+/* Whether it is a bool, an integer or a time, whose value is `i` or `u`. */
+static bool
+is_integer(const lw_constant *k)
 {
     return k->kind == LW_K_BOOL || k->kind == LW_K_INT || k->kind == LW_K_UINT ||
            (k->kind == LW_K_SCALAR &&
@@ -57,10 +58,10 @@ uint64_t
 lw_constant_real_bits(const lw_constant *k, lw_dtype dtype)
 {
     if (dtype == LW_DT_b1)
-        return lw_constant_is_integer(k) ? k->u != 0 : real(k) != 0 || imaginary(k) != 0;
+        return is_integer(k) ? k->u != 0 : real(k) != 0 || imaginary(k) != 0;
     if (lw_is_float(dtype))
         return lw_ir_float_bits(dtype, real(k));
-    if (lw_constant_is_integer(k))
+    if (is_integer(k))
         return lw_ir_int_bits(dtype, (int64_t)k->u);
     return lw_ir_int_bits(dtype, saturated(real(k), dtype));
 }

@@ -5,8 +5,6 @@
 
 #include "core/front/tree.h"
 
-/* Whether it is a bool, an integer or a time, whose value is `i` or `u`. */
-bool lw_constant_is_integer(const lw_constant *k);
 /* The bits of its real part as `dtype`, which is no complex one. */
 uint64_t lw_constant_real_bits(const lw_constant *k, lw_dtype dtype);
 /* Of its imaginary part, as a float. */

@@ -39,8 +39,9 @@ lw_host_vector_bits(void)
     return 128;
 }
 
-bool
-lw_host_has_fma(void)
+/* Whether this CPU has a fused multiply-add. */
+static bool
+host_has_fma(void)
 {
 #if defined(__x86_64__)
     return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
@@ -54,7 +55,7 @@ lw_host_has_fma(void)
 bool
 lw_host_is_own(lw_intrinsic which, lw_dtype type)
 {
-    return lw_host_has_fma() && lw_emit_is_own(which, type);
+    return host_has_fma() && lw_emit_is_own(which, type);
 }
 
 /* ---- what is being built, and for what ---- */
@@ -162,7 +163,7 @@ emit_options(const job *j)
     options.watch = j->cc ? LW_WATCH_NOTHING : j->options->watch;
     options.precise = j->options->precise;
     options.frozen = j->frozen;
-    options.has_fma = lw_host_has_fma();
+    options.has_fma = host_has_fma();
     options.vector_bits = lw_host_vector_bits();
     options.has_vector_function = lw_mvec_has;
     return options;

@@ -75,8 +75,6 @@ bool lw_dump_wanted(const char *stage, const char *name);
 void lw_dump(const char *stage, const char *name, const char *text);
 /* The vector width for which code is generated on this CPU: 128, 256 or 512 bits. */
 int lw_host_vector_bits(void);
-/* Whether this CPU has a fused multiply-add. */
-bool lw_host_has_fma(void);
 /* Whether code for this CPU computes the function by instructions of its own, unless `precise`
  * is on (lw_emit_is_own). */
 bool lw_host_is_own(lw_intrinsic which, lw_dtype type);

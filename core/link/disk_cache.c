@@ -385,7 +385,6 @@ typedef struct file_row {
     char name[80];
     uint64_t bytes;
     int64_t used_seconds, used_nanoseconds;
-    bool removed;
 } file_row;
 
 typedef struct scan {

@@ -56,8 +56,9 @@ lw_stream_says_nothing(PyObject *stream)
            (PyLong_CheckExact(stream) || PyObject_HasAttrString(stream, "__cuda_stream__"));
 }
 
-PyObject *
-lw_host_cuda(const char *name)
+/* An attribute of lanewise._host_cuda; a new reference. */
+static PyObject *
+find_function(const char *name)
 {
     return lw_service_find(LW_SERVICE_HOST_CUDA, name);
 }
@@ -65,7 +66,7 @@ lw_host_cuda(const char *name)
 PyObject *
 lw_host_cuda_call(const char *name, PyObject *args, PyObject *kwargs)
 {
-    PyObject *function = lw_host_cuda(name), *result = NULL;
+    PyObject *function = find_function(name), *result = NULL;
 
     if (function != NULL && args == NULL)
         result = PyObject_CallNoArgs(function);

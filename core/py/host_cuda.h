@@ -17,8 +17,6 @@ bool lw_calls_go_round(void);
 /* stream= of a call with host arrays: None and 0 say nothing, and without a GPU no stream does.
  */
 bool lw_stream_says_nothing(PyObject *stream);
-/* An attribute of lanewise._host_cuda; a new reference. */
-PyObject *lw_host_cuda(const char *name);
 /* Call one of its functions. args: a tuple, or NULL. */
 PyObject *lw_host_cuda_call(const char *name, PyObject *args, PyObject *kwargs);
 

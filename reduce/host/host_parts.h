@@ -170,6 +170,16 @@ distance(int64_t stride)
     return stride < 0 ? -stride : stride;
 }
 
+/* Whether the elements of a result are contiguous in this operand. */
+static inline bool
+lies_straight(const run *s, uint32_t operand)
+{
+    const lw_reduce_space *space = &s->job->reduced;
+
+    return space->n == 0 ||
+           (space->n == 1 && space->stride[operand][0] == s->operand_size[operand]);
+}
+
 /* The state of a new job: its sizes and dtypes, `block` and `chunk`. */
 run lw_reduce_run_of(lw_reduce_job *job);
 /* Reduces the elements begin … end - 1 of result `which`, a chunk at most, to one accumulator.

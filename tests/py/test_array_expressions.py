@@ -335,10 +335,6 @@ def narrowed(x, out):
     out[:] = x * 1j
 
 
-def more_axes(x, out):
-    out[0] = x[0] + 1
-
-
 def star(x, out):
     a, *b = x
     out[0] = a

@@ -30,12 +30,6 @@ def raises_own(x):
     return x
 
 
-def raises_picky(x):
-    if x > 2:
-        raise Picky("too", "big")
-    return x
-
-
 def raises_picky_with_one(x):
     if x > 2:
         raise Picky("too")

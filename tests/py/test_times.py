@@ -88,10 +88,6 @@ def test_unary_ufuncs_are_numpys(name):
 
 # ---- conversions ----
 
-def casted(x, dtype):
-    return x.astype(dtype)
-
-
 @pytest.mark.parametrize("kind", "mM")
 def test_casts_between_units_are_numpys(kind):
     """Every pair of units, of NaT and of numbers before and after 1970, leap days included."""

@@ -20,11 +20,6 @@ def half(x):
     return x * 0.5
 
 
-def half_row(row, out):
-    for i in range(len(row)):
-        out[i] = row[i] * 0.5
-
-
 def half_kernel(x, out):
     i = cuda.grid(1)
     if i < len(x):

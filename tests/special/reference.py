@@ -49,16 +49,6 @@ def _ndtr(x):
     return mp.erfc(-x / mp.sqrt(2)) / 2
 
 
-def _inverse(f, slope, start, y):
-    x = start
-    for _ in range(60):
-        step = (f(x) - y) / slope(x)
-        x -= step
-        if abs(step) < abs(x) * mp.mpf(10) ** -36:
-            break
-    return x
-
-
 def _erfcinv(p):
     if p > 1:
         return -_erfcinv(2 - p)

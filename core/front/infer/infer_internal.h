@@ -234,7 +234,7 @@ typedef struct lw_infer_frame {
     uint32_t returned_of; /* the variable whose object the last method has returned, if nobody
                              has said yet what becomes of that value; else 0 */
     uint32_t region, iteration;
-    bool changed, report, can_raise, allocates, resizes, acts, falls_off, returns_none;
+    bool changed, report, can_raise, allocates, resizes, acts, falls_off;
     bool recurses; /* it makes a recursive call, or calls what makes one */
     bool is_open;  /* a recursive call of this walk has no type yet */
 } lw_infer_frame;

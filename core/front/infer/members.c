@@ -38,8 +38,8 @@ lw_method_of_member(lw_infer_frame *f, lw_type type, const char *name)
     return members ? lw_member_of(members->methods, name) : NULL;
 }
 
-/* The values of all members (is_name: their names), as a tuple; 0 and LW_OK: one of them is
- * none that code can use. */
+/* The values of all members (is_name: their names, of members that are no numbers), as a tuple;
+ * 0 and LW_OK: one of them is none that code can use. */
 static lw_status
 values_of(lw_infer_frame *f, uint32_t node, const lw_enum *members, bool is_name, uint32_t *out)
 {
@@ -51,7 +51,6 @@ values_of(lw_infer_frame *f, uint32_t node, const lw_enum *members, bool is_name
         return lw_out_of_memory(f);
     for (uint32_t i = 0; i < constant.n; i++) {
         items[i] = members->n ? lw_constant_of(f, members->members[i])->items[is_name]
-                   : is_name  ? members->numbers[i].name
                               : lw_constant_int(f, 0, members->numbers[i].value);
         if (items[i] == 0)
             return LW_OK;

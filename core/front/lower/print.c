@@ -58,18 +58,15 @@ add_wide(line *l, lw_type literal, const char *spec)
     lw_text_reset(&digits);
 }
 
+/* A value of the format, which has n words. */
 static void
-add_number(line *l, lw_lower_value value, const char *spec)
+push_value(line *l, lw_format_value value, const lw_ref *words, uint32_t n)
 {
     lw_lower_frame *f = l->f;
     lw_format_value *row;
 
-    if (lw_literal_is_wide(f->l->types, value.type)) {
-        add_wide(l, value.type, spec);
-        return;
-    }
-    if (l->n_words + value.n > LW_FORMAT_SLOTS + 1) {
-        lw_lower_fail(f, l->node, "a print of so many numbers");
+    if (l->n_words + n > LW_FORMAT_SLOTS + 1) {
+        lw_lower_fail(f, l->node, "a print of so many values");
         return;
     }
     row = lw_array_push(&l->values, f->l->arena);
@@ -77,29 +74,29 @@ add_number(line *l, lw_lower_value value, const char *spec)
         f->l->module->failed = true;
         return;
     }
-    *row = (lw_format_value){.dtype = lw_type_stored(f->l->types, value.type), .spec = spec};
-    for (uint32_t i = 0; i < value.n; i++)
-        l->words[l->n_words++] = as_word(&f->b, value.parts[i]);
+    *row = value;
+    for (uint32_t i = 0; i < n; i++)
+        l->words[l->n_words++] = as_word(&f->b, words[i]);
+}
+
+static void
+add_number(line *l, lw_lower_value value, const char *spec)
+{
+    const lw_types *types = l->f->l->types;
+
+    if (lw_literal_is_wide(types, value.type))
+        add_wide(l, value.type, spec);
+    else
+        push_value(l,
+                   (lw_format_value){.dtype = lw_type_stored(types, value.type), .spec = spec},
+                   value.parts, value.n);
 }
 
 /* The conversion of a string as repr() shows it, "" of an f-string's field, NULL as it is. */
 static void
 add_chosen_text(line *l, lw_ref number, const char *spec)
 {
-    lw_lower_frame *f = l->f;
-    lw_format_value *row;
-
-    if (l->n_words > LW_FORMAT_SLOTS) {
-        lw_lower_fail(f, l->node, "a print of so many strings");
-        return;
-    }
-    row = lw_array_push(&l->values, f->l->arena);
-    if (row == NULL) {
-        f->l->module->failed = true;
-        return;
-    }
-    *row = (lw_format_value){.dtype = LW_DT_void, .spec = spec};
-    l->words[l->n_words++] = number;
+    push_value(l, (lw_format_value){.dtype = LW_DT_void, .spec = spec}, &number, 1);
 }
 
 /* A number or a string that may be None. */
@@ -109,23 +106,12 @@ add_optional(line *l, lw_lower_value value, bool in_tuple)
     lw_lower_frame *f = l->f;
     lw_lower_value given = lw_value_element(f, value, 1);
     bool is_text = lw_type_is_text(f->l->types, given.type);
-    lw_format_value *row;
+    lw_format_value row = {.dtype =
+                               is_text ? LW_DT_void : lw_type_stored(f->l->types, given.type),
+                           .optional = true,
+                           .spec = is_text && in_tuple ? LW_FORMAT_REPR : NULL};
 
-    if (l->n_words + value.n > LW_FORMAT_SLOTS + 1) {
-        lw_lower_fail(f, l->node, "a print of so many values");
-        return;
-    }
-    row = lw_array_push(&l->values, f->l->arena);
-    if (row == NULL) {
-        f->l->module->failed = true;
-        return;
-    }
-    *row = (lw_format_value){.dtype =
-                                 is_text ? LW_DT_void : lw_type_stored(f->l->types, given.type),
-                             .optional = true,
-                             .spec = is_text && in_tuple ? LW_FORMAT_REPR : NULL};
-    for (uint32_t i = 0; i < value.n; i++)
-        l->words[l->n_words++] = as_word(&f->b, value.parts[i]);
+    push_value(l, row, value.parts, value.n);
 }
 
 static void add_quoted(line *l, const char *text);

@@ -122,8 +122,8 @@ lw_complex_select(lw_builder *b, lw_ref condition, lw_complex yes, lw_complex no
                         lw_ir_select(b, condition, yes.im, no.im)};
 }
 
-lw_complex
-lw_complex_cast(lw_builder *b, lw_dtype part, lw_complex x)
+static lw_complex
+cast_complex(lw_builder *b, lw_dtype part, lw_complex x)
 {
     return (lw_complex){lw_ir_cast(b, part, x.re), lw_ir_cast(b, part, x.im)};
 }
@@ -346,9 +346,9 @@ lw_complex_call(lw_builder *b, lw_complex_function which, lw_complex x)
         return_parts(&h, lw_complex_formula(&h, which, z));
         lw_helper_end(&h);
     }
-    x = lw_complex_cast(b, LW_DT_f64, x);
+    x = cast_complex(b, LW_DT_f64, x);
     lw_ref args[2] = {x.re, x.im};
-    return lw_complex_cast(b, type, call_parts(b, helper, args, 2));
+    return cast_complex(b, type, call_parts(b, helper, args, 2));
 }
 
 /* ---- power ---- */
@@ -499,7 +499,7 @@ return_turned_power(lw_builder *b, lw_complex x, lw_complex y, lw_dtype type)
     lw_ref angle = lw_ir_mul(b, y.re, lw_float_call2(b, LW_IN_atan2, x.im, x.re));
     lw_complex value = {lw_ir_mul(b, power, lw_float_call(b, LW_IN_cos, angle)),
                         lw_ir_mul(b, power, lw_float_call(b, LW_IN_sin, angle))};
-    return_parts(b, lw_complex_cast(b, type, value));
+    return_parts(b, cast_complex(b, type, value));
     lw_ir_end(b);
 }
 
@@ -531,11 +531,11 @@ emit_power(lw_builder *b, lw_complex x, lw_complex y)
     lw_ir_end(b);
     return_half_power(b, x, y, is_real);
     lw_dtype type = type_of(b, x);
-    x = lw_complex_cast(b, LW_DT_f64, x);
-    y = lw_complex_cast(b, LW_DT_f64, y);
+    x = cast_complex(b, LW_DT_f64, x);
+    y = cast_complex(b, LW_DT_f64, y);
     return_turned_power(b, x, y, type);
     lw_complex exponent = lw_complex_mul(b, y, lw_complex_call(b, LW_COMPLEX_LOG, x));
-    return_parts(b, lw_complex_cast(b, type, lw_complex_call(b, LW_COMPLEX_EXP, exponent)));
+    return_parts(b, cast_complex(b, type, lw_complex_call(b, LW_COMPLEX_EXP, exponent)));
 }
 
 lw_complex

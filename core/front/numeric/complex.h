@@ -44,7 +44,6 @@ lw_complex lw_complex_div(lw_builder *b, lw_complex x, lw_complex y); /* Smith's
 lw_complex lw_complex_neg(lw_builder *b, lw_complex x);
 lw_complex lw_complex_conjugate(lw_builder *b, lw_complex x);
 lw_complex lw_complex_select(lw_builder *b, lw_ref condition, lw_complex yes, lw_complex no);
-lw_complex lw_complex_cast(lw_builder *b, lw_dtype part, lw_complex x);
 
 lw_complex lw_complex_call(lw_builder *b, lw_complex_function which, lw_complex x);
 /* A function's value with cmath's special values in place of those of NumPy. */

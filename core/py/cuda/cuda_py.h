@@ -16,8 +16,6 @@ lw_kept_stream *lw_stream_keep(CUstream handle);
 /* The same one for another user; NULL is passed on. */
 lw_kept_stream *lw_stream_keep_too(lw_kept_stream *kept);
 void lw_stream_drop(lw_kept_stream *kept); /* NULL is allowed */
-/* Whether it is our Stream; then *out is its handle. */
-bool lw_stream_of(PyObject *object, CUstream *out);
 /* The `stream=` argument: None or 0 (the default stream), an int handle, our Stream, or any
  * object with __cuda_stream__. -1 with an exception. The legacy stream's handle 1 becomes 0. */
 int lw_stream_read(PyObject *object, CUstream *out);

@@ -110,8 +110,9 @@ kept_new(lw_stream *stream)
     return kept;
 }
 
-bool
-lw_stream_of(PyObject *object, CUstream *out)
+/* Whether it is our Stream; then *out is its handle. */
+static bool
+stream_of(PyObject *object, CUstream *out)
 {
     if (Py_TYPE(object) != lw_core->stream_type)
         return false;
@@ -216,7 +217,7 @@ lw_stream_read(PyObject *object, CUstream *out)
     *out = NULL;
     if (object == Py_None)
         return 0;
-    if (lw_stream_of(object, out))
+    if (stream_of(object, out))
         return 0;
     if (PyLong_Check(object) && !PyBool_Check(object))
         return handle_read(object, out);

@@ -63,14 +63,11 @@ static PyObject *
 array_of_number(const lw_device_call *call, PyObject *const *args, int number)
 {
     char weak[LW_UFUNC_OPERANDS];
-    bool all = true;
     const lw_loop_head *loop;
 
-    for (int i = 0; i < call->self->nin; i++) {
+    for (int i = 0; i < call->self->nin; i++)
         weak[i] = lw_weak_kind(args[i]);
-        all &= weak[i] != 0;
-    }
-    loop = all ? lw_loops_of_numbers(call->self, weak) : NULL;
+    loop = lw_loops_of_numbers(call->self, weak);
     return loop ? lw_number_in(args[number], loop->types[number])
                 : PyArray_FROM_O(args[number]);
 }

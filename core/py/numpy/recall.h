@@ -21,7 +21,6 @@ typedef struct lw_recalled {
     bool gone;      /* the loops have changed since: it is not used any more */
     uint8_t missed; /* in the latest: calls since then that were not remembered */
     bool has_out;
-    bool has_foreign;                      /* some array is another library's */
     bool is_out[LW_RECALL_INPUTS];         /* the input is the output */
     uint8_t library[LW_RECALL_INPUTS + 1]; /* lw_array_library, of inputs and output */
     int n;                                 /* inputs */
