@@ -150,7 +150,9 @@ put_field(lw_binder *r, PyObject *object, const lw_object_shape *shape, Py_ssize
     if (value == NULL)
         return -1;
     r->field = PyTuple_GET_ITEM(shape->names, i);
-    if (shape->dtypes[i] != LW_DT_void)
+    if (shape->is_container && value == Py_None)
+        result = lw_bind_refuse_untyped(r, object);
+    else if (shape->dtypes[i] != LW_DT_void)
         result = put_registered(r, shape, i, value);
     else if (lw_bind_hold(r->bound, value) == 0)
         result = lw_bind_any(r, value);

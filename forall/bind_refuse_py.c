@@ -105,6 +105,20 @@ refuse_attribute(const lw_binder *r, PyObject *object, PyObject *attribute)
     return -1;
 }
 
+int
+lw_bind_refuse_untyped(const lw_binder *r, PyObject *container)
+{
+    bool is_list = strcmp(Py_TYPE(container)->tp_name, "List") == 0;
+
+    PyErr_Format(PyExc_TypeError,
+                 "%s: argument `%s` is a typed %s of which nobody knows the type yet: %s",
+                 lw_function_name(r->self), lw_bind_name(r), is_list ? "list" : "dict",
+                 is_list
+                     ? "make it by List.empty_list(type), or append an item first"
+                     : "make it by Dict.empty(key_type, value_type), or store an item first");
+    return -1;
+}
+
 /* By the name of its type. */
 static const char *
 hint_of_type(PyObject *object)

@@ -481,7 +481,8 @@ def _arg_in_line(less, pick, a, best, place, offset):
             best = x
             start = first
     if start >= 0:
-        while a[start] != best and a[start] == a[start]:
+        end = start + _ARG_BLOCK if start + _ARG_BLOCK < a.shape[0] else a.shape[0]
+        while start < end - 1 and a[start] != best and a[start] == a[start]:
             start += 1
         place = offset + start
     return best, place

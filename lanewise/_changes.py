@@ -1,7 +1,7 @@
 """Objects from Python whose fields a compiled function assigns.
 
 In compiled code an object is its fields, by value. A function of `lanewise.jit` that assigns fields of an argument gives the
-changed objects beside its result, as new ones (forall/jit/jit_value_py.c); here their fields are assigned to the caller's objects.
+changed objects beside its result, as new ones (forall/jit/jit_result_py.c); here their fields are assigned to the caller's objects.
 That is what Python does if nothing else that the function knows holds the object, which is checked before the call.
 """
 

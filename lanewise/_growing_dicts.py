@@ -119,15 +119,21 @@ class Table:
         size = 8
         while size < 4 * self.n:
             size *= 2
-        if self.n < self.used:
-            order = live_entries(self.hashes, self.used, self.n)
-            self.key_items = in_places(self.key_items, order)
-            self.value_items = in_places(self.value_items, order)
-            self.hashes = self.hashes[order]
-            self.used = self.n
         places = np.zeros(size, np.int64)
-        for k in range(self.n):
-            settle(places, self.hashes[k], k + 1)
+        if self.n < self.used:  # all arrays are there before one of them takes its place: memory may be missing
+            order = live_entries(self.hashes, self.used, self.n)
+            key_items = in_places(self.key_items, order)
+            value_items = in_places(self.value_items, order)
+            hashes = self.hashes[order]
+            for k in range(self.n):
+                settle(places, hashes[k], k + 1)
+            self.key_items = key_items
+            self.value_items = value_items
+            self.hashes = hashes
+            self.used = self.n
+        else:
+            for k in range(self.n):
+                settle(places, self.hashes[k], k + 1)
         self.places = places
         self.filled = self.n
 

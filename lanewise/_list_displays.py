@@ -409,6 +409,13 @@ class _Displays(_Rewriter):
                 return True
         return False
 
+    def _takes_key(self, function: ast.expr) -> bool:
+        """Whether key= of this function is called with items."""
+        if isinstance(function, ast.Name) and function.id in ("min", "max", "sorted"):
+            return self._is_builtin(function.id)
+        of = _object(function, self.names)
+        return getattr(of, "__module__", None) == "heapq" or (of is None and isinstance(function, ast.Attribute) and function.attr == "sort")
+
     def _called_key(self, keyword: ast.keyword) -> ast.keyword:
         """``key=d.get`` of a variable: methods are no values in compiled code, so that a lambda calls it."""
         value = keyword.value
@@ -418,8 +425,9 @@ class _Displays(_Rewriter):
         return keyword
 
     def visit_Call(self, node: ast.Call) -> Any:
-        node.keywords = [self._called_key(keyword) for keyword in node.keywords]
         function = node.func
+        if self._takes_key(function):
+            node.keywords = [self._called_key(keyword) for keyword in node.keywords]
         if self._is_of_numpy(function):
             node.args = [argument if isinstance(argument, (ast.List, ast.ListComp, ast.BinOp)) else self.visit(argument) for argument in node.args]
             for keyword in node.keywords:

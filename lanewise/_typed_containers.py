@@ -18,7 +18,7 @@ import numpy as np
 
 from lanewise._core import intrinsics
 from lanewise._growing_dicts import (
-    DELETED, KEYS, NO_DEFAULT, VALUES, GrownDict, View, entry_of, first_places, hash_of, live, missing, settle,
+    DELETED, KEYS, NO_DEFAULT, VALUES, GrownDict, View, are_same_ints, entry_of, first_places, hash_of, ints_converted, live, missing, settle,
 )
 from lanewise._growing_lists import ITEMS, GrownList, bounds, check_first, get, matrix, place, put, view
 from lanewise.errors import TypingError
@@ -193,6 +193,7 @@ class TypedList(GrownList):
         check(self.like, x, ITEMS)
         n = self.n
         if self.like is None:
+            check_cells(n_cells(kind_of(x)))
             self.like = kind_of(x)
         check_cells(n_cells(self.like))
         make_room(self.words, self.like, LIST_ITEMS, n)
@@ -314,6 +315,17 @@ class TypedDict(GrownDict):
         check(self.key_like, key, KEYS)
         return stored(self.key_like, key)
 
+    def found(self, key):
+        """The entry with a key that is equal to this one, which may be an int of another type; -1: there is none."""
+        one = ints_converted(self.key_like, key)
+        return entry_of(self, self.as_key(one)) if are_same_ints(one, key) else -1
+
+    def as_new_key(self, key):
+        one = self.as_key(key)
+        if not are_same_ints(one, key):
+            raise OverflowError("a key does not fit the type of the keys")
+        return one
+
     def insert(self, key, value):
         hashed = hash_of(key)
         if 3 * self.filled >= 2 * len(self.places):
@@ -331,9 +343,10 @@ class TypedDict(GrownDict):
         settle(self.places, hashed, used + 1)
 
     def __setitem__(self, key, value):
-        one = self.as_key(key)
+        one = self.as_new_key(key)
         check(self.value_like, value, VALUES)
         if self.key_like is None:
+            check_cells(n_cells(kind_of(key)) + n_cells(kind_of(value)))
             self.key_like = kind_of(key)
             self.value_like = kind_of(value)
         check_cells(n_cells(self.key_like) + n_cells(self.value_like))
@@ -344,22 +357,22 @@ class TypedDict(GrownDict):
             put(self.value_items, entry, value)
 
     def __contains__(self, key):
-        return entry_of(self, self.as_key(key)) >= 0
+        return self.found(key) >= 0
 
     def __getitem__(self, key):
-        entry = entry_of(self, self.as_key(key))
+        entry = self.found(key)
         if entry < 0:
             missing(key)
         return get(self.value_items, entry)
 
     def __delitem__(self, key):
-        entry = entry_of(self, self.as_key(key))
+        entry = self.found(key)
         if entry < 0:
             missing(key)
         self.remove_entry(entry)
 
     def get(self, key, default=None):
-        entry = entry_of(self, self.as_key(key))
+        entry = self.found(key)
         if self.value_like is None:
             return default
         if default is None:
@@ -370,7 +383,7 @@ class TypedDict(GrownDict):
         return get(self.value_items, entry)
 
     def pop(self, key, default=NO_DEFAULT):
-        entry = entry_of(self, self.as_key(key))
+        entry = self.found(key)
         if isinstance(default, str):
             if default != NO_DEFAULT:
                 raise TypingError("the default must be a number or a tuple of numbers, as the values are")
@@ -382,7 +395,7 @@ class TypedDict(GrownDict):
         return get(self.value_items, entry)
 
     def setdefault(self, key, default):
-        one = self.as_key(key)
+        one = self.as_new_key(key)
         check(self.value_like, default, VALUES)
         entry = entry_of(self, one)
         if self.value_like is None or entry < 0:

@@ -160,7 +160,7 @@ class List(MutableSequence):
             ListType[float64]([])
         """
         made = List()
-        made._like = _like(item_type, "item_type")
+        made._like = _checked(_like(item_type, "item_type"))
         return made
 
     def _found_type(self, x: Any) -> Any:
@@ -344,7 +344,12 @@ class Dict(MutableMapping):
         return made
 
     def _entry(self, key: Any) -> int:
-        return -1 if self._key_like is None else _entry_of(self, _converted(self._key_like, key, "keys of this dict"))
+        if self._key_like is None:
+            return -1
+        try:
+            return _entry_of(self, _converted(self._key_like, key, "keys of this dict"))
+        except OverflowError:  # no key is equal to this one
+            return -1
 
     def _dict(self) -> dict[Any, Any]:
         if self._key_like is None:
@@ -391,7 +396,8 @@ class Dict(MutableMapping):
 
     def clear(self) -> None:
         """Remove all items."""
-        _clear(self)
+        if len(self):
+            _clear(self)
 
     def copy(self) -> Dict:
         """Return a dict with the same items."""

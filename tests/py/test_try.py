@@ -974,3 +974,19 @@ def test_a_random_program(seed):
     finally:
         after = get_allocation_stats()
     assert after.alloc - before.alloc == after.free - before.free, text
+
+
+def returned_and_changed(items):
+    try:
+        return items
+    finally:
+        items.append(3)
+
+
+def test_a_finally_does_not_change_what_is_returned():
+    def caller():
+        x = [1, 2]
+        return len(returned_and_changed(x))
+
+    with pytest.raises(lw.errors.TypingError, match="E165"):
+        lw.njit(caller)()

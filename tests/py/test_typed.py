@@ -417,8 +417,8 @@ def test_items_are_converted_as_in_an_assignment_to_an_element():
 def test_containers_without_a_type():
     x, d = List(), Dict()
     assert repr(x) == "List([])" and repr(d) == "Dict({})" and [*x] == [] and 3 not in d and x == []
-    COMPILED[append](x, 0, 2.5)
-    COMPILED_DICTS[put](d, 1, 2.5)
+    x.append(2.5)
+    d[1] = 2.5
     assert x == [2.5] and d == {1: 2.5} and repr(x) == "ListType[float64]([2.5])"
 
 
@@ -607,3 +607,41 @@ def test_memory_ends_with_the_last_holder():
         runtime.memsys_disable_stats()
     assert after.alloc - before.alloc == after.free - before.free > 100
     assert len(lw.typed._known) == known
+
+
+# ---- containers without a type, and keys of other types ----
+
+
+def test_containers_without_a_type_are_refused():
+    """Each parameter would choose a type of its own for the same memory."""
+    x = List()
+    with pytest.raises(TypeError, match="argument `a` is a typed list of which nobody knows the type yet: make it by List.empty_list"):
+        lw.njit(lambda a, b: a.append(b))(x, 1.5)
+    assert len(x) == 0
+    with pytest.raises(TypeError, match="is a typed dict of which nobody knows the type yet"):
+        lw.njit(lambda d: len(d))(Dict())
+    with pytest.raises(TypeError, match="at most 16 numbers"):
+        List.empty_list(types.UniTuple(types.int64, 20))
+
+
+def test_keys_that_do_not_fit_the_type_of_the_keys():
+    d = Dict.empty(types.int32, types.int64)
+    d[1] = 5
+
+    def looks(d, k):
+        return k in d, d.get(k, -1), d.pop(k, -1)
+
+    def stores(d, k):
+        d[k] = 9
+
+    wide = 2**32 + 1
+    assert lw.njit(looks)(d, wide) == (False, -1, -1) and len(d) == 1
+    assert wide not in d and d.get(wide) is None
+    with pytest.raises(OverflowError, match="does not fit the type of the keys"):
+        lw.njit(stores)(d, wide)
+    with pytest.raises(OverflowError):
+        d[wide] = 9
+    u = Dict.empty(types.uint64, types.int64)
+    u[2**64 - 1] = 1
+    assert not lw.njit(lambda d, k: k in d)(u, -1) and -1 not in u
+    assert dict(d) == {1: 5}

@@ -387,6 +387,8 @@ lw_infer_returned(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         f->borrowed = true;
         LW_TRY(lw_infer_expr(f, node, out));
         f->returned[param - 1] = true;
+        if (f->finallies != NULL) /* which must not change the result any more */
+            lw_lose_node(f, node);
     } else {
         LW_TRY(lw_infer_moved(f, node, out));
     }
