@@ -283,6 +283,7 @@ class _Answer:
 
     def __init__(self):
         self.thread, self.done, self.codes = threading.get_ident(), threading.Event(), None
+        self.asking = False  # until it is set, Ctrl-C may have ended the question before it was asked
 
 
 def _takes_target(method):
@@ -332,12 +333,16 @@ def asked(provider, types, target, chain):
         answer = known.setdefault(key, mine)
         if answer is mine:
             break
+        if answer.thread == threading.get_ident() and not answer.asking and not answer.done.is_set():
+            known.pop(key, None)
+            continue
         if answer.thread == threading.get_ident() and not answer.done.is_set():
             raise _refusal(provider, types, "it asks for itself", chain)
         answer.done.wait()
         if answer.codes is not None:
             return answer.codes
     try:
+        mine.asking = True
         mine.codes = _ask(provider, types, keywords, chain)
     finally:  # a failure is not remembered
         if mine.codes is None:
