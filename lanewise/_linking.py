@@ -283,7 +283,6 @@ class _Answer:
 
     def __init__(self):
         self.thread, self.done, self.codes = threading.get_ident(), threading.Event(), None
-        self.asking = False  # until it is set, Ctrl-C may have ended the question before it was asked
 
 
 def _takes_target(method):
@@ -328,24 +327,17 @@ def asked(provider, types, target, chain):
     value, known = provider[2:]
     keywords = {"target": target} if callable(value) and _takes_target(value) else {}
     key = (types, *keywords.values()) if callable(value) else ()
-    while True:
-        mine = _Answer()
-        answer = known.setdefault(key, mine)
-        if answer is mine:
-            break
-        if answer.thread == threading.get_ident() and not answer.asking and not answer.done.is_set():
-            known.pop(key, None)
-            continue
-        if answer.thread == threading.get_ident() and not answer.done.is_set():
-            raise _refusal(provider, types, "it asks for itself", chain)
-        answer.done.wait()
-        if answer.codes is not None:
-            return answer.codes
+    mine = _Answer()
     try:
-        mine.asking = True
+        while (answer := known.setdefault(key, mine)) is not mine:
+            if answer.thread == threading.get_ident() and not answer.done.is_set():
+                raise _refusal(provider, types, "it asks for itself", chain)
+            answer.done.wait()
+            if answer.codes is not None:
+                return answer.codes
         mine.codes = _ask(provider, types, keywords, chain)
     finally:  # a failure is not remembered
-        if mine.codes is None:
+        if mine.codes is None and known.get(key) is mine:
             del known[key]
         mine.done.set()
     return mine.codes
