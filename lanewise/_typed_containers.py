@@ -18,7 +18,7 @@ import numpy as np
 
 from lanewise._core import intrinsics
 from lanewise._growing_dicts import (
-    DELETED, KEYS, NO_DEFAULT, VALUES, GrownDict, View, are_same_ints, entry_of, first_places, hash_of, ints_converted, live, missing, settle,
+    DELETED, KEYS, NO_DEFAULT, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, missing, settle,
 )
 from lanewise._growing_lists import ITEMS, GrownList, bounds, check_first, get, matrix, place, put, view
 from lanewise.errors import TypingError
@@ -138,21 +138,6 @@ def check(like, x, what):
             raise TypingError("the ", what, " are real numbers, and this is a complex one: write x.real, or make the container for complex numbers")
     elif isinstance(x, (float, np.floating)) and isinstance(like.dtype.type(0), np.integer):
         raise TypingError("the ", what, " are ints, and this is a float: write int(x), or make the container for floats, `types.float64`")
-
-
-def stored(like, x):
-    """x in the type of the items."""
-    if like is None:
-        return x
-    if isinstance(like, tuple):
-        return stored_row(like, x)
-    return like.dtype.type(x)
-
-
-def stored_row(like, x):
-    if len(like) == 1:
-        return (stored(like[0], x[0]),)
-    return (stored(like[0], x[0]),) + stored_row(like[1:], x[1:])
 
 
 # ---- lists ----
@@ -313,7 +298,7 @@ class TypedDict(GrownDict):
 
     def as_key(self, key):
         check(self.key_like, key, KEYS)
-        return stored(self.key_like, key)
+        return converted(self.key_like, key)
 
     def found(self, key):
         """The entry with a key that is equal to this one, which may be an int of another type; -1: there is none."""
@@ -400,7 +385,7 @@ class TypedDict(GrownDict):
         entry = entry_of(self, one)
         if self.value_like is None or entry < 0:
             self[key] = default
-            return stored(self.value_like, default)
+            return converted(self.value_like, default)
         return get(self.value_items, entry)
 
     def __iter__(self):

@@ -2,15 +2,17 @@
 
 import copy
 import gc
+import pathlib
 import pickle
 import random
+import re
 import threading
 
 import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import errors, njit, runtime, types
+from lanewise import _typed_containers, errors, njit, runtime, types
 from lanewise.experimental import jitclass
 from lanewise.typed import Dict, List
 
@@ -645,3 +647,13 @@ def test_keys_that_do_not_fit_the_type_of_the_keys():
     u[2**64 - 1] = 1
     assert not lw.njit(lambda d, k: k in d)(u, -1) and -1 not in u
     assert dict(d) == {1: 5}
+
+
+def test_words_are_those_of_the_header():
+    """lanewise/_typed_containers.py counts cells as core/ir/cell_words.h does."""
+    text = (pathlib.Path(__file__).parents[2] / "core/ir/cell_words.h").read_text()
+    of_header = {name: int(value) for name, value in re.findall(r"(LW_CELL\w+) = (\d+)", text)}
+    assert of_header["LW_CELLS_BEGIN"] == _typed_containers.LIST_ITEMS == _typed_containers.HASHES
+    assert of_header["LW_CELL_WORDS"] == _typed_containers.CELL
+    most = max(_typed_containers.LIST_ITEMS, _typed_containers.DICT_KEYS) + _typed_containers.MOST_CELLS * _typed_containers.CELL
+    assert most <= _typed_containers.WORDS
