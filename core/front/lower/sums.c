@@ -153,6 +153,20 @@ is_intended(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc
     return false;
 }
 
+/* The statement of the file that adds in this line; 0: the sum is hidden in a call. */
+static uint32_t
+statement_in(const lw_lowering *l, const lw_ir_loc *loc)
+{
+    for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
+        const lw_node *n = &l->tree->nodes.data[i];
+
+        if (is_in_line(l, n, loc) && n->kind == LW_NODE_AUGASSIGN &&
+            (n->op == LW_PY_ADD || n->op == LW_PY_SUB))
+            return i;
+    }
+    return 0;
+}
+
 /* Whether a statement of this line adds. Functions such as np.dot add integers in the type that
  * NumPy does. */
 static bool
@@ -161,15 +175,14 @@ is_written(const lw_lowering *l, const lw_ir_loc *loc)
     for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
         const lw_node *n = &l->tree->nodes.data[i];
         const lw_node *value = n->kind == LW_NODE_ASSIGN ? &l->tree->nodes.data[n->a] : n;
+        bool adds =
+            value->kind == LW_NODE_BINARY && (value->op == LW_PY_ADD || value->op == LW_PY_SUB);
 
-        if ((n->kind == LW_NODE_AUGASSIGN || n->kind == LW_NODE_ASSIGN) &&
-            (value->kind == LW_NODE_TUPLE ||
-             ((value->kind == LW_NODE_BINARY || value == n) &&
-              (value->op == LW_PY_ADD || value->op == LW_PY_SUB))) &&
+        if (n->kind == LW_NODE_ASSIGN && (adds || value->kind == LW_NODE_TUPLE) &&
             is_in_line(l, n, loc))
             return true;
     }
-    return false;
+    return statement_in(l, loc) != 0;
 }
 
 static bool
@@ -215,20 +228,6 @@ fail:
 }
 
 /* ---- the warning ---- */
-
-/* The statement of the file that adds in this line; 0: the sum is hidden in a call. */
-static uint32_t
-statement_in(const lw_lowering *l, const lw_ir_loc *loc)
-{
-    for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
-        const lw_node *n = &l->tree->nodes.data[i];
-
-        if (is_in_line(l, n, loc) && n->kind == LW_NODE_AUGASSIGN &&
-            (n->op == LW_PY_ADD || n->op == LW_PY_SUB))
-            return i;
-    }
-    return 0;
-}
 
 static bool
 is_complex_line(const lw_lowering *l, const lw_ir_loc *loc)
