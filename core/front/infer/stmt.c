@@ -501,18 +501,17 @@ infer_handled(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node), *parts = lw_node_of(f, n->a);
     uint32_t outer = f->region;
-    lw_infer_try try = {.outer = f->tries};
+    lw_infer_try inner = {.outer = f->tries};
     lw_flow done = {0};
     lw_status status;
 
-    if (!lw_flow_take_none(f, &try.raised) || !lw_flow_take_none(f, &done))
+    if (!lw_flow_take_none(f, &inner.raised) || !lw_flow_take_none(f, &done))
         return lw_out_of_memory(f);
     lw_region_open(f, node, false);
-    f->tries = n->c ? &
-    try : try
-        .outer;
+    if (n->c)
+        f->tries = &inner;
     LW_TRY(lw_infer_body(f, parts->a));
-    f->tries = try.outer;
+    f->tries = inner.outer;
     if (parts->b) {
         f->nodes[parts->b].dead = !f->now.live;
         if (f->now.live) {
@@ -523,19 +522,19 @@ infer_handled(lw_infer_frame *f, uint32_t node)
     f->region = outer;
     lw_flow_merge(f, &done, &f->now);
     if (n->c)
-        LW_TRY(infer_handlers(f, node, &try.raised, &done));
+        LW_TRY(infer_handlers(f, node, &inner.raised, &done));
     lw_flow_set(f, &done);
 fail:
     f->region = outer;
-    f->tries = try.outer;
-    lw_flow_put(f, &try.raised);
+    f->tries = inner.outer;
+    lw_flow_put(f, &inner.raised);
     lw_flow_put(f, &done);
     return status;
 }
 
 /* The ways by which the control leaves a `try` with a `finally`, with the states there. */
 typedef struct leaving {
-    lw_infer_try try;
+    lw_infer_try inner;
     lw_infer_finally finally;
     lw_infer_loop loop; /* break and continue */
     lw_flow end;
@@ -544,7 +543,7 @@ typedef struct leaving {
 static void
 leaving_put(lw_infer_frame *f, leaving *l)
 {
-    lw_flow_put(f, &l->try.raised);
+    lw_flow_put(f, &l->inner.raised);
     lw_flow_put(f, &l->finally.returned);
     lw_flow_put(f, &l->loop.on_break);
     lw_flow_put(f, &l->loop.on_continue);
@@ -556,18 +555,19 @@ infer_with_finally(lw_infer_frame *f, uint32_t node, leaving *l)
 {
     lw_status status;
 
-    if (!lw_flow_take_none(f, &l->try.raised) || !lw_flow_take_none(f, &l->finally.returned) ||
+    if (!lw_flow_take_none(f, &l->inner.raised) ||
+        !lw_flow_take_none(f, &l->finally.returned) ||
         !lw_flow_take_none(f, &l->loop.on_break) ||
         !lw_flow_take_none(f, &l->loop.on_continue) || !lw_flow_take_none(f, &l->end))
         return lw_out_of_memory(f);
-    l->try.outer = f->tries;
+    l->inner.outer = f->tries;
     l->finally.outer = f->finallies;
     l->loop.outer = f->loop;
-    f->tries = &l->try;
+    f->tries = &l->inner;
     f->finallies = &l->finally;
     f->loop = f->loop ? &l->loop : NULL;
     status = infer_handled(f, node);
-    f->tries = l->try.outer;
+    f->tries = l->inner.outer;
     f->finallies = l->finally.outer;
     f->loop = l->loop.outer;
     lw_flow_keep(f, &l->end);
@@ -578,14 +578,14 @@ infer_with_finally(lw_infer_frame *f, uint32_t node, leaving *l)
 static lw_status
 leave_finally(lw_infer_frame *f, uint32_t node, leaving *l, const lw_flow *after)
 {
-    lw_flow *ways[] = {&l->try.raised, &l->finally.returned, &l->loop.on_break,
+    lw_flow *ways[] = {&l->inner.raised, &l->finally.returned, &l->loop.on_break,
                        &l->loop.on_continue, &l->end};
     lw_status status = LW_OK;
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         lw_flow_pass(f, ways[i], after);
-    if (l->try.raised.live) {
-        lw_flow_set(f, &l->try.raised);
+    if (l->inner.raised.live) {
+        lw_flow_set(f, &l->inner.raised);
         lw_note_raise(f);
     }
     if (l->finally.returned.live && f->finallies) {
@@ -616,7 +616,7 @@ infer_finally(lw_infer_frame *f, uint32_t node)
 
     LW_TRY(infer_with_finally(f, node, &l));
     f->nodes[node].truth = l.end.live;
-    lw_flow_merge(f, &f->now, &l.try.raised);
+    lw_flow_merge(f, &f->now, &l.inner.raised);
     lw_flow_merge(f, &f->now, &l.finally.returned);
     lw_flow_merge(f, &f->now, &l.loop.on_break);
     lw_flow_merge(f, &f->now, &l.loop.on_continue);

@@ -666,6 +666,7 @@ finish_catch(lw_lowering *l, lw_catch *one)
     lw_builder *b = &one->b;
     lw_ref status = 1, any = 0; /* a parameter is the first instruction */
     bool is_any = false;
+    lw_status refused;
 
     for (uint32_t i = 0; i < l->raises.n; i++) {
         lw_ref is;
@@ -677,8 +678,9 @@ finish_catch(lw_lowering *l, lw_catch *one)
         is = lw_ir_compare(b, LW_OP_EQ, status, lw_ir_int(b, LW_DT_i32, (int32_t)i + 1));
         any = any ? lw_ir_or(b, any, is) : is;
     }
-    if (!is_any && refuse_missing(l, one) != LW_OK)
-        return LW_ERR_UNSUPPORTED;
+    refused = is_any ? LW_OK : refuse_missing(l, one);
+    if (refused != LW_OK)
+        return refused;
     if (!one->is_asked)
         return LW_OK;
     any = any ? any : lw_ir_int(b, LW_DT_b1, 0);
