@@ -151,7 +151,7 @@ put_field(lw_binder *r, PyObject *object, const lw_object_shape *shape, Py_ssize
         return -1;
     r->field = PyTuple_GET_ITEM(shape->names, i);
     if (shape->is_container && value == Py_None)
-        result = lw_bind_refuse_untyped(r, object);
+        result = lw_bind_refuse_untyped(r, shape);
     else if (shape->dtypes[i] != LW_DT_void)
         result = put_registered(r, shape, i, value);
     else if (lw_bind_hold(r->bound, value) == 0)

@@ -57,7 +57,7 @@ const char *lw_bind_first_name(const lw_binder *r);
 /* "why" is all that is said after the argument's name. */
 int lw_bind_refuse_layout(const lw_binder *r, const char *why);
 /* TypeError for a typed list or dict without a type: each function would choose one. */
-int lw_bind_refuse_untyped(const lw_binder *r, PyObject *container);
+int lw_bind_refuse_untyped(const lw_binder *r, const lw_object_shape *container);
 /* An object that is no argument. */
 int lw_bind_refuse(const lw_binder *r, PyObject *object);
 /* Refuses arrays of numpy.ma, whose mask would be lost. */

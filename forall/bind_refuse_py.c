@@ -106,9 +106,9 @@ refuse_attribute(const lw_binder *r, PyObject *object, PyObject *attribute)
 }
 
 int
-lw_bind_refuse_untyped(const lw_binder *r, PyObject *container)
+lw_bind_refuse_untyped(const lw_binder *r, const lw_object_shape *container)
 {
-    bool is_list = strcmp(Py_TYPE(container)->tp_name, "List") == 0;
+    bool is_list = lw_object_is_typed_list(container);
 
     PyErr_Format(PyExc_TypeError,
                  "%s: argument `%s` is a typed %s of which nobody knows the type yet: %s",

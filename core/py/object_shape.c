@@ -453,6 +453,12 @@ new_slice_shape(PyObject *names)
     return shape ? keep(shape) : NULL;
 }
 
+bool
+lw_object_is_typed_list(const lw_object_shape *container)
+{
+    return strcmp(container->type->tp_name, "List") == 0;
+}
+
 const lw_object_shape *
 lw_slice_shape(void)
 {

@@ -35,6 +35,8 @@ typedef struct lw_object_shape {
 const lw_object_shape *lw_object_shape_of(PyObject *object);
 /* The same, but NULL for classes that were not asked for lately: before what costs more. */
 const lw_object_shape *lw_object_shape_seen(PyObject *object);
+/* Whether a container is a typed list; else it is a typed dict. */
+bool lw_object_is_typed_list(const lw_object_shape *container);
 /* The shape of Python's slices, which compiled code knows as objects of a class of the package;
  * NULL with an exception. */
 const lw_object_shape *lw_slice_shape(void);

@@ -170,7 +170,7 @@ travel_object(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstre
         PyErr_Format(PyExc_TypeError,
                      "a typed %s cannot be an argument of a kernel that runs on a GPU: pass an "
                      "array, `np.array(x)`",
-                     strcmp(shape->type->tp_name, "List") == 0 ? "list" : "dict");
+                     lw_object_is_typed_list(shape) ? "list" : "dict");
     for (Py_ssize_t i = 0; values != NULL && i < n; i++) {
         PyObject *value = PyObject_GetAttr(object, PyTuple_GET_ITEM(shape->names, i));
         PyObject *taken = value ? travel_one(travel, value, device, stream) : NULL;
