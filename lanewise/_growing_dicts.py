@@ -329,11 +329,14 @@ def item_of_entry(table, entry):
 
 
 class GrownDict(Table):
+    def found(self, key):
+        return looked_up(self, key, KEYS)
+
     def __contains__(self, key):
-        return looked_up(self, key, KEYS) >= 0
+        return self.found(key) >= 0
 
     def __getitem__(self, key):
-        entry = looked_up(self, key, KEYS)
+        entry = self.found(key)
         if entry < 0:
             missing(key)
         return get(self.value_items, entry)
@@ -351,13 +354,13 @@ class GrownDict(Table):
         self[key] = augmented(self[key], x, op)
 
     def __delitem__(self, key):
-        entry = looked_up(self, key, KEYS)
+        entry = self.found(key)
         if entry < 0:
             missing(key)
         self.remove_entry(entry)
 
     def get(self, key, default=None):
-        entry = looked_up(self, key, KEYS)
+        entry = self.found(key)
         if self.value_items is None:
             return default
         if default is None:
@@ -368,7 +371,7 @@ class GrownDict(Table):
         return get(self.value_items, entry)
 
     def pop(self, key, default=NO_DEFAULT):
-        entry = looked_up(self, key, KEYS)
+        entry = self.found(key)
         if isinstance(default, str):
             if default != NO_DEFAULT:
                 raise TypingError("the default must be a number or a tuple of numbers, as the values are")

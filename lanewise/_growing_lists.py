@@ -20,6 +20,7 @@ from lanewise.errors import TypingError
 
 
 ITEMS = "items of this list"
+NO_TYPE = "nothing is ever put into this list, dict or set: its items have no type; put one into it before a function that reads it is called"
 NARROW = " have a type of fewer bits than this one: convert it, or the first one"
 
 
@@ -53,7 +54,7 @@ def clipped(bound, n, lower, upper):
 
 def get(items, at):
     if items is None:
-        raise TypingError("nothing is ever put into this list, dict or set: its items have no type; put one into it before a function that reads it is called")
+        raise TypingError(NO_TYPE)
     if isinstance(items, tuple):
         return get_row(items, at)
     return items[at]
@@ -131,7 +132,7 @@ def get_row(items, at):
 
 def put(items, at, x):
     if items is None:
-        raise TypingError("nothing is ever put into this list, dict or set: its items have no type; put one into it before a function that reads it is called")
+        raise TypingError(NO_TYPE)
     if isinstance(items, tuple):
         put_row(items, at, x)
     else:

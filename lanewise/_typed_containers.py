@@ -18,7 +18,7 @@ import numpy as np
 
 from lanewise._core import intrinsics
 from lanewise._growing_dicts import (
-    DELETED, KEYS, NO_DEFAULT, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, missing, settle,
+    DELETED, KEYS, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, settle,
 )
 from lanewise._growing_lists import ITEMS, GrownList, bounds, check_first, get, matrix, place, put, view
 from lanewise.errors import TypingError
@@ -340,44 +340,6 @@ class TypedDict(GrownDict):
             self.insert(one, value)
         else:
             put(self.value_items, entry, value)
-
-    def __contains__(self, key):
-        return self.found(key) >= 0
-
-    def __getitem__(self, key):
-        entry = self.found(key)
-        if entry < 0:
-            missing(key)
-        return get(self.value_items, entry)
-
-    def __delitem__(self, key):
-        entry = self.found(key)
-        if entry < 0:
-            missing(key)
-        self.remove_entry(entry)
-
-    def get(self, key, default=None):
-        entry = self.found(key)
-        if self.value_like is None:
-            return default
-        if default is None:
-            if entry < 0:
-                return None
-        elif entry < 0:
-            return default
-        return get(self.value_items, entry)
-
-    def pop(self, key, default=NO_DEFAULT):
-        entry = self.found(key)
-        if isinstance(default, str):
-            if default != NO_DEFAULT:
-                raise TypingError("the default must be a number or a tuple of numbers, as the values are")
-            if entry < 0:
-                missing(key)
-        elif entry < 0:
-            return default
-        self.remove_entry(entry)
-        return get(self.value_items, entry)
 
     def setdefault(self, key, default):
         one = self.as_new_key(key)
