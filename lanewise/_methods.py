@@ -21,12 +21,6 @@ def _without_object(layout: str) -> str:
     return rest.removeprefix(",")
 
 
-def _names(given: Any, parameters: list[str]) -> list[str]:
-    """The parameters that an option names or counts, as names."""
-    given = (given,) if isinstance(given, (str, int)) else given
-    return [parameters[one] if isinstance(one, int) else one for one in given]
-
-
 class BoundUfunc:
     """A Ufunc or Gufunc as a method of an object."""
 
@@ -100,11 +94,13 @@ class BoundUfunc:
         key = id(self.__func__), id(self.__self__)
         found = _plain.get(key)
         if found is None:
+            from lanewise import _objects
+
             options = {name: value for name, value in self.__func__._state()["options"].items() if name != "source"}
             parameters = list(inspect.signature(self.__func__.py_func).parameters)
             for name in ("excluded", "static", "writable_args"):
                 if options.get(name):
-                    options[name] = _names(options[name], parameters)
+                    options[name] = sorted(_objects.parameter_names(options[name], parameters))
             method, layout = types.MethodType(self.__func__.py_func, self.__self__), getattr(self.__func__, "_layout", None)
             found = lw.vectorize(method, **options) if layout is None else lw.guvectorize(_without_object(layout), **options)(method)
             _plain[key] = found

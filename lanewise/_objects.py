@@ -274,7 +274,7 @@ def _refuse_options(compiled, state, names=()):
 # ---- excluded= and static= ----
 
 
-def _names(given, parameters):
+def parameter_names(given, parameters):
     """The parameters that excluded= or static= names or counts."""
     given = (given,) if isinstance(given, (str, int)) else tuple(given or ())
     return {one if isinstance(one, str) else parameters[one] for one in given}
@@ -291,10 +291,11 @@ class _Placed:
     def __init__(self, compiled, args, kwargs, filled=(), count_defaults=False):
         options, self.function, self.excluded, self.wholes = compiled._state()["options"], compiled.py_func, [], []
         self.operands, self.outputs = (), ()
-        parameters = list(inspect.signature(compiled.py_func).parameters)
-        static, excluded = _names(options.get("static"), parameters), _names(options.get("excluded"), parameters)
+        of_function = inspect.signature(compiled.py_func).parameters
+        parameters = list(of_function)
+        static, excluded = parameter_names(options.get("static"), parameters), parameter_names(options.get("excluded"), parameters)
         names = [name for name in parameters if name not in filled]
-        by_place = [name for name in names if inspect.signature(compiled.py_func).parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
+        by_place = [name for name in names if of_function[name].kind is not inspect.Parameter.KEYWORD_ONLY]
         n_given = min(len(args), len(by_place)) + sum(name in kwargs for name in names)
         if not static and not excluded and not (count_defaults and n_given > compiled.nin):
             return
@@ -303,7 +304,7 @@ class _Placed:
             if name in given:
                 raise TypeError(f"{compiled.__name__}() got multiple values for argument {name!r}")
             given[name] = kwargs.pop(name)
-        missing = [name for name in names if name not in given and inspect.signature(compiled.py_func).parameters[name].default is inspect.Parameter.empty]
+        missing = [name for name in names if name not in given and of_function[name].default is inspect.Parameter.empty]
         if missing:
             raise TypeError(f"{compiled.__name__}() missing a required argument: {missing[0]!r}")
         constants = {name: value for name, value in given.items() if name in static}
@@ -575,7 +576,7 @@ def _filled(gufunc):
     """The parameters that are outputs; none: the function returns them."""
     parameters = inspect.signature(gufunc.py_func).parameters
     options = gufunc._state()["options"]
-    apart = _names(options.get("static"), list(parameters)) | _names(options.get("excluded"), list(parameters))
+    apart = parameter_names(options.get("static"), list(parameters)) | parameter_names(options.get("excluded"), list(parameters))
     needed = [name for name, one in parameters.items() if name not in apart and one.default is one.empty]
     return needed[gufunc.nin:gufunc.nin + gufunc.nout]
 
