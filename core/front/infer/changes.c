@@ -141,11 +141,9 @@ count_facts(const lw_infer_frame *f, uint8_t fresh)
 {
     uint32_t n = 2u - fresh;
 
-    for (uint32_t i = 0; i < f->n_params; i++) {
-        n += f->keeps[i] + f->changed_inside[i] + f->moved[i];
-        for (uint8_t bits = f->changes[i]; bits != 0; bits &= bits - 1)
-            n++;
-    }
+    for (uint32_t i = 0; i < f->n_params; i++)
+        n += f->keeps[i] + f->changed_inside[i] + f->moved[i] +
+             (uint32_t)__builtin_popcount(f->changes[i]);
     return n;
 }
 
