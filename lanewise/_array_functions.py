@@ -490,7 +490,7 @@ def _arg_in_line(less, pick, a, best, place, offset):
 
 def _arg(less, pick, a, best, place, offset):
     """Value and place of the first of a's elements that is less than all before it; a NaN is. pick: the lesser of two."""
-    if a.ndim == 1 and isinstance(a.dtype.type(0), (np.integer, np.floating)):
+    if _arrays.on_host() and a.ndim == 1 and isinstance(a.dtype.type(0), (np.integer, np.floating)):
         return _arg_in_line(less, pick, a, best, place, offset)
     for i in range(a.shape[0]):
         if a.ndim == 1:

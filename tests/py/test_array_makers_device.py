@@ -42,7 +42,7 @@ WRONG = [
     lambda a: np.partition(a, 1.5), lambda a: np.partition(a, True), lambda a: np.pad(a, 1.5), lambda a: np.pad(a, 1, "x"), lambda a: np.diag(a, 0.5), lambda a: np.tril(a[0, 0]), lambda a: np.searchsorted(a[0], a, side=1),
     lambda a: np.bincount(a[0]), lambda a: np.bincount(np.arange(3), minlength=1.5, weights=a[0, :3]), lambda a: np.unravel_index(a.astype(int), (2.0, 3)), lambda a: np.correlate(a[0], a[0], "x"), lambda a: np.correlate(a[0], a[0], 7), lambda a: np.sum(a, axis="x"),
     lambda a: np.place(a.astype("i4"), a > 0, a), lambda a: np.putmask(a.astype("i4"), a > 0, a), lambda a: np.gradient(a, np.arange(4.0)), lambda a: np.cumsum(a, axis=0.5), lambda a: np.median(a, axis=0.5), lambda a: np.matrix_transpose(a[0]),
-    lambda a: np.insert(a, [1.0], 2), lambda a: np.zeros_like(a, order=3), lambda a: np.trim_zeros(a, axis=(0, 0)), lambda a: np.linspace(a, 1, 2.5), lambda a: np.polyder(a[0], -1), lambda a: np.linalg.cross(a[:, :3], a[:, :3], axis=None), lambda a: np.concatenate([a, a], 0.0), lambda a: np.concatenate([a, a], casting="x"), lambda a: a.take([0], (0, 1)),
+    lambda a: np.insert(a, [1.0], 2), lambda a: np.zeros_like(a, order=3), lambda a: np.trim_zeros(a, axis=(0, 0)), lambda a: np.linspace(a, 1, 2.5), lambda a: np.polyder(a[0], -1), lambda a: np.linalg.cross(a[:, :3], a[:, :3], axis=2), lambda a: np.concatenate([a, a], 0.0), lambda a: np.concatenate([a, a], casting="x"), lambda a: a.take([0], (0, 1)),
     lambda a: np.linalg.eigh(a[:, :4], "x"), lambda a: np.linalg.matrix_power(a[:, :4], 1.5), lambda a: np.moveaxis(a, 0.5, 1), lambda a: np.unpackbits(a), lambda a: np.diff(a, 1.5), lambda a: np.rot90(a, axes=(0, 0)), lambda a: np.vander(a[0], 2.5),
 ]
 
