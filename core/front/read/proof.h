@@ -22,6 +22,7 @@ typedef struct lw_finder {
     long first_line;
     int flags; /* of `from __future__` */
     bool is_lambda;
+    bool is_own;       /* lanewise's own, whose file is the one that was imported */
     bool is_rewritten; /* pytest rewrote its asserts, so that the bytecode cannot be compared */
     /* an attempt failed for lack of memory or stack: not finding the function then proves
      * nothing */

@@ -9,6 +9,7 @@
 #include "core/front/read/code.h"
 #include "core/front/read/kept_text.h"
 #include "core/front/read/proof.h"
+#include "core/front/read/read_internal.h"
 #include "core/front/read/services.h"
 
 #include <string.h>
@@ -517,6 +518,7 @@ finder_init(lw_finder *f, const lw_ast *ast, PyObject *function)
     f->first_line = code->co_firstlineno;
     f->flags = code->co_flags & PyCF_MASK;
     f->is_lambda = PyUnicode_CompareWithASCIIString(f->name, "<lambda>") == 0;
+    f->is_own = lw_comes_from(function, "lanewise");
     f->is_rewritten = PyDict_GetItemString(f->globals, "@pytest_ar") != NULL;
     return f->class_name && f->candidates ? lw_finder_imports(f, NULL) : -1;
 }
