@@ -45,6 +45,9 @@ WRITTEN = {
     "reduce a+b": ("f = lw.reduce(lambda a, b: a + b)", "f(x)"),
     "forall saxpy": ("@lw.forall\ndef f(i, x, y):\n    y[i] = 2.0 * x[i] + y[i]", "f(x.size, x, y)"),
     "njit sum": ("@lw.njit\ndef f(x):\n    s = 0.0\n    for i in range(len(x)):\n        s += x[i]\n    return s", "f(x)"),
+    "njit of a list": ("@lw.njit\ndef f(x):\n    out = []\n    for i in range(len(x)):\n        if x[i] > 0.5:\n            out.append(x[i])\n    return len(out)", "f(x)"),
+    "njit of a dict": ("@lw.njit\ndef f(x):\n    d = {}\n    for i in range(len(x)):\n        k = int(x[i] * 100)\n        d[k] = d.get(k, 0) + 1\n    return len(d)", "f(x)"),
+    "njit of a set": ("@lw.njit\ndef f(x):\n    s = set()\n    for i in range(len(x)):\n        s.add(int(x[i] * 100))\n    return len(s)", "f(x)"),
     "njit of arrays": ("@lw.njit\ndef f(x):\n    return (x * x + 1.0).sum()", "f(x)"),
 }
 #: The program of --fresh. Its text of a function is a file, as users have it.

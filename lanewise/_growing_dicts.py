@@ -3,8 +3,9 @@
 In compiled code a dict is an object of `GrownDict`, and a set one of `GrownSet`, with the methods of Python's. Both are tables with open
 addressing and linear probing (D. E. Knuth, The Art of Computer Programming, volume 3, section 6.4): the entries stand in arrays in the order in
 which they were added, and `places` holds, at the place that a key's hash says or one behind it, the number of the entry plus one. An entry
-that is deleted stays, marked by -1 as its hash and at its place, until the table is made anew. Keys and values are arrays, tuples of arrays or None, as
-the items of lists are (lanewise/_growing_lists.py).
+that is deleted stays, marked by -1 as its hash and at its place, until the table is made anew. The arrays have room for two thirds of the places, so
+that one comparison says whether there is room for an entry. Keys and values are arrays, tuples of arrays or None, as the items of lists are
+(lanewise/_growing_lists.py).
 
 Which expressions make dicts and sets is said by lanewise/_dict_displays.py. The classes and the functions are compiled and never
 called, except `in_python` and `set_in_python`.
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from lanewise import _growing_lists
-from lanewise._growing_lists import GrownList, Items, appended, augmented, check, get, listed, put, taken, view
+from lanewise._growing_lists import GrownList, Items, augmented, check, filled, get, listed, put, taken, view
 from lanewise.errors import TypingError
 
 KEYS, VALUES, ITEMS = "keys of this dict", "values of this dict", "items of this set"
@@ -88,6 +89,7 @@ class Table:
 
     def clear(self):
         self.places = first_places()
+        self.hashes = np.empty(0, np.int64)  # the next entry makes the arrays anew
         self.used = 0
         self.filled = 0
         self.n = 0
@@ -95,12 +97,18 @@ class Table:
     def insert(self, key, value):
         """Adds an entry for a key that is in none."""
         hashed = hash_of(key)
-        if 3 * self.filled >= 2 * len(self.places):
+        if self.filled >= len(self.hashes):
             self.rebuild()
-        self.key_items = appended(self.key_items, self.used, key)
+        if self.key_items is None:
+            self.key_items = filled(key, len(self.hashes))
+        else:
+            put(self.key_items, self.used, key)
         if value is not None:
-            self.value_items = appended(self.value_items, self.used, value)
-        self.hashes = appended(self.hashes, self.used, hashed)
+            if self.value_items is None:
+                self.value_items = filled(value, len(self.hashes))
+            else:
+                put(self.value_items, self.used, value)
+        self.hashes[self.used] = hashed
         self.used += 1
         self.filled += 1
         self.n += 1
@@ -119,22 +127,18 @@ class Table:
         size = 8
         while size < 4 * self.n:
             size *= 2
-        places = np.zeros(size, np.int64)
-        if self.n < self.used:  # all arrays are there before one of them takes its place: memory may be missing
-            order = live_entries(self.hashes, self.used, self.n)
-            key_items = in_places(self.key_items, order)
-            value_items = in_places(self.value_items, order)
-            hashes = self.hashes[order]
-            for k in range(self.n):
-                settle(places, hashes[k], k + 1)
-            self.key_items = key_items
-            self.value_items = value_items
-            self.hashes = hashes
-            self.used = self.n
-        else:
-            for k in range(self.n):
-                settle(places, self.hashes[k], k + 1)
+        room = 2 * size // 3
+        places = np.zeros(size, np.int64)  # all arrays are there before one of them takes its place: memory may be missing
+        key_items = moved(self.key_items, self.hashes, self.used, room)
+        value_items = moved(self.value_items, self.hashes, self.used, room)
+        hashes = moved(self.hashes, self.hashes, self.used, room)
+        for k in range(self.n):
+            settle(places, hashes[k], k + 1)
+        self.key_items = key_items
+        self.value_items = value_items
+        self.hashes = hashes
         self.places = places
+        self.used = self.n
         self.filled = self.n
 
     def remove_last(self):
@@ -145,6 +149,27 @@ class Table:
         self.remove_entry(entry)
         self.used = entry
         return entry
+
+
+def moved(items, hashes, used, room):
+    """The items of the entries that are not deleted, in arrays with this room."""
+    if items is None:
+        return None
+    if isinstance(items, tuple):
+        return moved_row(items, hashes, used, room)
+    made = np.empty(room, items.dtype)
+    to = 0
+    for k in range(used):
+        if hashes[k] != DELETED:
+            made[to] = items[k]
+            to += 1
+    return made
+
+
+def moved_row(items, hashes, used, room):
+    if len(items) == 1:
+        return (moved(items[0], hashes, used, room),)
+    return (moved(items[0], hashes, used, room),) + moved_row(items[1:], hashes, used, room)
 
 
 def array_of(items):
@@ -418,7 +443,7 @@ class GrownDict(Table):
                 self[key] = value
 
     def copy(self):
-        return GrownDict(copied(self.key_items, self.used), copied(self.value_items, self.used), self.hashes.copy(), self.places.copy(), self.used, self.filled, self.n)
+        return GrownDict(copied(self.key_items, self.used), copied(self.value_items, self.used), copied(self.hashes, self.used), self.places.copy(), self.used, self.filled, self.n)
 
     def __or__(self, other):
         if not isinstance(other, GrownDict):
@@ -517,7 +542,7 @@ class GrownSet(Table):
         return get(self.key_items, self.remove_last())
 
     def copy(self):
-        return GrownSet(copied(self.key_items, self.used), None, self.hashes.copy(), self.places.copy(), self.used, self.filled, self.n)
+        return GrownSet(copied(self.key_items, self.used), None, copied(self.hashes, self.used), self.places.copy(), self.used, self.filled, self.n)
 
     def update(self, other):
         if isinstance(other, (GrownList, Table)):

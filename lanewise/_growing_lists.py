@@ -157,8 +157,7 @@ def appended(items, n, x):
     if n < items.shape[0]:
         items[n] = x
         return items
-    more = np.empty(max(8, 2 * n), items.dtype)
-    more[:n] = items[:n]
+    more = grown(items, n)
     more[n] = x
     return more
 
@@ -171,6 +170,23 @@ def appended_row(items, n, x):
     if len(x) == 1:
         return (appended(items[0], n, x[0]),)
     return (appended(items[0], n, x[0]),) + appended_row(items[1:], n, x[1:])
+
+
+def grown(items, n):
+    """A copy of the first n items, with room for as many again."""
+    more = np.empty(max(8, 2 * n), items.dtype)
+    for k in range(n):  # a copy of slices, which may be anywhere, takes more code
+        more[k] = items[k]
+    return more
+
+
+def room(items):
+    """How many items the arrays have room for."""
+    if items is None:
+        return 0
+    if isinstance(items, tuple):
+        return room(items[0])
+    return items.shape[0]
 
 
 def view(items, n):
@@ -370,7 +386,10 @@ class GrownList(Items):
 
     def append(self, x):
         check(self.items, x, ITEMS)
-        self.items = appended(self.items, self.n, x)
+        if self.items is not None and self.n < room(self.items):
+            put(self.items, self.n, x)
+        else:
+            self.items = appended(self.items, self.n, x)
         self.n += 1
 
     def extend(self, others):

@@ -94,6 +94,7 @@ emit_inst(lw_emitter *e)
     case LW_OP_NEW:
     case LW_OP_HOLD:
     case LW_OP_TAKE:
+    case LW_OP_GIVE:
     case LW_OP_RETAIN: lw_emit_counted(e); break;
     case LW_OP_OWNER:
     case LW_OP_LOCAL:

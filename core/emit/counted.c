@@ -1,8 +1,7 @@
-/* Counted memory: OWNER, NEW, HOLD, TAKE, RETAIN, and what a RETURN releases. An owner is a
- * variable of the function, which LLVM's mem2reg makes a register. On the host counting is
- * inlined, and memory is made and freed by core/host/counted_memory.c; on a GPU all of that is
- * text of the module (gpu_memory.c). The header in front of the bytes is described in
- * core/ir/counted.h. */
+/* Counted memory: OWNER, NEW, HOLD, TAKE, RETAIN, GIVE, and what a RETURN releases. An owner is
+ * a variable of the function, which LLVM's mem2reg makes a register. On the host memory is made
+ * and freed by core/host/counted_memory.c; on a GPU all of that is text of the module
+ * (gpu_memory.c). The header in front of the bytes is described in core/ir/counted.h. */
 #include "core/emit/emit_internal.h"
 
 #include "core/base/memory.h"
@@ -46,39 +45,34 @@ held_by(lw_emitter *e, lw_ref owner)
 }
 
 static void
-put(lw_emitter *e, lw_ref owner, lw_ref reference)
-{
-    lw_line(e, "store $s $v, $s %v$u, align 8", pointer_type(e), reference, owner_type(e),
-            owner);
-}
-
-static void
 call(lw_emitter *e, const char *function, lw_name reference)
 {
     lw_line(e, "call void @$s($s $s)", function, pointer_type(e), reference.text);
 }
 
+static void
+call_with_owner(lw_emitter *e, const char *function)
+{
+    lw_line(e, "call void @$s($s %v$u, $s $v)", function, owner_type(e), e->inst->a,
+            pointer_type(e), e->inst->b);
+}
+
 void
 lw_emit_counted(lw_emitter *e)
 {
-    lw_name old;
-
     e->counts = true;
-    if (e->inst->op == LW_OP_RETAIN) {
-        call(e, "lw_memory_retain", lw_operand(e, e->inst->a));
-        return;
-    }
-    old = held_by(e, e->inst->a);
-    if (e->inst->op == LW_OP_NEW) {
+    switch (e->inst->op) {
+    case LW_OP_RETAIN: call(e, "lw_memory_retain", lw_operand(e, e->inst->a)); break;
+    case LW_OP_HOLD: call_with_owner(e, "lw_memory_hold"); break;
+    case LW_OP_TAKE: call_with_owner(e, "lw_memory_take"); break;
+    case LW_OP_GIVE: call_with_owner(e, "lw_memory_give"); break;
+    default:
+        assert(e->inst->op == LW_OP_NEW);
         lw_result(e, "call $s @lw_memory_renew($s $s, i64 $v)", pointer_type(e),
-                  pointer_type(e), old.text, e->inst->b);
-        put(e, e->inst->a, e->at);
-        return;
+                  pointer_type(e), held_by(e, e->inst->a).text, e->inst->b);
+        lw_line(e, "store $s $v, $s %v$u, align 8", pointer_type(e), e->at, owner_type(e),
+                e->inst->a);
     }
-    if (e->inst->op == LW_OP_HOLD)
-        call(e, "lw_memory_retain", lw_operand(e, e->inst->b));
-    put(e, e->inst->a, e->inst->b);
-    call(e, "lw_memory_release", old);
 }
 
 /* ---- leaving a function with owners ---- */
@@ -127,7 +121,7 @@ void
 lw_leave_end(lw_emitter *e)
 {
     uint32_t n = e->func->results.n;
-    lw_name *values;
+    lw_name *values, any = {"0"}, one;
 
     if (!e->leaves || e->status != LW_OK)
         return;
@@ -136,10 +130,22 @@ lw_leave_end(lw_emitter *e)
         e->status = lw_fail_memory(e->err);
         return;
     }
+    /* One branch for all owners: most of them hold nothing then. */
     lw_text_add(e->out, "leave:\n");
+    for (uint32_t i = 1; i < e->func->insts.n; i++) {
+        if (e->func->insts.data[i].op != LW_OP_OWNER)
+            continue;
+        one = lw_def(e, "ptrtoint $s $s to i64", pointer_type(e), held_by(e, i).text);
+        any = lw_def(e, "or i64 $s, $s", any.text, one.text);
+    }
+    any = lw_def(e, "icmp eq i64 $s, 0", any.text);
+    lw_line(e, "br i1 $s, label %left, label %drop", any.text);
+    lw_text_add(e->out, "drop:\n");
     for (uint32_t i = 1; i < e->func->insts.n; i++)
         if (e->func->insts.data[i].op == LW_OP_OWNER)
             call(e, "lw_memory_release", held_by(e, i));
+    lw_line(e, "br label %left");
+    lw_text_add(e->out, "left:\n");
     for (uint32_t i = 0; i < n; i++)
         values[i] = lw_def(e, "load $t, $s %r$u", e->func->results.data[i],
                            slot_type(e, e->func->results.data[i]).text, i);
@@ -149,10 +155,53 @@ lw_leave_end(lw_emitter *e)
 
 /* ---- functions of the module ---- */
 
+/* These are inlined, so that LLVM removes what it knows about the owner; what counts is called,
+ * because it is long and rare: dozens of copies of it would take most of the time of a
+ * compilation. */
+static const char moving[] =
+    "\ndefine internal void @lw_memory_hold($owner %o, $byte %p) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %old = load $byte, $owner %o, align 8\n"
+    "  %same = icmp eq $byte %old, %p\n"
+    "  br i1 %same, label %out, label %change\n"
+    "change:\n"
+    "  store $byte %p, $owner %o, align 8\n"
+    "  call void @lw_memory_retain($byte %p)\n"
+    "  call void @lw_memory_release($byte %old)\n"
+    "  br label %out\n"
+    "out:\n"
+    "  ret void\n}\n"
+
+    "\ndefine internal void @lw_memory_take($owner %o, $byte %p) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %old = load $byte, $owner %o, align 8\n"
+    "  store $byte %p, $owner %o, align 8\n"
+    "  %none = icmp eq $byte %old, null\n"
+    "  br i1 %none, label %out, label %drop\n"
+    "drop:\n"
+    "  call void @lw_memory_release($byte %old)\n"
+    "  br label %out\n"
+    "out:\n"
+    "  ret void\n}\n"
+
+    "\ndefine internal void @lw_memory_give($owner %o, $byte %p) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %old = load $byte, $owner %o, align 8\n"
+    "  %same = icmp eq $byte %old, %p\n"
+    "  br i1 %same, label %ours, label %others\n"
+    "ours:\n"
+    "  store $byte null, $owner %o, align 8\n"
+    "  br label %out\n"
+    "others:\n"
+    "  call void @lw_memory_retain($byte %p)\n"
+    "  br label %out\n"
+    "out:\n"
+    "  ret void\n}\n";
+
 /* A single reference is found by a load, without an atomic: nobody else can take another one
  * then. */
 static const char counting[] =
-    "\ndefine internal void @lw_memory_retain(ptr %m) nounwind alwaysinline {\n"
+    "\ndefine internal void @lw_memory_retain(ptr %m) nounwind noinline {\n"
     "entry:\n"
     "  %none = icmp eq ptr %m, null\n"
     "  br i1 %none, label %out, label %count\n"
@@ -162,7 +211,7 @@ static const char counting[] =
     "out:\n"
     "  ret void\n}\n"
 
-    "\ndefine internal void @lw_memory_release(ptr %m) nounwind alwaysinline {\n"
+    "\ndefine internal void @lw_memory_release(ptr %m) nounwind noinline {\n"
     "entry:\n"
     "  %none = icmp eq ptr %m, null\n"
     "  br i1 %none, label %out, label %look\n"
@@ -190,4 +239,6 @@ lw_counted_print(lw_emitter *e)
         lw_gpu_memory_print(e);
     else if (e->counts)
         lw_text_add(e->out, counting);
+    if (e->counts)
+        lw_gpu_memory_text(e, moving);
 }

@@ -616,6 +616,7 @@ pointer_named(bool typed, const char *name, size_t n)
     static const struct {
         const char *name, *typed, *opaque;
     } rows[] = {{"byte", "i8*", "ptr"},
+                {"owner", "i8**", "ptr"},
                 {"word", "i64*", "ptr"},
                 {"state", "i64 addrspace(1)*", "ptr addrspace(1)"},
                 {"destructor", "void (i8*, i64, i8*)*", "ptr"}};

@@ -627,6 +627,13 @@ lw_ir_retain(lw_builder *b, lw_ref reference)
     lw_ir_emit(b, LW_OP_RETAIN, LW_DT_void, reference, 0, 0);
 }
 
+void
+lw_ir_give(lw_builder *b, lw_ref owner, lw_ref reference)
+{
+    assert(has_type(b, reference, LW_DT_ptr));
+    lw_ir_emit(b, LW_OP_GIVE, LW_DT_void, owner, reference, 0);
+}
+
 lw_ref
 lw_ir_shared(lw_builder *b, uint32_t bytes, uint32_t align_bytes)
 {

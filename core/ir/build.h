@@ -109,6 +109,7 @@ lw_ref lw_ir_new(lw_builder *b, lw_ref owner, lw_ref n_bytes);
 void lw_ir_hold(lw_builder *b, lw_ref owner, lw_ref reference);
 void lw_ir_take(lw_builder *b, lw_ref owner, lw_ref reference);
 void lw_ir_retain(lw_builder *b, lw_ref reference);
+void lw_ir_give(lw_builder *b, lw_ref owner, lw_ref reference);
 lw_ref lw_ir_shared(lw_builder *b, uint32_t bytes, uint32_t align_bytes);
 lw_ref lw_ir_dynamic(lw_builder *b);
 lw_ref lw_ir_data(lw_builder *b, const void *bytes, uint32_t n,

@@ -336,6 +336,7 @@ check_types(lw_verifier *c)
     case LW_OP_NEW:
     case LW_OP_HOLD:
     case LW_OP_TAKE:
+    case LW_OP_GIVE:
     case LW_OP_RETAIN: return check_counted(c);
     case LW_OP_OWNER:
     case LW_OP_LOCAL:

@@ -260,3 +260,178 @@ def test_arrays_without_axes_are_numbers():
         return path.scale
 
     assert f(np.array(2.0)) == -1.0
+
+
+# ---- objects whose fields stay, change and swap: references are lent, moved and counted ----
+
+
+class Pair:
+    def __init__(self, x, y):
+        self.x = x
+        self.y = y
+        self.n = 0
+
+    def note(self):
+        self.n += 1
+
+    def swap(self):
+        self.x, self.y = self.y, self.x
+        self.n += 1
+
+    def again(self):
+        self.x = self.y
+
+    def renew(self, k):
+        if k % 3 == 0:
+            self.x = self.y + k
+        elif k % 3 == 1:
+            self.note()
+        else:
+            self.swap()
+        self.note()
+
+    def renewed(self, k):
+        self.renew(k)
+        self.note()
+        return self.x
+
+
+class Around:
+    def __init__(self, x):
+        self.inner = Pair(x + 1, x + 2)
+        self.other = Pair(x + 3, x + 4)
+
+
+def same(x):
+    return x
+
+
+def changes_in_a_loop(x):
+    pair = Pair(x + 1, x + 2)
+    total = 0.0
+    for k in range(12):
+        pair.renew(k)
+        total += (pair.x - 2 * pair.y + np.ones(6)).sum()
+    return pair.x + total
+
+
+def changes_in_a_row(x):
+    pair = Pair(x + 1, x + 2)
+    pair.note()
+    pair.swap()
+    first = pair.x
+    pair.again()
+    pair.note()
+    pair.renew(0)
+    pair.x = np.ones(6) + pair.x
+    pair.note()
+    pair.swap()
+    return first + pair.x * 3 - pair.y * pair.n
+
+
+def some_paths(x):
+    pair = Pair(x + 1, x + 2)
+    for k in range(7):
+        if k % 2:
+            pair.swap()
+        else:
+            pair.note()
+            pair.y = x * k
+        pair.n += 1
+        if k == 5:
+            pair = Pair(pair.y, pair.x + 1)
+    return pair.x - pair.y * pair.n + np.ones(6)
+
+
+def results_beside_changes(x):
+    pair = Pair(x + 1, x + 2)
+    total = np.zeros(6)
+    for k in range(9):
+        total += pair.renewed(k) + np.ones(6)
+    y = pair.renewed(2)
+    z = pair.renewed(0)
+    return total + y - 3 * z
+
+
+def inside_another(x):
+    around = Around(x)
+    for k in range(9):
+        around.inner.renew(k)
+        around.other.swap()
+    around.inner.again()
+    around.other.x = around.inner.renewed(3)
+    return around.inner.x - 2 * around.inner.y + 3 * around.other.x - 5 * around.other.y + around.inner.n
+
+
+def new_arrays_of_variables(x):
+    y = x + 1
+    z = y
+    total = np.zeros(6)
+    for k in range(5):
+        y = same(y + k)
+        w = z
+        z = y - 1
+        total += w + y + z + np.ones(6)
+        z = same(z)
+    a = same(y)
+    b = a
+    a = same(a + 1)
+    return total + a + b - y
+
+
+def pairs_of_variables(x):
+    y, z = x + 1, x + 2
+    for k in range(5):
+        y, z = same(z), y + k
+        c = (y, z)
+        y = same(c[1]) * 2
+    return y - 3 * z + c[0]
+
+
+def lists_and_tables(x):
+    made, table, total = [], {}, 0.0
+    for k in range(40):
+        made.append(x[k % 6] + k)
+        table[k % 7] = made[k // 2]
+        if k % 11 == 10:
+            made = made.copy()
+            made.append(1.0)
+        if k % 13 == 12:
+            del table[k % 7]
+    for k in range(5):
+        total += made.pop() * (k + 1) + np.ones(3).sum()
+    for key in table:
+        total += key * table[key]
+    return total
+
+
+@pytest.mark.parametrize("f", [changes_in_a_loop, changes_in_a_row, some_paths, results_beside_changes, inside_another, new_arrays_of_variables,
+                               pairs_of_variables, lists_and_tables])
+def test_references_that_move(f):
+    test_fields_keep_new_arrays(f)
+
+
+def test_a_method_that_changes_a_number_counts_nothing():
+    @lw.njit
+    def f(x, n):
+        pair = Pair(x, x)
+        for _ in range(n):
+            pair.note()
+        return pair.n
+
+    assert f(np.ones(3), 5) == 5
+    text = "".join(f.inspect_llvm().values())
+    assert "call void @lw_memory_retain" not in text and "atomicrmw add" not in text
+
+
+def test_append_counts_nothing_but_where_the_list_grows():
+    @lw.njit
+    def f(n):
+        out = []
+        for k in range(n):
+            out.append(k)
+        return len(out)
+
+    assert f(100) == 100
+    text = "".join(f.inspect_llvm().values())
+    assert text.count("@lw_memory_retain(") < 8

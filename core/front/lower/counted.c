@@ -4,72 +4,75 @@
  * reference, and at every return, by whichever way the function is left; so nothing else has to
  * be released. A value in flight is held by the place that made it, or by the variable that it
  * was read from; where variables change before all values are used, the values are held, too
- * (lw_lower_guard). Parameters are held by the caller. */
+ * (lw_lower_guard). Parameters are held by the caller.
+ *
+ * Counting needs atomic operations, so a reference moves where it can: from the place that made
+ * it to the variable that it is assigned to, and from an owner to the caller (GIVE). The
+ * references of an object that a function changes are lent to it: where the changed object has
+ * one that it had before, the caller's variable still holds it, and the result is not counted.
+ * So a method that changes numbers of an object, or elements of its arrays, counts nothing. */
 #include "core/front/lower/address.h"
 
 #include "core/front/diagnose.h"
 #include "core/ir/counted.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* ---- references in values ---- */
 
-typedef void reference_action(lw_lower_frame *f, lw_ref owner, lw_ref reference);
-
-/* The references of a value, in their order: `act` for each of them. value: NULL where only the
- * owners count. */
+/* Which parts of a value of this type are references, to `out` (NULL: they are counted only),
+ * the first part having the number `at`; how many they are. */
 static uint32_t
-each_reference(lw_lower_frame *f, const lw_lower_value *value, lw_type type, uint32_t at,
-               const lw_ref *owners, uint32_t n, reference_action *act)
+find_references(const lw_types *types, lw_type type, uint32_t at, uint32_t *out)
 {
-    const lw_types *types = f->l->types;
     const lw_type_row *row = lw_type_get(types, type);
+    uint32_t n = 0;
 
     if (!lw_type_is_owned(types, type))
-        return n;
+        return 0;
     if (row->kind == LW_TK_ARRAY || row->kind == LW_TK_RECORD) {
-        if (act != NULL)
-            act(f, owners ? owners[n] : 0,
-                value ? lw_part_at(value, at + 1 + 2u * row->ndim) : 0);
-        return n + 1;
+        if (out != NULL)
+            *out = at + 1 + 2u * row->ndim;
+        return 1;
     }
     for (uint32_t i = 0; i < row->n; i++) {
-        n = each_reference(f, value, row->elements[i], at, owners, n, act);
+        n += find_references(types, row->elements[i], at, out ? out + n : NULL);
         at += lw_parts_of(types, row->elements[i]);
     }
     return n;
 }
 
-static void
-hold(lw_lower_frame *f, lw_ref owner, lw_ref reference)
+/* The numbers of these parts. *n is 0 where there was no memory, too. */
+static const uint32_t *
+references_of(const lw_lower_frame *f, lw_type type, uint32_t *n)
 {
-    lw_ir_hold(&f->b, owner, reference);
+    uint32_t *at;
+
+    *n = find_references(f->l->types, type, 0, NULL);
+    at = lw_arena_take(f->l->arena, (*n + 1) * sizeof *at);
+    if (at != NULL)
+        find_references(f->l->types, type, 0, at);
+    else
+        *n = 0;
+    return at;
 }
 
-static void
-take(lw_lower_frame *f, lw_ref owner, lw_ref reference)
+/* The same for a value, which lacks parts where memory ran out. */
+static const uint32_t *
+references_in(const lw_lower_frame *f, lw_lower_value value, uint32_t *n)
 {
-    lw_ir_take(&f->b, owner, reference);
+    const uint32_t *at = references_of(f, value.type, n);
+
+    if (value.n != lw_parts_of(f->l->types, value.type))
+        *n = 0;
+    return at;
 }
 
-static void
-retain(lw_lower_frame *f, lw_ref owner, lw_ref reference)
-{
-    (void)owner; /* the caller will hold it */
-    lw_ir_retain(&f->b, reference);
-}
-
-static void
-let_go(lw_lower_frame *f, lw_ref owner, lw_ref reference)
-{
-    (void)reference;
-    lw_ir_hold(&f->b, owner, lw_ir_zero(&f->b, LW_DT_ptr));
-}
-
-const lw_ref *
+lw_ref *
 lw_lower_owners(lw_lower_frame *f, lw_type type)
 {
-    uint32_t n = each_reference(f, NULL, type, 0, NULL, 0, NULL);
+    uint32_t n = find_references(f->l->types, type, 0, NULL);
     lw_ref *owners = lw_arena_take(f->l->arena, (n + 1) * sizeof *owners);
 
     for (uint32_t i = 0; owners && i < n; i++)
@@ -80,8 +83,67 @@ lw_lower_owners(lw_lower_frame *f, lw_type type)
 void
 lw_lower_hold(lw_lower_frame *f, const lw_ref *owners, lw_lower_value value)
 {
-    if (owners != NULL && value.n == lw_parts_of(f->l->types, value.type))
-        each_reference(f, &value, value.type, 0, owners, 0, hold);
+    uint32_t n;
+    const uint32_t *at = references_in(f, value, &n);
+
+    for (uint32_t i = 0; owners != NULL && i < n; i++)
+        lw_ir_hold(&f->b, owners[i], value.parts[at[i]]);
+}
+
+/* The TAKE of this reference, if nothing but pure instructions and other references follow it;
+ * 0: there is none. */
+static lw_ref
+taken_last(const lw_lower_frame *f, lw_ref reference)
+{
+    for (uint32_t i = f->b.func ? f->b.func->insts.n : 0; i-- > f->moved + 1;) {
+        const lw_inst *inst = &f->b.func->insts.data[i];
+        if (inst->op == LW_OP_TAKE && inst->b == reference)
+            return i;
+        if (lw_ops[inst->op].class != LW_CLASS_PURE && inst->op != LW_OP_OWNER &&
+            inst->op != LW_OP_TAKE && inst->op != LW_OP_HOLD)
+            return 0;
+    }
+    return 0;
+}
+
+/* The reference becomes the owner's, unless it is this other one. */
+static void
+take_unless(lw_lower_frame *f, lw_ref owner, lw_ref reference, lw_ref other)
+{
+    lw_ir_if(&f->b, lw_ir_compare(&f->b, LW_OP_NE, reference, other));
+    lw_ir_take(&f->b, owner, reference);
+    lw_ir_end(&f->b);
+}
+
+lw_ref *
+lw_lower_assigned(lw_lower_frame *f, lw_ref *owners, lw_lower_value value, const lw_ref *before,
+                  bool lent)
+{
+    uint32_t n;
+    const uint32_t *at = references_in(f, value, &n);
+    bool is_first = owners == NULL;
+
+    if (is_first)
+        owners = lw_arena_take(f->l->arena, (n + 1) * sizeof *owners);
+    for (uint32_t i = 0; owners != NULL && i < n; i++) {
+        lw_ref reference = value.parts[at[i]], take = f->moves ? taken_last(f, reference) : 0;
+        if (take != 0 && is_first) { /* the place's owner becomes the variable's */
+            owners[i] = f->b.func->insts.data[take].a;
+            continue;
+        }
+        owners[i] = is_first ? lw_ir_owner(&f->b) : owners[i];
+        if (take != 0 && owners[i] < take)
+            f->b.func->insts.data[take].a = owners[i];
+        else if (before == NULL)
+            lw_ir_hold(&f->b, owners[i], reference);
+        else if (lent)
+            take_unless(f, owners[i], reference, before[at[i]]);
+        else if (reference != before[at[i]])
+            lw_ir_hold(&f->b, owners[i], reference);
+    }
+    if (f->moves && f->b.func != NULL)
+        f->moved = f->b.func->insts.n - 1;
+    return owners;
 }
 
 const lw_ref *
@@ -99,28 +161,93 @@ lw_lower_guard(lw_lower_frame *f, lw_lower_value value)
 void
 lw_lower_unguard(lw_lower_frame *f, const lw_ref *owners, lw_type type)
 {
-    if (owners != NULL)
-        each_reference(f, NULL, type, 0, owners, 0, let_go);
+    uint32_t n;
+
+    references_of(f, type, &n);
+    for (uint32_t i = 0; owners != NULL && i < n; i++)
+        lw_ir_hold(&f->b, owners[i], lw_ir_zero(&f->b, LW_DT_ptr));
 }
 
-void
+const lw_ref *
 lw_lower_take(lw_lower_frame *f, lw_lower_value value)
 {
-    const lw_ref *owners;
+    uint32_t n;
+    const uint32_t *at = references_in(f, value, &n);
+    const lw_ref *owners = n > 0 ? lw_lower_owners(f, value.type) : NULL;
 
-    if (!lw_type_is_owned(f->l->types, value.type) ||
-        value.n != lw_parts_of(f->l->types, value.type))
-        return;
-    owners = lw_lower_owners(f, value.type);
-    if (owners != NULL)
-        each_reference(f, &value, value.type, 0, owners, 0, take);
+    for (uint32_t i = 0; owners != NULL && i < n; i++)
+        lw_ir_take(&f->b, owners[i], value.parts[at[i]]);
+    return owners;
+}
+
+/* The owner that was given this reference last; 0: none is known. Of a variable in slots: the
+ * owner of what was assigned to them last, which is the owner of all that is. */
+static lw_ref
+owner_of(const lw_lower_frame *f, lw_ref reference)
+{
+    const lw_inst *insts = f->b.func ? f->b.func->insts.data : NULL;
+    lw_ref slot = insts && insts[reference].op == LW_OP_GET ? insts[reference].a : 0;
+
+    for (uint32_t i = insts ? f->b.func->insts.n : 0; i-- > 1;) {
+        const lw_inst *inst = &insts[i];
+        if (inst->op == LW_OP_SET && inst->a == slot && slot != 0) {
+            reference = inst->b;
+            slot = 0;
+        } else if ((inst->op == LW_OP_HOLD || inst->op == LW_OP_TAKE) &&
+                   (inst->b == reference ||
+                    (insts[inst->b].op == LW_OP_SELECT && insts[inst->b].c == reference))) {
+            return inst->a; /* SELECT: unless it is lent */
+        } else if (inst->op == LW_OP_NEW && i == reference) {
+            return inst->a;
+        }
+    }
+    return 0;
 }
 
 void
 lw_lower_give(lw_lower_frame *f, lw_lower_value value)
 {
-    if (value.n == lw_parts_of(f->l->types, value.type))
-        each_reference(f, &value, value.type, 0, NULL, 0, retain);
+    uint32_t n;
+    const uint32_t *at = references_in(f, value, &n);
+
+    for (uint32_t i = 0; i < n; i++) {
+        lw_ref reference = value.parts[at[i]], is_lent = 0, owner;
+        if (f->b.func != NULL && f->b.func->insts.data[reference].op == LW_OP_SELECT)
+            is_lent = reference;
+        owner = owner_of(f, is_lent ? f->b.func->insts.data[is_lent].c : reference);
+        if (owner != 0)
+            lw_ir_give(&f->b, owner, reference);
+        else
+            lw_ir_retain(&f->b, reference);
+    }
+}
+
+lw_lower_value
+lw_lower_unless_lent(lw_lower_frame *f, lw_lower_value value, const lw_ref *lent)
+{
+    uint32_t n;
+    const uint32_t *at = references_in(f, value, &n);
+    lw_ref *parts = lw_arena_take(f->l->arena, (value.n + 1) * sizeof *parts);
+
+    if (lent == NULL || n == 0 || parts == NULL)
+        return value;
+    memcpy(parts, value.parts, value.n * sizeof *parts);
+    for (uint32_t i = 0; i < n; i++)
+        parts[at[i]] =
+            lw_ir_select(&f->b, lw_ir_compare(&f->b, LW_OP_EQ, parts[at[i]], lent[at[i]]),
+                         lw_ir_zero(&f->b, LW_DT_ptr), parts[at[i]]);
+    value.parts = parts;
+    return value;
+}
+
+bool
+lw_is_lent(const lw_lowering *l, uint32_t instance, uint32_t k)
+{
+    const lw_instance *inst = &l->typed->instances.data[instance];
+    uint32_t param = inst->changed[k];
+
+    return instance != 1 && !inst->param_constants[param] && inst->param_webs[param] != 0 &&
+           inst->param_types[param] == inst->changed_types[k];
 }
 
 void

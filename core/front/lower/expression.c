@@ -239,7 +239,7 @@ lw_lower_call_values(lw_lower_frame *f, uint32_t node, uint32_t instance,
     lw_ref call = f->l->open[instance] ? lw_ir_recur(&f->b, number, args, at)
                                        : lw_ir_call(&f->b, number, args, at);
     if (raises)
-        lw_lower_propagate(f, call, instance, written);
+        lw_lower_propagate(f, call, instance, values, written);
     n = lw_parts_of(types, callee->result);
     all = n + lw_changed_parts_of(types, callee);
     lw_ref *parts = lw_arena_take(f->l->arena, (all + 1) * sizeof *parts);
@@ -248,7 +248,7 @@ lw_lower_call_values(lw_lower_frame *f, uint32_t node, uint32_t instance,
     lw_lower_value result = {.type = callee->result, .n = parts ? n : 0, .parts = parts};
     lw_lower_take(f, result);
     if (parts != NULL)
-        lw_lower_changed(f, callee, written, parts + n, &result);
+        lw_lower_changed(f, instance, values, written, parts + n, &result);
     return result;
 }
 

@@ -88,6 +88,7 @@ lw_lower_inlined(lw_lower_frame *f, uint32_t instance, const lw_lower_value *val
     g->handler = f->handler;
     g->changing = f->changing;
     g->inlined_result = &result;
+    g->moved = f->b.func ? f->b.func->insts.n - 1 : 0;
     lw_lower_note_call(g, f);
     for (uint32_t i = 0; i < g->inst->n_params; i++)
         if (!g->inst->param_constants[i])

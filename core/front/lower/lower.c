@@ -403,6 +403,7 @@ add_parameters(lw_lower_frame *f)
         if (is_entry(f) && n == 1 && f->l->typed->counts[i])
             lw_lower_note_counter(f, parts[0], 0, 0);
         f->webs[web] = parts; /* those of web 0 are never read */
+        f->given[i] = parts;
         note_guarded(f, i, n);
     }
 }
@@ -534,12 +535,13 @@ lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l, uint32_t instance)
     f->fn = &l->tree->fns.data[inst->fn];
     f->can_raise = lw_instance_raises(l, instance);
     f->owners = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->owners);
+    f->given = lw_arena_take(l->arena, (inst->n_params + 1) * sizeof *f->given);
     f->webs = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->webs);
     f->slotted = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->slotted);
     f->iterators = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->iterators);
     f->shown = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->shown);
-    return f->shown != NULL && f->owners != NULL && f->webs != NULL && f->slotted != NULL &&
-           f->iterators != NULL;
+    return f->shown != NULL && f->owners != NULL && f->given != NULL && f->webs != NULL &&
+           f->slotted != NULL && f->iterators != NULL;
 }
 
 uint32_t

@@ -84,6 +84,7 @@ typedef struct lw_catch {
  * what it has changed before it raises one is seen by its callers. */
 typedef struct lw_changing {
     const lw_instance *inst;
+    const lw_ref **given;           /* by parameter, as of the frame */
     const lw_ref **slots, **owners; /* by changed object */
 } lw_changing;
 
@@ -126,11 +127,16 @@ typedef struct lw_lower_frame {
     const lw_fn *call_fn; /* of an inlined function: the user's function that calls it, NULL: */
     const lw_loc *call_loc; /* … lanewise's own do; and where */
     lw_builder b;
-    lw_ref level;          /* how many calls of recursive functions are open; 0: none is */
-    const lw_ref **owners; /* by web: the owners of what it holds; NULL = none yet */
-    uint32_t made_node;    /* the array expression of which an element is evaluated, which
-                              otherwise is an array of its own; 0: none */
-    lw_typed_node made;    /* as it is for one element */
+    lw_ref level;         /* how many calls of recursive functions are open; 0: none is */
+    lw_ref **owners;      /* by web: the owners of what it holds; NULL = none yet */
+    const lw_ref **given; /* by parameter: its parts, as the caller passes them; NULL: none */
+    bool
+        moves; /* a variable is the only one to use the value that is assigned to it: the owners
+                  of the call that gives it may become the variable's, or give way to them */
+    lw_ref moved;        /* the last instruction when that happened: owners before it stay */
+    uint32_t made_node;  /* the array expression of which an element is evaluated, which
+                            otherwise is an array of its own; 0: none */
+    lw_typed_node made;  /* as it is for one element */
     const lw_ref **webs; /* by web: its value's parts (single) or its slots; NULL = none yet */
     bool *slotted;       /* by web: kept in slots although it has one definition */
     const struct lw_iterator **iterators; /* by web: of variables that hold ranges */
@@ -227,7 +233,8 @@ void lw_lower_raise_words(lw_lower_frame *f, const char *exception, uint64_t for
                           const lw_ref *words, uint32_t n);
 /* A callee that left with an exception: leave with the same one. written: as in
  * lw_lower_call_values. */
-void lw_lower_propagate(lw_lower_frame *f, lw_ref call, uint32_t instance, uint32_t written);
+void lw_lower_propagate(lw_lower_frame *f, lw_ref call, uint32_t instance,
+                        const lw_lower_value *values, uint32_t written);
 void lw_lower_try(lw_lower_frame *f, uint32_t node);
 /* `raise` without an exception, in a handler. */
 void lw_lower_raise_again(lw_lower_frame *f, uint32_t node);
@@ -378,10 +385,10 @@ bool lw_is_object_target(const lw_lower_frame *f, uint32_t target);
 void lw_lower_object_store(lw_lower_frame *f, uint32_t target, lw_lower_value value);
 void lw_lower_augmented_field(lw_lower_frame *f, uint32_t node);
 /* What the nodes lead to, which are entries of a call's list from `start`, holds the objects
- * that the call has changed, whose parts are `parts`. *made: the one that is the call's value.
- */
-void lw_lower_changed(lw_lower_frame *f, const lw_instance *callee, uint32_t start,
-                      const lw_ref *parts, lw_lower_value *made);
+ * that the call has changed, whose parts are `parts`. values: the call's arguments. *made: the
+ * object that is the call's value. */
+void lw_lower_changed(lw_lower_frame *f, uint32_t instance, const lw_lower_value *values,
+                      uint32_t start, const lw_ref *parts, lw_lower_value *made);
 /* The parts of all changed objects, at a RETURN or (node 0) at the end of the body, to `out`;
  * returns how many these are. */
 uint32_t lw_lower_changed_parts(lw_lower_frame *f, uint32_t node, lw_ref *out);
@@ -403,6 +410,9 @@ void lw_lower_body(lw_lower_frame *f, uint32_t body);
 void lw_lower_statement(lw_lower_frame *f, uint32_t node);
 void lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value);
 void lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value);
+/* The same for a change of the object `before`; lent: as of lw_lower_assigned. */
+void lw_lower_web_change(lw_lower_frame *f, uint32_t web, lw_lower_value value,
+                         lw_lower_value before, bool lent);
 /* The same with what the caller passes for a parameter. */
 void lw_lower_web_bind(lw_lower_frame *f, uint32_t web, lw_lower_value value);
 lw_lower_value lw_lower_web_read(lw_lower_frame *f, uint32_t web);
@@ -412,16 +422,29 @@ void lw_block_leave(lw_lower_frame *f, uint32_t region);
 
 /* ---- counted.c ---- */
 /* An owner for each reference of a value of this type. */
-const lw_ref *lw_lower_owners(lw_lower_frame *f, lw_type type);
+lw_ref *lw_lower_owners(lw_lower_frame *f, lw_type type);
 /* These owners hold what the value refers to, and no longer what they held. */
 void lw_lower_hold(lw_lower_frame *f, const lw_ref *owners, lw_lower_value value);
+/* The owners of a variable to which the value is assigned; owners: those that it has, NULL:
+ * none yet. before: the parts of the object that the variable has held, of which this one is a
+ * change, or NULL. What held its references holds them until something else is assigned to the
+ * variable, so those that stay are not counted. lent: other references are those that the
+ * function which has changed the object gives; they are taken. */
+lw_ref *lw_lower_assigned(lw_lower_frame *f, lw_ref *owners, lw_lower_value value,
+                          const lw_ref *before, bool lent);
 /* Hold the value until it is let go; NULL: it needs no guard. */
 const lw_ref *lw_lower_guard(lw_lower_frame *f, lw_lower_value value);
 void lw_lower_unguard(lw_lower_frame *f, const lw_ref *owners, lw_type type);
-/* The references of a call's result become this function's. */
-void lw_lower_take(lw_lower_frame *f, lw_lower_value value);
+/* The references of a call's result become this function's. Returns the owners, NULL: none. */
+const lw_ref *lw_lower_take(lw_lower_frame *f, lw_lower_value value);
 /* The references of what is returned become the caller's. */
 void lw_lower_give(lw_lower_frame *f, lw_lower_value value);
+/* The value with NULL in place of those references that are the same in `lent`, the parts of a
+ * value of the same type; NULL: none are. */
+lw_lower_value lw_lower_unless_lent(lw_lower_frame *f, lw_lower_value value,
+                                    const lw_ref *lent);
+/* Whether the references of the k-th object that the function changes are lent to it. */
+bool lw_is_lent(const lw_lowering *l, uint32_t instance, uint32_t k);
 /* E160: `y += (y := x)` of arrays. */
 void lw_lower_refuse_walrus(lw_lower_frame *f, uint32_t node);
 /* A new array; extents: i64, not negative. MemoryError if there is no memory for it. */

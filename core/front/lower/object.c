@@ -52,10 +52,10 @@ static void
 write_path(lw_lower_frame *f, uint32_t node, lw_lower_value value)
 {
     const lw_node *n = lw_node_at(f, node);
+    lw_lower_value object = {0};
 
     while (n->kind == LW_NODE_ATTRIBUTE) {
-        lw_lower_value object = lw_lower_expression(f, n->a);
-
+        object = lw_lower_expression(f, n->a);
         value = object_with(f, object, name_of(f, node), value, lw_typed_at(f, node)->target);
         node = n->a;
         n = lw_node_at(f, node);
@@ -66,7 +66,7 @@ write_path(lw_lower_frame *f, uint32_t node, lw_lower_value value)
     }
     lw_lower_note_changing(f, n->a, &value);
     if (lw_typed_at(f, node)->target != 0)
-        lw_lower_web_write(f, lw_typed_at(f, node)->target, value);
+        lw_lower_web_change(f, lw_typed_at(f, node)->target, value, object, false);
 }
 
 /* object.name = value, by the setter of a property. */
@@ -138,22 +138,58 @@ lw_changed_parts_of(const lw_types *types, const lw_instance *instance)
     return n;
 }
 
-void
-lw_lower_changed(lw_lower_frame *f, const lw_instance *callee, uint32_t start,
-                 const lw_ref *parts, lw_lower_value *made)
+/* Whether the object is what a variable holds, as it was given, so that its references stay
+ * with those who hold them. */
+static bool
+is_whole(lw_lower_frame *f, uint32_t node, const lw_lower_value *given, lw_type type)
 {
+    uint32_t web = lw_node_at(f, node)->kind == LW_NODE_NAME ? lw_typed_at(f, node)->target : 0;
+
+    return web != 0 && f->converted_arms == 0 && f->inst->webs.data[web].type == type &&
+           given->type == type;
+}
+
+void
+lw_lower_changed(lw_lower_frame *f, uint32_t instance, const lw_lower_value *values,
+                 uint32_t start, const lw_ref *parts, lw_lower_value *made)
+{
+    const lw_instance *callee = &f->l->typed->instances.data[instance];
+
     for (uint32_t k = 0; k < callee->n_changed; k++) {
         lw_type type = callee->changed_types[k];
         uint32_t n = lw_parts_of(f->l->types, type), node = f->l->typed->lists.data[start + k];
         lw_lower_value value = {.type = type, .n = n, .parts = parts};
+        const lw_lower_value *given =
+            lw_is_lent(f->l, instance, k) ? &values[callee->changed[k]] : NULL;
+        const lw_ref *owners;
 
         parts += n;
-        lw_lower_take(f, value);
-        if (node == LW_CHANGED_VALUE)
+        if (node != LW_CHANGED_VALUE && node != LW_CHANGED_NONE && given != NULL &&
+            is_whole(f, node, given, type)) {
+            lw_lower_note_changing(f, lw_node_at(f, node)->a, &value);
+            lw_lower_web_change(f, lw_typed_at(f, node)->target, value, *given, true);
+            continue;
+        }
+        owners = lw_lower_take(f, lw_lower_unless_lent(f, value, given ? given->parts : NULL));
+        if (node == LW_CHANGED_VALUE) {
             *made = value;
-        else if (node != LW_CHANGED_NONE)
+        } else if (node != LW_CHANGED_NONE) {
+            f->moves = given == NULL;
             write_path(f, node, value);
+            f->moves = false;
+            if (given != NULL && f->converted_arms == 0)
+                lw_lower_unguard(f, owners, type); /* the variable holds them */
+        }
     }
+}
+
+/* The parts of the k-th changed object as the caller passed it, if it is lent; or NULL. */
+static const lw_ref *
+lent_parts(const lw_lower_frame *f, uint32_t instance, const lw_ref **given, uint32_t k)
+{
+    const lw_instance *inst = &f->l->typed->instances.data[instance];
+
+    return lw_is_lent(f->l, instance, k) ? given[inst->changed[k]] : NULL;
 }
 
 uint32_t
@@ -172,7 +208,8 @@ lw_lower_changed_parts(lw_lower_frame *f, uint32_t node, lw_ref *out)
 
         if (number != 0)
             value = lw_value_convert(f, value, type);
-        lw_lower_give(f, value);
+        lw_lower_give(f,
+                      lw_lower_unless_lent(f, value, lent_parts(f, f->instance, f->given, k)));
         for (uint32_t j = 0; j < value.n; j++)
             out[n++] = value.parts[j];
     }
@@ -223,6 +260,7 @@ lw_lower_begin_changing(lw_lower_frame *f, lw_changing *made)
     uint32_t n = f->inst->n_changed;
 
     *made = (lw_changing){.inst = f->inst,
+                          .given = f->given,
                           .slots = lw_arena_take(f->l->arena, (n + 1) * sizeof *made->slots),
                           .owners = lw_arena_take(f->l->arena, (n + 1) * sizeof *made->owners)};
     if (made->slots == NULL || made->owners == NULL)
@@ -282,7 +320,8 @@ lw_lower_changing_parts(lw_lower_frame *f, lw_ref *out)
             continue;
         }
         value = lw_value_get(f, f->changing->slots[k], type);
-        lw_lower_give(f, value);
+        lw_lower_give(
+            f, lw_lower_unless_lent(f, value, lent_parts(f, f->home, f->changing->given, k)));
         for (uint32_t i = 0; i < value.n; i++)
             out[n++] = value.parts[i];
     }

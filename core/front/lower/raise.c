@@ -318,7 +318,8 @@ refuse_lost(lw_lower_frame *f, const lw_instance *callee)
 
 /* What the callee has changed before it raised. */
 static void
-take_changed(lw_lower_frame *f, lw_ref call, uint32_t instance, uint32_t written)
+take_changed(lw_lower_frame *f, lw_ref call, uint32_t instance, const lw_lower_value *values,
+             uint32_t written)
 {
     const lw_instance *callee = &f->l->typed->instances.data[instance];
     uint32_t n = lw_changed_parts_of(f->l->types, callee);
@@ -332,14 +333,16 @@ take_changed(lw_lower_frame *f, lw_ref call, uint32_t instance, uint32_t written
     for (uint32_t i = 0; i < n; i++)
         parts[i] = lw_ir_result(&f->b, call, first + i);
     if (!loses) {
-        lw_lower_changed(f, callee, written, parts, &made);
+        lw_lower_changed(f, instance, values, written, parts, &made);
         return;
     }
     for (uint32_t k = 0; k < callee->n_changed; k++) {
         lw_type type = callee->changed_types[k];
         lw_lower_value value = {type, lw_parts_of(f->l->types, type), parts, NULL};
+        bool lent = lw_is_lent(f->l, instance, k);
 
-        lw_lower_take(f, value);
+        lw_lower_take(
+            f, lw_lower_unless_lent(f, value, lent ? values[callee->changed[k]].parts : NULL));
         parts += value.n;
     }
     if (!is_seen(f, callee, written))
@@ -350,7 +353,8 @@ take_changed(lw_lower_frame *f, lw_ref call, uint32_t instance, uint32_t written
 }
 
 void
-lw_lower_propagate(lw_lower_frame *f, lw_ref call, uint32_t instance, uint32_t written)
+lw_lower_propagate(lw_lower_frame *f, lw_ref call, uint32_t instance,
+                   const lw_lower_value *values, uint32_t written)
 {
     assert(f->can_raise);
     lw_builder *b = &f->b;
@@ -365,7 +369,7 @@ lw_lower_propagate(lw_lower_frame *f, lw_ref call, uint32_t instance, uint32_t w
         words[i] = lw_ir_result(b, call, 1 + i);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_zero(b, LW_DT_i32)));
     if (f->l->catches)
-        take_changed(f, call, instance, written);
+        take_changed(f, call, instance, values, written);
     leave(f, status_of_call(f, status, instance), words, f->l->n_raise_words);
     lw_ir_end(b);
 }

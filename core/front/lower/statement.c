@@ -35,15 +35,18 @@ pending_of(lw_lower_frame *f, uint32_t web, uint32_t start)
     return NULL;
 }
 
-/* is_held: somebody holds the value as long as the variable has it. */
+/* A new value of a variable; before, lent: as of lw_lower_assigned. is_held: the caller holds
+ * the value. */
 static void
-web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value, bool is_held)
+web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value, const lw_ref *before,
+          bool lent, bool is_held)
 {
     value = lw_value_convert(f, value, web_at(f, web)->type);
-    if (!is_held && f->converted_arms == 0 && lw_type_is_owned(f->l->types, value.type)) {
-        if (f->owners[web] == NULL)
+    if (f->converted_arms == 0 && lw_type_is_owned(f->l->types, value.type)) {
+        if (!is_held)
+            f->owners[web] = lw_lower_assigned(f, f->owners[web], value, before, lent);
+        else if (!web_at(f, web)->single || f->slotted[web])
             f->owners[web] = lw_lower_owners(f, value.type);
-        lw_lower_hold(f, f->owners[web], value);
     }
     f->iterators[web] = value.iterator;
     if (value.iterator && !web_at(f, web)->single)
@@ -69,14 +72,26 @@ web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value, bool is_held)
 void
 lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value)
 {
-    web_write(f, web, value, false);
+    web_write(f, web, value, NULL, false, false);
 }
 
-/* The caller holds what it passes, for a parameter that has nothing else. */
+void
+lw_lower_web_change(lw_lower_frame *f, uint32_t web, lw_lower_value value,
+                    lw_lower_value before, bool lent)
+{
+    bool same_type =
+        value.type == before.type && web_at(f, web)->type == before.type && value.n == before.n;
+
+    assert(same_type || !lent);
+    web_write(f, web, value, same_type ? before.parts : NULL, lent, false);
+}
+
+/* The caller holds what it passes. The owners are there from the beginning, so that they are
+ * not those of an iteration. */
 void
 lw_lower_web_bind(lw_lower_frame *f, uint32_t web, lw_lower_value value)
 {
-    web_write(f, web, value, web_at(f, web)->single && !f->slotted[web]);
+    web_write(f, web, value, NULL, false, true);
 }
 
 lw_lower_value
@@ -311,8 +326,10 @@ lower_assign(lw_lower_frame *f, uint32_t node)
     lw_lower_value value =
         only != LW_T_BOTTOM ? lw_lower_as(f, n->a, only) : lw_lower_expression(f, n->a);
 
+    f->moves = n->c == 1;
     for (uint32_t i = 0; i < n->c; i++)
         lw_lower_assign(f, lw_list_at(f, n->b + i), value);
+    f->moves = false;
 }
 
 /* `y += (y := x)`: the array that is changed is the one that y was before. */
