@@ -2,7 +2,7 @@
 
     python bench/host_rows.py [part ...] [--threads N] [--rounds N]
 
-Parts: methods extremes variances axis0 forall mandelbrot jit sorts small special. Each line has the time of lanewise and of each peer, and
+Parts: methods extremes variances axis0 forall mandelbrot jit lists sorts small special. Each line has the time of lanewise and of each peer, and
 in brackets the time of lanewise divided by that of the peer: above 1, the peer is faster. A time is the least of interleaved rounds, so that
 noise hits all. Results are checked against NumPy's (or the peer's) before they are timed. Peers that are not installed are left out.
 """
@@ -330,6 +330,54 @@ def jit() -> None:
         race(f"matmul {n} f8, jit of loops", runs, close)
 
 
+def lists() -> None:
+    """Lists, dicts and sets that a function makes, for an item; numba's dict is its typed one."""
+    def appended(keys):
+        out = []
+        for k in keys:
+            out.append(k)
+        return len(out)
+
+    def counted(keys):
+        found = {}
+        for k in keys:
+            found[k] = found.get(k, 0) + 1
+        return len(found)
+
+    def added(keys):
+        found = set()
+        for k in keys:
+            found.add(k)
+        return len(found)
+
+    def places(x):
+        return x.argmin(axis=1)
+
+    keys = np.random.default_rng(1).integers(0, 500, 100_000)
+    items = keys.tolist()
+    for title, function in (("append", appended), ("dict that counts", counted), ("set.add", added)):
+        mine = lw.njit(function)
+        runs: Runs = {"lanewise": lambda: mine(keys), "python": lambda: function(items)}
+        if numba and title != "dict that counts":
+            theirs = numba.njit(function)
+            runs["numba"] = lambda: theirs(keys)
+        elif numba:
+            from numba.typed import Dict
+
+            @numba.njit
+            def typed(keys):
+                found = Dict.empty(numba.int64, numba.int64)
+                for k in keys:
+                    found[k] = found.get(k, 0) + 1
+                return len(found)
+
+            runs["numba typed"] = lambda: typed(keys)
+        race(f"{title}, 10^5 ints", runs, close)
+    for dtype in ("f4", "f8"):
+        x, found_places = operands(10**6, dtype).reshape(1000, 1000), lw.njit(places)
+        race(f"argmin of rows in jit, 1000^2 {dtype}", {"lanewise": lambda: found_places(x), "numpy": lambda: places(x)}, close)
+
+
 def sorts() -> None:
     def sort(x):
         return np.sort(x)
@@ -418,7 +466,7 @@ def special() -> None:
             race(f"special.{name}{tuple(a for a in arguments if not isinstance(a, np.ndarray))} 10^5", {"lanewise": lambda: mine(*arguments), "scipy": lambda: theirs(*arguments)}, close)
 
 
-PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "jit": jit, "sorts": sorts, "small": small, "calls": calls, "special": special}
+PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "jit": jit, "lists": lists, "sorts": sorts, "small": small, "calls": calls, "special": special}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Calls on the CPU beside their peers.")
