@@ -18,7 +18,7 @@ import numpy as np
 
 from lanewise._core import intrinsics
 from lanewise._growing_dicts import (
-    DELETED, KEYS, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, settle,
+    KEYS, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, settle,
 )
 from lanewise._growing_lists import ITEMS, GrownList, bounds, check_first, get, matrix, place, put, view
 from lanewise.errors import TypingError
