@@ -131,7 +131,7 @@ static lw_status
 scan_segments(maker *m, lw_error *err)
 {
     segments g = segments_start(m, "lw_scan_segments");
-    lw_ref x[LW_REDUCE_PARTS], before;
+    lw_ref x[LW_REDUCE_PARTS] = {0}, before;
     arrays out;
     lw_for loop;
 

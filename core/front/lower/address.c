@@ -303,7 +303,9 @@ lw_guards(const lw_lower_frame *f, lw_lower_value array)
         return true;
     if (row->shape != NULL)
         return false;
-    if (f->b.func != NULL && address != 0 && root_of(f, address)->op == LW_OP_DATA)
+    if (f->b.func == NULL || address == 0)
+        return true;
+    if (root_of(f, address)->op == LW_OP_DATA)
         return true; /* an array from outside */
     return may_be_view_of_table(f, array) ||
            (f->l->typed->any_guarded && guarded_address(f, address));

@@ -221,7 +221,7 @@ members_constant(lw_reader *r, const lw_class *class)
     uint32_t *nones = lw_arena_take(&r->tree->arena, (n + 1) * sizeof *nones);
     uint32_t none = nones ? lw_read_constant(r, Py_None) : lw_read_no_memory(r);
 
-    if (none == 0)
+    if (nones == NULL || none == 0)
         return 0;
     for (uint32_t i = 0; i < n; i++)
         nones[i] = none;
