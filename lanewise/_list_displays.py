@@ -12,6 +12,9 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import inspect
+import textwrap
+import types
 from typing import Any
 
 from lanewise import _growing_dicts, _growing_lists
@@ -118,12 +121,46 @@ def _object(node: ast.expr, names: dict[str, Any]) -> Any:
     return names.get(node.id) if isinstance(node, ast.Name) else None
 
 
-def _may_change_lists(function: Any) -> bool:
-    """Whether a function that is called names a method that changes lists, or is one of heapq or bisect that changes them."""
-    code = getattr(getattr(function, "py_func", function), "__code__", None)
-    if getattr(function, "__module__", None) in ("heapq", "_heapq", "bisect", "_bisect"):
-        return function.__name__.startswith(("heap", "insort"))
-    return (code is not None and not _CHANGING.isdisjoint(code.co_names))
+class _Changes:
+    """Which variables of a function have lists that it changes: by itself, or by a function that it calls."""
+
+    def __init__(self) -> None:
+        self.known: dict[Any, frozenset[str]] = {}  # by function: its parameters whose lists it changes
+
+    def of_parameters(self, function: types.FunctionType) -> frozenset[str]:
+        if function not in self.known:
+            self.known[function] = frozenset()  # for its own calls of itself
+            code = function.__code__
+            try:
+                tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+            except (OSError, TypeError, SyntaxError):
+                tree = ast.Pass()
+            if isinstance(tree, ast.FunctionDef) and tree.name == code.co_name:
+                self.known[function] = frozenset(code.co_varnames) & self.within(tree, function.__globals__)
+            elif not _CHANGING.isdisjoint(code.co_names):  # without a source, and lambdas: whatever it has
+                self.known[function] = frozenset(code.co_varnames)
+        return self.known[function]
+
+    def of_arguments(self, call: ast.Call, names: dict[str, Any]) -> list[ast.expr]:
+        function = _object(call.func, names)
+        if getattr(function, "__module__", None) in ("heapq", "_heapq", "bisect", "_bisect"):
+            return call.args[:1] if function.__name__.startswith(("heap", "insort")) else []
+        function = getattr(function, "py_func", function)
+        if not isinstance(function, types.FunctionType):
+            return []
+        changed = self.of_parameters(function)
+        given = [argument for name, argument in zip(function.__code__.co_varnames, call.args) if name in changed]
+        return given + [keyword.value for keyword in call.keywords if keyword.arg in changed]
+
+    def within(self, function: ast.AST, names: dict[str, Any]) -> set[str]:
+        """The texts of the variables, and of the attributes of variables."""
+        changed = set()
+        for node in ast.walk(function):
+            changed.add(_changed_by(node))
+            if isinstance(node, ast.Call):
+                changed.update(ast.unparse(argument) for argument in self.of_arguments(node, names) if isinstance(argument, (ast.Name, ast.Attribute)))
+        changed.discard("")
+        return changed
 
 
 class _Facts:
@@ -131,15 +168,13 @@ class _Facts:
 
     def __init__(self, function: ast.AST, names: dict[str, Any]):
         self.values: dict[str, list[ast.expr | None]] = {}  # None: a value that nobody sees
-        self.changed: set[str] = set()
+        self.changes = _Changes()
+        self.changed = self.changes.within(function, names)
         self.returned: set[str] = set()
         for node in ast.walk(function):
             if isinstance(node, ast.Return) and node.value is not None:
                 items = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
                 self.returned.update(item.id for item in items if isinstance(item, ast.Name))
-            self.changed.add(_changed_by(node))
-            if isinstance(node, ast.Call) and _may_change_lists(_object(node.func, names)):
-                self.changed.update(ast.unparse(argument) for argument in node.args if isinstance(argument, (ast.Name, ast.Attribute)))
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     self._assign(target, node.value)
@@ -164,7 +199,6 @@ class _Facts:
                 self._add(node.name, None)
             elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
                 self._add(node.name, None)
-        self.changed.discard("")
         self.growing = {name for name, values in self.values.items() if name in self.changed or name in self.returned or _are_mixed(values)} | self.changed
         size = 0
         while size < len(self.growing):  # what is assigned to a list that grows grows, too
@@ -402,9 +436,7 @@ class _Displays(_Rewriter):
         if any(isinstance(argument, (ast.Starred, ast.List, ast.ListComp, ast.GeneratorExp)) for argument in arguments):
             return False
         for part in (part for argument in arguments for part in ast.walk(argument) if isinstance(part, ast.Call)):
-            changed = {_changed_by(part)}
-            if _may_change_lists(_object(part.func, self.names)):
-                changed.update(ast.unparse(argument) for argument in part.args)
+            changed = {_changed_by(part), *map(ast.unparse, self.facts.changes.of_arguments(part, self.names))}
             if not changed.isdisjoint(lists):
                 return True
         return False

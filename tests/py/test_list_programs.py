@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise import errors
 
 
 def sieve(n):
@@ -627,3 +628,56 @@ def test_like_python(function, arguments, typing):
 
     wanted = plain(function(*copies()))
     assert repr(plain(lw.njit(function, typing=typing)(*copies()))) == repr(wanted)
+
+
+def add_one(items, x):
+    items += [x]
+
+
+def add_twice(items, x, more):
+    add_one(items, x)
+    if x > 2:
+        add_twice(items, x - 1, more)
+    add_one(x=more, items=items)
+
+
+def drop_last(*, items):
+    del items[len(items) - 1]
+
+
+class Adder:
+    def __init__(self, x):
+        self.x = x
+
+    def add(self, items):
+        items += [self.x]
+
+
+def changed_by_functions(n):
+    a, b, c = [1], [2, 3], [4, 5]
+    add_one(a, n)
+    add_twice(b, n, 7)
+    drop_last(items=c)
+    return len(a), sum(b), len(b), len(c)
+
+
+def changed_by_a_method(n):
+    a = [1]
+    Adder(n).add(a)
+    return len(a)
+
+
+def changed_by_a_local_function(n):
+    def add(items):
+        items += [n]
+
+    a = [1]
+    add(a)
+    return len(a)
+
+
+def test_functions_that_add_to_a_list():
+    assert lw.njit(changed_by_functions)(5) == changed_by_functions(5)
+    for f in (changed_by_a_method, changed_by_a_local_function):
+        with pytest.raises(errors.UnsupportedError, match="E101: a list that changes cannot be compiled"):
+            lw.njit(f)(3)

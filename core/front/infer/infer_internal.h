@@ -498,6 +498,8 @@ lw_status lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_
 /* Whether an operator on these is an array expression. */
 bool lw_infer_is_whole(lw_infer_frame *f, lw_infer_value x, lw_infer_value y);
 /* An operator that has no meaning for whole arrays. */
+/* E101: `x += y` of a list that is a tuple in compiled code. */
+lw_status lw_complain_list_changes(lw_infer_frame *f, uint32_t node);
 lw_status lw_complain_array_operand(lw_infer_frame *f, uint32_t node, lw_pyop op,
                                     lw_infer_operand x, lw_infer_operand y);
 bool lw_type_is_literal(lw_infer_frame *f, lw_type type); /* a constant integer */

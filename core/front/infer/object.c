@@ -351,6 +351,9 @@ binary_of_class(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y
         *found = false;
         return LW_OK;
     }
+    if (of_x == NULL && lw_node_of(f, node)->kind == LW_NODE_AUGASSIGN && lw_tuple_row(f, a) &&
+        lw_tuple_row(f, a)->is_list)
+        return lw_complain_list_changes(f, node);
     if (of_x != of_y) /* of one class Python asks the left operand alone */
         c.right = method_of(f, b, reflected(name, other, sizeof other));
     if (lw_node_of(f, node)->kind == LW_NODE_AUGASSIGN) {

@@ -477,6 +477,15 @@ copy_items(lw_infer_frame *f, lw_infer_value tuple, uint32_t n, lw_type *out)
     }
 }
 
+lw_status
+lw_complain_list_changes(lw_infer_frame *f, uint32_t node)
+{
+    return lw_complain(f, lw_node_of(f, node)->loc, "E101",
+                       "the list would change, and so would its other names",
+                       "use a tuple, `x = (a, b)`: `x += (c,)` makes a new one",
+                       "a list that changes cannot be compiled");
+}
+
 static lw_status
 type_concatenation(binary *b)
 {
@@ -495,10 +504,7 @@ type_concatenation(binary *b)
     if (is_list != y->is_list)
         return complain_operands(b->f, b->node, lw_pyop_text[b->op], b->x.type, b->y.type);
     if (is_list && lw_node_of(b->f, b->node)->kind == LW_NODE_AUGASSIGN)
-        return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E101",
-                           "the list would change, and so would its other names",
-                           "use a tuple, `x = (a, b)`: `x += (c,)` makes a new one",
-                           "a list that changes cannot be compiled");
+        return lw_complain_list_changes(b->f, b->node);
     n_x = x->n;
     n = n_x + y->n;
     copy_items(b->f, b->x, n_x, elements);
