@@ -248,7 +248,7 @@ called_links(lw_lower_frame *f, uint32_t left_node, lw_lower_value left, uint32_
     const lw_typed_node *t = lw_typed_at(f, link);
     bool calls = lw_lower_calls_method(f, link) && !t->constant;
     lw_lower_value right = lw_lower_expression(f, right_node);
-    lw_ref this;
+    lw_ref this = 0;
 
     lw_lower_set_loc(f, link);
     if (calls)
