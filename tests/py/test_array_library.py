@@ -570,3 +570,14 @@ AXES = [
 def test_numbers_of_axes_that_are_refused(name, f, x, y, message):
     with pytest.raises(ValueError, match=message):
         lw.jit(f)(np.ones((2,) * x), np.ones((2,) * y))
+
+
+def test_long_functions_are_called():
+    @lw.njit
+    def f(a, b):
+        return a @ b @ a + np.linalg.inv(a) @ b
+
+    a = np.array([[2.0, 1.0], [0.5, 3.0]])
+    np.testing.assert_allclose(f(a, a), a @ a @ a + np.eye(2))
+    heads = [line for text in f.inspect_llvm().values() for line in text.split("\n") if line.startswith("define") and "_matmul(" in line]
+    assert len(heads) > 1 and all(" noinline" in line for line in heads)  # LLVM takes seconds for copies of the loops
