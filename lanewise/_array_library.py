@@ -182,9 +182,11 @@ def _solved(u, x):
     if _eliminate(u, x) < 0:
         raise np.linalg.LinAlgError("Singular matrix")
     for i in range(u.shape[0] - 1, -1, -1):
+        for k in range(i + 1, u.shape[0]):
+            f = u[i, k]
+            for j in range(x.shape[1]):
+                x[i, j] -= f * x[k, j]
         for j in range(x.shape[1]):
-            for k in range(i + 1, u.shape[0]):
-                x[i, j] -= u[i, k] * x[k, j]
             x[i, j] /= u[i, i]
 
 

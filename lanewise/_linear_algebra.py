@@ -1,8 +1,10 @@
 """NumPy's eigenvalues, singular values and what follows from them: `np.linalg.eigh(a)`, `svd`, `qr`, `lstsq`, `pinv`, `matrix_rank`.
 
 Compiled, never called; see lanewise/_array_functions.py. Matrices are small here, so methods that are accurate and short are taken: rotations
-of pairs for Hermitian matrices (C. G. J. Jacobi) and of columns for singular values (M. R. Hestenes, "Inversion of matrices by
-biorthogonalization", 1958), reflections for qr (A. S. Householder), with LAPACK's signs. All are computed in float64 or complex128.
+of pairs for Hermitian matrices (C. G. J. Jacobi); reflections for qr (A. S. Householder), with LAPACK's signs; for singular values rotations of
+columns (M. R. Hestenes, "Inversion of matrices by biorthogonalization", 1958) of the adjoint of R, after qr (Z. Drmač and K. Veselić, "New fast
+and accurate Jacobi SVD algorithm", 2008). What is rotated stands in rows, so that the loops are along them. All are computed in float64 or
+complex128.
 """
 
 from __future__ import annotations
@@ -46,12 +48,12 @@ def _tangent(x):
     return (1.0 if x >= 0 else -1.0) / (abs(x) + math.sqrt(1 + x * x))
 
 
-def _rotate_columns(a, p, q, c, s, turn):
-    for k in range(a.shape[0]):
-        x = a[k, p]
-        y = a[k, q] * turn
-        a[k, p] = c * x - s * y
-        a[k, q] = s * x + c * y
+def _rotate_rows(a, p, q, c, s, turn):
+    for k in range(a.shape[1]):
+        x = a[p, k]
+        y = a[q, k] * turn
+        a[p, k] = c * x - s * y
+        a[q, k] = s * x + c * y
 
 
 # ---- Hermitian matrices ----
@@ -68,6 +70,7 @@ def _hermitian(a, t, upper):
 
 
 def _diagonalise(h, v):
+    """Rotate pairs of rows and columns of h until it is diagonal, and the rows of v in the same way."""
     n = h.shape[0]
     for sweep in range(_SWEEPS):
         done = True
@@ -80,24 +83,37 @@ def _diagonalise(h, v):
                 phase = h[p, q] / size
                 t = _tangent((_real(h[q, q]) - _real(h[p, p])) / (2 * size))
                 c = 1 / math.sqrt(1 + t * t)
-                s = c * t
-                _rotate_columns(h, p, q, c, s, phase.conjugate())
-                _rotate_columns(h.T, p, q, c, s, phase)
-                _rotate_columns(v, p, q, c, s, phase.conjugate())
+                first, second = _real(h[p, p]) - t * size, _real(h[q, q]) + t * size
+                _rotate_rows(h, p, q, c, c * t, phase)
+                for k in range(n):
+                    h[k, p] = h[p, k].conjugate()
+                    h[k, q] = h[q, k].conjugate()
+                h[p, p] = first
+                h[q, q] = second
                 h[p, q] = h[q, p] = 0
+                _rotate_rows(v, p, q, c, c * t, phase.conjugate())
         if done:
             return
 
 
 def _eigen(a, UPLO):
+    """Eigenvalues, and eigenvectors in rows."""
     _check_square(a)
     t = type(_wide(a))
     h = _hermitian(a, t, UPLO == "U" or UPLO == "u")
     v = eye(a.shape[0], None, 0, t)
+    largest = 0.0
+    for i in range(h.shape[0]):
+        for j in range(i + 1):
+            largest = max(largest, abs(h[i, j]))
+    scale = largest if 0 < largest < 1e-100 or 1e100 < largest < math.inf else 1.0  # so that no product underflows or overflows
+    for i in range(h.shape[0]):
+        for j in range(h.shape[1]):
+            h[i, j] /= scale
     _diagonalise(h, v)
     values = np.empty(a.shape[0])
     for i in range(a.shape[0]):
-        values[i] = _real(h[i, i])
+        values[i] = _real(h[i, i]) * scale
     return values, v
 
 
@@ -123,65 +139,70 @@ def eigh(a, UPLO="L"):
     for k in range(order.shape[0]):
         w[k] = t(values[order[k]])
         for i in range(v.shape[0]):
-            out[i, k] = v[i, order[k]]
+            out[i, k] = v[order[k], i]
     return w, out
 
 
 # ---- singular values ----
 
 
-def _column_product(a, p, q):
-    s = a.dtype.type(0)
-    for k in range(a.shape[0]):
-        s += a[k, p].conjugate() * a[k, q]
-    return s
+def _product(a, p, q):
+    return np.vdot(a[p], a[q])
+
+
+def _square(a, p):
+    return _real(np.vdot(a[p], a[p]))
 
 
 def _orthogonalise(u, v):
-    """Rotate the columns of u until they are orthogonal, and those of v in the same way."""
-    n = u.shape[1]
+    """Rotate the rows of u until they are orthogonal, and those of v in the same way."""
+    n = u.shape[0]
+    squares = np.empty(n)
     for sweep in range(_SWEEPS):
         done = True
+        for p in range(n):
+            squares[p] = _square(u, p)
         for p in range(n - 1):
             for q in range(p + 1, n):
-                x = _real(_column_product(u, p, p))
-                y = _real(_column_product(u, q, q))
-                g = _column_product(u, p, q)
+                g = _product(u, p, q)
                 size = abs(g)
+                x = squares[p]
+                y = squares[q]
                 if not size > 1e-16 * math.sqrt(x) * math.sqrt(y) or size < 1e-290:
                     continue
                 done = False
                 t = _tangent((y - x) / (2 * size))
                 c = 1 / math.sqrt(1 + t * t)
                 turn = (g / size).conjugate()
-                _rotate_columns(u, p, q, c, c * t, turn)
-                _rotate_columns(v, p, q, c, c * t, turn)
+                _rotate_rows(u, p, q, c, c * t, turn)
+                _rotate_rows(v, p, q, c, c * t, turn)
+                squares[p] = x - t * size if x - t * size > 0.1 * x else _square(u, p)
+                squares[q] = y + t * size if y + t * size > 0.1 * y else _square(u, q)
         if done:
             return
 
 
 def _complete(u, k):
-    """Make column k a unit vector that is orthogonal to those before it."""
-    for e in range(u.shape[0]):
-        for i in range(u.shape[0]):
-            u[i, k] = 1 if i == e else 0
+    """Make row k a unit vector that is orthogonal to those before it."""
+    for e in range(u.shape[1]):
+        for i in range(u.shape[1]):
+            u[k, i] = 1 if i == e else 0
         for again in range(2):
             for j in range(k):
-                g = _column_product(u, j, k)
-                for i in range(u.shape[0]):
-                    u[i, k] -= g * u[i, j]
-        size = math.sqrt(_real(_column_product(u, k, k)))
-        if size > 0.5 / math.sqrt(u.shape[0]):
-            for i in range(u.shape[0]):
-                u[i, k] /= size
+                g = _product(u, j, k)
+                for i in range(u.shape[1]):
+                    u[k, i] -= g * u[j, i]
+        size = math.sqrt(_square(u, k))
+        if size > 0.5 / math.sqrt(u.shape[1]):
+            for i in range(u.shape[1]):
+                u[k, i] /= size
             return
 
 
 def _decomposed(a):
-    """u, s, v of a matrix with no more columns than rows: a = u * s @ v^H, s from the largest on."""
-    u = a
+    """u, s, v of a matrix with no more columns than rows: a = u * s @ v^H, s from the largest on; a is overwritten."""
     n = a.shape[1]
-    v = eye(n, None, 0, a.dtype.type)
+    t = a.dtype.type
     largest = 0.0
     for i in range(a.shape[0]):
         for j in range(n):
@@ -192,26 +213,35 @@ def _decomposed(a):
     scale = largest if largest > 0 else 1.0
     for i in range(a.shape[0]):
         for j in range(n):
-            u[i, j] /= scale
-    _orthogonalise(u, v)
+            a[i, j] /= scale
+    vs, taus = _triangle(a)
+    right = zeros((n, n), t)  # in rows the columns of the adjoint of R
+    for i in range(n):
+        for j in range(i, n):
+            right[i, j] = a[i, j].conjugate()
+    turned = eye(n, None, 0, t)
+    _orthogonalise(right, turned)
     sizes = np.empty(n)
     for k in range(n):
-        sizes[k] = math.sqrt(_real(_column_product(u, k, k)))
+        sizes[k] = math.sqrt(_square(right, k))
     order = np.argsort(-sizes)
     s = np.empty(n)
-    left = np.empty(u.shape, a.dtype.type)
-    right = np.empty(v.shape, a.dtype.type)
+    left = zeros(a.shape, t)
+    rows = np.empty((n, n), t)
     for k in range(n):
         size = sizes[order[k]]
         s[k] = size * scale
         for i in range(n):
-            right[i, k] = v[i, order[k]]
+            left[i, k] = turned[order[k], i]
         if size > 1e-17 * sizes[order[0]]:
-            for i in range(u.shape[0]):
-                left[i, k] = u[i, order[k]] / size
+            for i in range(n):
+                rows[k, i] = right[order[k], i] / size
         else:
-            _complete(left, k)
-    return left, s, right
+            _complete(rows, k)
+    work = np.empty(n, t)
+    for k in range(n - 1, -1, -1):
+        _apply(left, k, 0, vs, taus[k], work)
+    return left, s, rows.T
 
 
 def _adjoint(a, t):
@@ -266,15 +296,16 @@ def _spacing(a):
 def _inverse_times(u, s, v, b, limit):
     """v / s @ u^H @ b, without the singular values up to the limit."""
     out = zeros((v.shape[0], b.shape[1]), u.dtype.type)
+    parts = zeros((s.shape[0], b.shape[1]), u.dtype.type)
+    for i in range(u.shape[0]):
+        for k in range(s.shape[0]):
+            for j in range(b.shape[1]):
+                parts[k, j] += u[i, k].conjugate() * b[i, j]
     for k in range(s.shape[0]):
         if s[k] > limit:
-            for j in range(b.shape[1]):
-                g = u.dtype.type(0)
-                for i in range(u.shape[0]):
-                    g += u[i, k].conjugate() * b[i, j]
-                g /= s[k]
-                for i in range(v.shape[0]):
-                    out[i, j] += g * v[i, k]
+            for i in range(v.shape[0]):
+                for j in range(b.shape[1]):
+                    out[i, j] += parts[k, j] / s[k] * v[i, k]
     return out
 
 
@@ -288,12 +319,15 @@ def pinv(a, rcond=None):
 
 def _residuals(a, x, b):
     out = zeros(b.shape[1], np.float64)
-    for j in range(b.shape[1]):
-        for i in range(a.shape[0]):
-            r = x.dtype.type(b[i, j])
-            for k in range(a.shape[1]):
-                r -= a[i, k] * x[k, j]
-            out[j] += abs(r) * abs(r)
+    row = np.empty(b.shape[1], x.dtype.type)
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            row[j] = b[i, j]
+        for k in range(a.shape[1]):
+            for j in range(b.shape[1]):
+                row[j] -= a[i, k] * x[k, j]
+        for j in range(b.shape[1]):
+            out[j] += abs(row[j]) * abs(row[j])
     return out
 
 
@@ -308,7 +342,7 @@ def lstsq(a, b, rcond=None):
         raise np.linalg.LinAlgError("Incompatible dimensions")
     right = _converted(b if b.ndim == 2 else np.expand_dims(b, 1), wide)
     left = _converted(a, wide)
-    u, s, v = _singular(left)
+    u, s, v = _singular(_converted(a, wide))
     limit = (_spacing(a) * max(a.shape[0], a.shape[1]) if rcond is None else float(rcond)) * (s[0] if s.shape[0] > 0 else 0.0)
     x = _inverse_times(u, s, v, right, limit)
     rank = 0
@@ -322,12 +356,17 @@ def lstsq(a, b, rcond=None):
 # ---- qr ----
 
 
-def _reflect(r, k, vs, taus):
+def _reflect(r, k, vs, taus, work):
     """One step of Householder's: what is below r[k, k] becomes 0."""
     alpha = r[k, k]
-    rest = 0.0
+    largest = rest = 0.0
     for i in range(k + 1, r.shape[0]):
-        rest = math.hypot(rest, abs(r[i, k]))
+        largest = max(largest, abs(r[i, k]))
+    scale = largest if largest > 0 else 1.0
+    for i in range(k + 1, r.shape[0]):
+        part = abs(r[i, k]) / scale
+        rest += part * part
+    rest = scale * math.sqrt(rest)
     taus[k] = 0
     if rest == 0 and alpha == _real(alpha):
         return
@@ -336,16 +375,37 @@ def _reflect(r, k, vs, taus):
     vs[k, k] = 1
     for i in range(k + 1, r.shape[0]):
         vs[i, k] = r[i, k] / (alpha - beta)
-    _apply(r, k, vs, taus[k].conjugate())
+    _apply(r, k, k, vs, taus[k].conjugate(), work)
 
 
-def _apply(r, k, vs, tau):
-    for j in range(r.shape[1]):
-        g = r.dtype.type(0)
-        for i in range(k, r.shape[0]):
-            g += vs[i, k].conjugate() * r[i, j]
-        for i in range(k, r.shape[0]):
-            r[i, j] -= tau * g * vs[i, k]
+def _apply(r, k, first, vs, tau, work):
+    """Reflection k of the columns from the first on; work: a row."""
+    right = r[k:, first:]
+    vector = vs[k:, k]
+    sums = work[: right.shape[1]]
+    for j in range(sums.shape[0]):
+        sums[j] = 0
+    for i in range(right.shape[0]):
+        f = vector[i].conjugate()
+        for j in range(sums.shape[0]):
+            sums[j] += f * right[i, j]
+    for j in range(sums.shape[0]):
+        sums[j] *= tau
+    for i in range(right.shape[0]):
+        f = vector[i]
+        for j in range(sums.shape[0]):
+            right[i, j] -= f * sums[j]
+
+
+def _triangle(r):
+    """Makes r an upper triangle; the vectors of the reflections, and their factors."""
+    n = min(r.shape[0], r.shape[1])
+    vs = zeros((r.shape[0], n), r.dtype.type)
+    taus = zeros(n, r.dtype.type)
+    work = np.empty(r.shape[1], r.dtype.type)
+    for k in range(n):
+        _reflect(r, k, vs, taus, work)
+    return vs, taus
 
 
 def qr(a, mode="reduced"):
@@ -356,10 +416,7 @@ def qr(a, mode="reduced"):
     t = type(_linear(a))
     n = min(a.shape[0], a.shape[1])
     r = _converted(a, type(_wide(a)))
-    vs = zeros((a.shape[0], n), r.dtype.type)
-    taus = zeros(n, r.dtype.type)
-    for k in range(n):
-        _reflect(r, k, vs, taus)
+    vs, taus = _triangle(r)
     upper = zeros((n, a.shape[1]), t)
     for i in range(n):
         for j in range(i, a.shape[1]):
@@ -369,6 +426,7 @@ def qr(a, mode="reduced"):
     q = zeros((a.shape[0], n), r.dtype.type)
     for k in range(n):
         q[k, k] = 1
+    work = np.empty(n, r.dtype.type)
     for k in range(n - 1, -1, -1):
-        _apply(q, k, vs, taus[k])
+        _apply(q, k, k, vs, taus[k], work)
     return _converted(q, t), upper

@@ -100,3 +100,41 @@ def test_singular_values_of_what_is_no_number(bad):
     for f in (lambda a: np.linalg.svd(a)[1], lambda a: np.linalg.pinv(a), lambda a: np.linalg.matrix_rank(a), lambda a: np.linalg.lstsq(a, a[0])[0]):
         with pytest.raises(np.linalg.LinAlgError, match="SVD did not converge"):
             lw.njit(f)(a)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e160, 1e300])
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_extreme_sizes(scale, dtype):
+    r = np.random.default_rng(3)
+    a = r.normal(size=(6, 6)).astype(dtype)
+    if dtype == "c16":
+        a = a + 1j * r.normal(size=(6, 6))
+    a = (a + a.conj().T) * scale
+    w, v = lw.njit(lambda a: np.linalg.eigh(a))(a)
+    np.testing.assert_allclose(w / scale, np.linalg.eigvalsh(a / scale), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose((a / scale) @ v, v * (w / scale), atol=1e-12)
+    np.testing.assert_allclose(lw.njit(lambda a: np.linalg.svd(a)[1])(a) / scale, np.linalg.svd(a / scale)[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(40, 7), (7, 40), (30, 30)])
+@pytest.mark.parametrize("kind", ["full", "one column twice", "rank 1", "graded", "zero"])
+def test_singular_values_of_larger_matrices(shape, kind):
+    a = np.random.default_rng(4).normal(size=shape)
+    if kind == "one column twice":
+        a[:, -1] = a[:, 0]
+    elif kind == "rank 1":
+        a = np.outer(a[:, 0], a[0])
+    elif kind == "graded":
+        a = a * 10.0 ** -np.arange(shape[1])
+    elif kind == "zero":
+        a = a * 0
+    u, s, v = lw.njit(lambda a: np.linalg.svd(a, full_matrices=False))(a)
+    largest = s[0] if s[0] > 0 else 1.0
+    np.testing.assert_allclose(s / largest, np.linalg.svd(a, compute_uv=False) / largest, atol=1e-14)
+    np.testing.assert_allclose((u * s) @ v, a, atol=1e-13 * largest)
+    np.testing.assert_allclose(u.T @ u, np.eye(len(s)), atol=1e-13)
+    np.testing.assert_allclose(v @ v.T, np.eye(len(s)), atol=1e-13)
+    assert lw.njit(lambda a: np.linalg.matrix_rank(a))(a) == np.linalg.matrix_rank(a)
+    q, r = lw.njit(lambda a: np.linalg.qr(a))(a)
+    np.testing.assert_allclose(q @ r, a, atol=1e-13 * largest)
+    assert np.array_equal(np.triu(r), r)
