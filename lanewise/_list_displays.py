@@ -128,18 +128,25 @@ class _Changes:
         self.known: dict[Any, frozenset[str]] = {}  # by function: its parameters whose lists it changes
 
     def of_parameters(self, function: types.FunctionType) -> frozenset[str]:
+        """All of a function that names a method which changes lists: it may be that of another name of one of them."""
         if function not in self.known:
             self.known[function] = frozenset()  # for its own calls of itself
             code = function.__code__
-            try:
-                tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-            except (OSError, TypeError, SyntaxError):
-                tree = ast.Pass()
-            if isinstance(tree, ast.FunctionDef) and tree.name == code.co_name:
-                self.known[function] = frozenset(code.co_varnames) & self.within(tree, function.__globals__)
-            elif not _CHANGING.isdisjoint(code.co_names):  # without a source, and lambdas: whatever it has
+            if _CHANGING.isdisjoint(code.co_names):
+                self.known[function] = frozenset(code.co_varnames) & self._added_to(function)
+            else:
                 self.known[function] = frozenset(code.co_varnames)
         return self.known[function]
+
+    def _added_to(self, function: types.FunctionType) -> set[str]:
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        except (OSError, TypeError, SyntaxError, SystemError):  # no source, a lambda within an expression, or threads that parse (see core/front/read/ast.c)
+            return set()
+        if not isinstance(tree, ast.FunctionDef) or tree.name != function.__code__.co_name:
+            return set()
+        facts = _Facts(tree, function.__globals__, self)
+        return facts.with_sources(facts.changed)
 
     def of_arguments(self, call: ast.Call, names: dict[str, Any]) -> list[ast.expr]:
         function = _object(call.func, names)
@@ -166,9 +173,9 @@ class _Changes:
 class _Facts:
     """What is assigned to each variable, which lists change, and which names are returned."""
 
-    def __init__(self, function: ast.AST, names: dict[str, Any]):
+    def __init__(self, function: ast.AST, names: dict[str, Any], changes: _Changes | None = None):
         self.values: dict[str, list[ast.expr | None]] = {}  # None: a value that nobody sees
-        self.changes = _Changes()
+        self.changes = changes or _Changes()
         self.changed = self.changes.within(function, names)
         self.returned: set[str] = set()
         for node in ast.walk(function):
@@ -200,10 +207,15 @@ class _Facts:
             elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
                 self._add(node.name, None)
         self.growing = {name for name, values in self.values.items() if name in self.changed or name in self.returned or _are_mixed(values)} | self.changed
-        size = 0
-        while size < len(self.growing):  # what is assigned to a list that grows grows, too
-            size = len(self.growing)
-            self.growing.update(name for known in [*self.growing] for value in self.values.get(known, []) for name in _names_of(value))
+        self.growing = self.with_sources(self.growing)
+
+    def with_sources(self, lists: set[str]) -> set[str]:
+        """These variables, and all from which they have their lists: what is assigned to a list that grows grows, too."""
+        found, size = {*lists}, 0
+        while size < len(found):
+            size = len(found)
+            found.update(name for known in [*found] for value in self.values.get(known, []) for name in _names_of(value))
+        return found
 
     def _add(self, name: str, value: ast.expr | None) -> None:
         self.values.setdefault(name, []).append(value)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise import _core, types
+from lanewise import _core, _growing_dicts, types
 from lanewise import _typed_containers as _compiled
 from lanewise._core import jit
 
@@ -357,7 +357,7 @@ class Dict(MutableMapping):
         used = int(self._words[_compiled.USED])
         keys, values, hashes = _entries(self)
         entries = zip(_rows_of(keys, used), _rows_of(values, used), hashes)
-        return {key: value for key, value, hashed in entries if hashed != _compiled.DELETED}
+        return {key: value for key, value, hashed in entries if hashed != _growing_dicts.DELETED}
 
     def __len__(self) -> int:
         return int(self._words[_compiled.N])

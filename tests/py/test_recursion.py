@@ -521,7 +521,7 @@ def test_the_setting_of_the_simulator():
         with lw.config(target="cpu", stack_kb=kb), pytest.raises(RecursionError) as raised:
             lw.jit(lambda n, out: deep_at(n, out))[1, 2](np.array([1, 10**8]), np.zeros(2))
         levels.append(int(re.search(TOO_DEEP, str(raised.value))[1]))
-    assert levels[1] > 5 * levels[0] > 5000
+    assert levels[1] > 5 * levels[0] > (5000 if "LW_ASAN" not in os.environ else 0)  # whose frames are larger
 
 
 def deep_at(n, out):

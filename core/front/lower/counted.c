@@ -15,6 +15,7 @@
 
 #include "core/front/diagnose.h"
 #include "core/ir/counted.h"
+#include "core/ir/facts.h"
 
 #include <assert.h>
 #include <string.h>
@@ -180,20 +181,29 @@ lw_lower_take(lw_lower_frame *f, lw_lower_value value)
     return owners;
 }
 
-/* The owner that was given this reference last; 0: none is known. Of a variable in slots: the
- * owner of what was assigned to them last, which is the owner of all that is. */
+/* The owner that was given this reference last, in no region that is closed: it may not have
+ * been entered, and a loop over prange has owners of its own; 0: none is known. Of a variable
+ * in slots: the owner of what was assigned to them last, which is the owner of all that is. */
 static lw_ref
 owner_of(const lw_lower_frame *f, lw_ref reference)
 {
     const lw_inst *insts = f->b.func ? f->b.func->insts.data : NULL;
     lw_ref slot = insts && insts[reference].op == LW_OP_GET ? insts[reference].a : 0;
+    bool of_slot = false;
+    uint32_t closed = 0;
 
     for (uint32_t i = insts ? f->b.func->insts.n : 0; i-- > 1;) {
         const lw_inst *inst = &insts[i];
+        if (inst->op == LW_OP_END)
+            closed++;
+        else if (lw_ir_opens_region((lw_op)inst->op) && closed > 0)
+            closed--;
         if (inst->op == LW_OP_SET && inst->a == slot && slot != 0) {
             reference = inst->b;
             slot = 0;
-        } else if ((inst->op == LW_OP_HOLD || inst->op == LW_OP_TAKE) &&
+            of_slot = true;
+        } else if ((closed == 0 || of_slot) &&
+                   (inst->op == LW_OP_HOLD || inst->op == LW_OP_TAKE) &&
                    (inst->b == reference ||
                     (insts[inst->b].op == LW_OP_SELECT && insts[inst->b].c == reference))) {
             return inst->a; /* SELECT: unless it is lent */

@@ -209,3 +209,20 @@ lw_ast_any(const lw_ast *ast, PyObject *root, bool (*holds)(const lw_ast *ast, P
     Py_XDECREF(left);
     return found;
 }
+
+/* Before 3.13 Python has one counter of the depth of all trees that are being made, and raises
+ * a SystemError where two threads make them at the same time (cpython issue 106905). */
+PyObject *
+lw_ast_parse(const char *text, const char *filename, int start, int flags)
+{
+    PyCompilerFlags all = {.cf_flags = PyCF_ONLY_AST | flags,
+                           .cf_feature_version = PY_MINOR_VERSION};
+    PyObject *tree = Py_CompileStringExFlags(text, filename, start, &all, -1);
+
+    for (int tries = 0;
+         tree == NULL && tries < 100 && PyErr_ExceptionMatches(PyExc_SystemError); tries++) {
+        PyErr_Clear();
+        tree = Py_CompileStringExFlags(text, filename, start, &all, -1);
+    }
+    return tree;
+}

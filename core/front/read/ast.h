@@ -61,6 +61,9 @@ typedef struct lw_ast {
 /* -1 with an exception set. Reset is always allowed after init. */
 int lw_ast_init(lw_ast *ast);
 void lw_ast_reset(lw_ast *ast);
+/* The tree of a text; start: Py_file_input or Py_eval_input; flags: of the compiler, besides
+ * the one for trees. NULL with an exception. */
+PyObject *lw_ast_parse(const char *text, const char *filename, int start, int flags);
 lw_ast_kind lw_ast_kind_of(const lw_ast *ast, PyObject *node);
 /* The field of a node, borrowed from the node (trees never change while they are read); NULL
  * without an exception when it is absent or None. */

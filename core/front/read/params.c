@@ -201,13 +201,12 @@ lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args)
 static uint32_t
 annotation_from_text(lw_reader *r, PyObject *text)
 {
-    PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST, .cf_feature_version = PY_MINOR_VERSION};
     const char *utf8 = PyUnicode_AsUTF8(text);
     PyObject *tree = NULL, *body;
     uint32_t constant = 0;
 
     if (utf8 != NULL)
-        tree = Py_CompileStringExFlags(utf8, "<annotation>", Py_eval_input, &flags, -1);
+        tree = lw_ast_parse(utf8, "<annotation>", Py_eval_input, 0);
     lw_read_clear();
     if (tree == NULL)
         return 0;

@@ -3,6 +3,7 @@
  * code. */
 #include "core/front/read/proof.h"
 
+#include "core/front/read/ast.h"
 #include "core/front/read/code.h"
 #include "core/front/read/python.h"
 
@@ -62,13 +63,11 @@ quiet_end(PyObject *guard)
 static PyObject *
 parse(const lw_finder *f, const char *text)
 {
-    PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST | f->flags,
-                             .cf_feature_version = PY_MINOR_VERSION};
     PyObject *guard = quiet_begin(), *tree;
 
     if (guard == NULL)
         return NULL;
-    tree = Py_CompileStringExFlags(text, "<source>", Py_file_input, &flags, -1);
+    tree = lw_ast_parse(text, "<source>", Py_file_input, f->flags);
     if (quiet_end(guard) < 0)
         Py_CLEAR(tree);
     return tree;
