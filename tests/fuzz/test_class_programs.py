@@ -44,6 +44,7 @@ def test_most_are_compiled():
     assert counts["good"] > counts["refused"] > 0 and counts["good"] + counts["refused"] > 100, counts
 
 
+@pytest.mark.slow_with_sanitizers
 def test_they_have_all_features():
     text = "".join(source for seed in range(60) for source, _ in classes.programs(seed))
     features = ("@dataclasses.dataclass\n", "frozen=True", "NamedTuple", "__slots__", "super()", "InitVar", "__post_init__", ".setter", "__iter__", "__contains__",

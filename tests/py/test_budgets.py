@@ -343,6 +343,7 @@ def test_helpers_that_double():
         cuda.compile(f, "float64(float64, bool)", cc=(8, 0))
 
 
+@pytest.mark.slow_with_sanitizers
 def test_helpers_of_every_generator():
     f = doubling(29)
 

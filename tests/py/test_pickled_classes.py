@@ -74,6 +74,7 @@ print("done")
 """
 
 
+@pytest.mark.slow_with_sanitizers
 def test_members_and_objects_are_of_one_class(run_python, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
@@ -81,6 +82,7 @@ def test_members_and_objects_are_of_one_class(run_python, tmp_path):
     assert done.returncode == 0 and done.stdout.strip() == "done", done.stderr
 
 
+@pytest.mark.slow_with_sanitizers
 def test_functions_of_a_program_that_is_not_there_share_their_classes(run_python, tmp_path):
     program, path = tmp_path / "program.py", tmp_path / "functions.pickle"
     program.write_text(PROGRAM.replace('    print("done")', f"    pickle.dump((is_red, pick, point), open({str(path)!r}, 'wb'))"))

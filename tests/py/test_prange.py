@@ -586,3 +586,26 @@ def test_narrow_elements_are_refused():
     for dtype in ("i1", "u2"):
         with pytest.raises(errors.CompileError, match="E168: iterations of prange may update the same element, of 8 or 16 bits"):
             f(np.array([0, 1]), np.zeros(2, dtype))
+
+
+def test_views_that_an_iteration_makes():
+    @lw.njit
+    def rows(n):
+        out = np.zeros((n, 3))
+        for i in lw.prange(n):
+            row = out[i]
+            row[1] = i
+        return out
+
+    @lw.njit
+    def whole(n):
+        out = np.zeros(n)
+        kept = out
+        for i in lw.prange(n):
+            same = out
+            same[i] = i
+        return out, kept
+
+    assert np.array_equal(rows(50)[:, 1], np.arange(50.0))
+    out, kept = whole(50)
+    assert np.array_equal(out, np.arange(50.0)) and np.array_equal(kept, out)
