@@ -760,17 +760,29 @@ def histogram(a, bins=10, range=None):
         edges = _array_of(bins)
         if _falls(edges):
             raise ValueError("`bins` must increase monotonically, when an array")
+        n = edges.shape[0] - 1
+        counts = zeros(n, np.int64)
+        for x in ravel(a):
+            if edges[0] <= x <= edges[n]:
+                i = searchsorted(edges, x, "right") - 1
+                counts[i if i < n else n - 1] += 1
     else:
         if bins < 1:
             raise ValueError("`bins` must be positive, when an integer")
         low, high = _span(a, range)
-        edges = _as(np.linspace(low, high, bins + 1), _edge_type(a.dtype.type))
-    n = edges.shape[0] - 1
-    counts = zeros(n, np.int64)
-    for x in ravel(a):
-        if edges[0] <= x <= edges[n]:
-            i = searchsorted(edges, x, "right") - 1
-            counts[i if i < n else n - 1] += 1
+        n = int(bins)
+        w = _edge_type(a.dtype.type)
+        edges = np.linspace(w(low), w(high), n + 1) if range is None else _as(np.linspace(low, high, n + 1), w)
+        counts = zeros(n, np.int64)
+        scale = n / (high - low)
+        for x in ravel(a):
+            if edges[0] <= x <= edges[n]:
+                i = min(max(int((float(x) - low) * scale), 0), n - 1)  # near it, since it is rounded; the edges decide
+                while i > 0 and x < edges[i]:
+                    i -= 1
+                while i < n - 1 and x >= edges[i + 1]:
+                    i += 1
+                counts[i] += 1
     return counts, edges
 
 

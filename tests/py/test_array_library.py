@@ -581,3 +581,17 @@ def test_long_functions_are_called():
     np.testing.assert_allclose(f(a, a), a @ a @ a + np.eye(2))
     heads = [line for text in f.inspect_llvm().values() for line in text.split("\n") if line.startswith("define") and "__add_tile(" in line]
     assert len(heads) > 1 and all(" noinline" in line for line in heads)  # LLVM takes seconds for copies of the loops
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
+def test_histograms_of_equal_bins(dtype):
+    r = np.random.default_rng(6)
+    counted, with_range = lw.njit(lambda a, n: np.histogram(a, n)), lw.njit(lambda a, n, low, high: np.histogram(a, n, (low, high)))
+    for n in (1, 3, 10, 64, 1000):
+        a = (r.normal(size=2000) * 40 + 100).clip(0, 255).astype(dtype)
+        edges = np.linspace(a.min(), a.max(), n + 1).astype(dtype)  # elements at the edges, too
+        for x in (a, np.concatenate([a, edges]), a[:1]):
+            for got, wanted in ((counted(x, n), np.histogram(x, n)), (with_range(x, n, 50.0, 150.0), np.histogram(x, n, (50.0, 150.0)))):
+                assert np.array_equal(got[0], wanted[0]) and np.allclose(got[1], wanted[1], rtol=1e-7)
+    special = np.array([np.nan, 1.0, np.inf, 2.0, -np.inf, 4.0])
+    assert with_range(special, 4, 0.0, 4.0)[0].tolist() == np.histogram(special, 4, (0.0, 4.0))[0].tolist()

@@ -242,3 +242,46 @@ def test_outputs_that_are_never_written():
         assert lw.guvectorize("(n)->(n)", typing="numba")(never)(np.ones(3), out) is out
     with pytest.raises(lw.errors.TypingError, match="E185"):
         lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")(never)
+
+
+# ---- whole arrays: NumPy's loops, in which an integer beside a float becomes one of its type (seen of numba 0.68.1) ----
+
+
+def numbas_dtype(x, y):
+    for one, other in ((x, y), (y, x)):
+        if np.dtype(one).kind in "fc" and np.dtype(other).kind in "iu":
+            return np.dtype(one)
+    return np.promote_types(x, y)
+
+
+@pytest.mark.parametrize("x", ["int8", "uint8", "uint16", "int32", "uint64", "int64", "float32", "complex64"])
+def test_whole_arrays(x):
+    add, literal, half, shift = (lw.njit(f, typing="numba") for f in (lambda a, b: a + b, lambda a: a * 3, lambda a: a // 2, lambda a: a << 1))
+    a = np.array([3, 2], x)
+    for y in ("int8", "uint16", "int32", "uint64", "int64", "float32", "float64"):
+        for b in (np.array([1, 2], y), np.dtype(y).type(2)):
+            got = add(a, b)
+            assert got.dtype == numbas_dtype(x, y) and got.tolist() == (a + b).tolist()
+    assert literal(a).dtype == numbas_dtype(x, "int64") and literal(a).tolist() == [9, 6]
+    if x != "complex64":
+        assert half(a).dtype == numbas_dtype(x, "int64")
+    if np.dtype(x).kind in "iu" and x != "uint64":
+        assert shift(a).dtype == "int64" and shift(a).tolist() == [6, 4]
+
+
+@pytest.mark.parametrize("x", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_unary_operators(x):
+    for f in (lambda a: -a, lambda a: ~a):
+        compiled = lw.njit(f, typing="numba")
+        a = np.array([1, 0, 7], x)
+        assert compiled(a).dtype == x and np.array_equal(compiled(a), f(a))
+        wanted = int(f(a)[0]) if x.startswith("u") else int(f(a.astype("i8"))[0])  # unsigned integers keep their width, the others are int64
+        assert compiled(a[0]) == wanted
+    flipped = lw.njit(lambda a: ~a, typing="numba")
+    assert flipped(True) is False and flipped(np.array([True, False])).tolist() == [False, True]
+
+
+def test_instances_of_pythons_classes():
+    f = lw.njit(lambda x: (isinstance(x, int), isinstance(x, float), isinstance(x, complex), isinstance(x, bool)), typing="numba")
+    for value, wanted in ((np.int8(1), 0), (np.uint64(1), 0), (np.int64(1), 1), (2, 1), (np.float32(1), 0), (1.5, 2), (np.complex64(1), 0), (1j, 4), (True, 8)):
+        assert sum(bool(one) << k for k, one in enumerate(f(value))) == wanted

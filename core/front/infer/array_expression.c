@@ -80,6 +80,21 @@ complain_bools(lw_infer_frame *f, uint32_t node, lw_pyop op)
                        "`%s` of arrays of bool", lw_pyop_text[op]);
 }
 
+/* Of numba's typing: an integer beside a float or complex number of an array becomes one of its
+ * type. */
+static lw_infer_value
+beside_float(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
+{
+    lw_dtype type = lw_type_stored(lw_types_of(f), y.type);
+
+    if (type == LW_DT_void || !lw_type_is_strong_int(x.type) ||
+        (!lw_is_float(type) && !lw_is_complex(type)))
+        return x;
+    return (lw_infer_value){type, 0};
+}
+
+/* Under numba's typing numbers are computed by its own rules, and the elements of whole arrays
+ * by the loops of NumPy's ufuncs. */
 lw_status
 lw_infer_array_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
                       lw_infer_operand y, lw_infer_value *out)
@@ -93,9 +108,20 @@ lw_infer_array_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_ope
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (x.value.type == LW_DT_b1 && y.value.type == LW_DT_b1 && is_arithmetic(op))
         return complain_bools(f, node, op);
-    LW_TRY(lw_infer_binary(f, node, op, x, y, &element));
-    make_result(f, element.type, ndim, out);
-fail:
+    if (!lw_weak_mode(f) && !(op == LW_PY_POW && y.value.constant)) {
+        lw_infer_value first = x.value;
+        x.value = beside_float(f, first, y.value);
+        y.value = beside_float(f, y.value, first);
+        if ((op == LW_PY_LSHIFT || op == LW_PY_RSHIFT) && lw_type_is_strong_int(first.type) &&
+            lw_type_is_strong_int(y.value.type))
+            x.value = (lw_infer_value){
+                lw_promote_dtypes((lw_dtype)first.type, (lw_dtype)y.value.type), 0};
+        f->numpys = true;
+    }
+    status = lw_infer_binary(f, node, op, x, y, &element);
+    f->numpys = false;
+    if (status == LW_OK)
+        make_result(f, element.type, ndim, out);
     return status;
 }
 
@@ -111,9 +137,11 @@ lw_infer_array_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_valu
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (x.type == LW_DT_b1 && op != LW_PY_INVERT)
         return complain_bools(f, node, op);
-    LW_TRY(lw_infer_unary(f, node, op, x, &element));
-    make_result(f, element.type, ndim, out);
-fail:
+    f->numpys = true;
+    status = lw_infer_unary(f, node, op, x, &element);
+    f->numpys = false;
+    if (status == LW_OK)
+        make_result(f, element.type, ndim, out);
     return status;
 }
 

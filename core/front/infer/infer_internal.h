@@ -208,6 +208,7 @@ typedef struct lw_infer_frame {
     lw_more_bits *more;  /* by variable */
     uint32_t n_more;     /* words in all */
     bool crowded;        /* a definition had no bit in this walk */
+    bool numpys;         /* the operands are elements: see lw_infer_array_binary */
     lw_type *pinned;     /* by variable: `a: float32` */
     lw_flow now;
     lw_flow pool[32];
@@ -330,7 +331,7 @@ bool lw_list_add(lw_infer_frame *f, uint32_t entry);
 static inline lw_typing
 lw_typing_of(const lw_infer_frame *f)
 {
-    return f->fn->of_package ? LW_TYPING_WEAK : f->run->typed->options.typing;
+    return f->fn->of_package || f->numpys ? LW_TYPING_WEAK : f->run->typed->options.typing;
 }
 static inline bool
 lw_weak_mode(const lw_infer_frame *f)

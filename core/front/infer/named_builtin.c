@@ -435,7 +435,7 @@ python_class(lw_infer_frame *f, lw_type type)
 
 /* Whether a value of this type is an instance of the Python class. NumPy's float64 and
  * complex128 are subclasses of float and complex; other NumPy scalars are instances of none of
- * these. numba accepts any width. */
+ * these. numba's ints are int64. */
 static bool
 is_python_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class)
 {
@@ -445,8 +445,8 @@ is_python_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class)
         return class == 2 || (class == 0 && x.constant);
     if ((uint32_t)own != class)
         return false;
-    return !lw_weak_mode(f) || x.type >= LW_N_DTYPES || x.type == LW_DT_f64 ||
-           x.type == LW_DT_c128;
+    return x.type >= LW_N_DTYPES || x.type == LW_DT_f64 || x.type == LW_DT_c128 ||
+           (!lw_weak_mode(f) && x.type == LW_DT_i64);
 }
 
 /* numpy.floating and its like: classes of several dtypes. Python's numbers belong to none. */

@@ -754,11 +754,10 @@ lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
         out->type = lw_type_flags(f, type);
         return LW_OK;
     }
-    if (lw_type_is_literal(f, type) ||
-        (type == LW_DT_b1 && (op != LW_PY_INVERT || !lw_weak_mode(f))))
+    if (lw_type_is_literal(f, type) || (type == LW_DT_b1 && op != LW_PY_INVERT))
         type = lw_weak_int(f);
-    else if (!lw_weak_mode(f) && lw_type_is_strong_int(type))
-        type = is_unsigned(type) ? LW_DT_u64 : LW_DT_i64;
+    else if (!lw_weak_mode(f) && lw_type_is_strong_int(type) && !is_unsigned(type))
+        type = LW_DT_i64; /* of numba, where unsigned integers keep their widths */
     out->type = typed->operand = type;
     return LW_OK;
 }

@@ -153,18 +153,37 @@ is_intended(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc
     return false;
 }
 
-/* The statement of the file that adds in this line; 0: the sum is hidden in a call. */
-static uint32_t
-statement_in(const lw_lowering *l, const lw_ir_loc *loc)
+/* Whether a statement gives a value of this type, in some instance. */
+static bool
+gives(const lw_lowering *l, uint32_t statement, lw_dtype dtype)
 {
+    for (uint32_t i = 1; i < l->typed->instances.n; i++) {
+        lw_type type = l->typed->instances.data[i].nodes[statement].type;
+
+        if (type != LW_T_BOTTOM && lw_type_stored(l->types, type) == dtype)
+            return true;
+    }
+    return false;
+}
+
+/* The statement of the file that adds in this line, the first one of this type if there are
+ * several; 0: the sum is hidden in a call. */
+static uint32_t
+statement_in(const lw_lowering *l, const lw_ir_loc *loc, lw_dtype dtype)
+{
+    uint32_t found = 0;
+
     for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
         const lw_node *n = &l->tree->nodes.data[i];
 
-        if (is_in_line(l, n, loc) && n->kind == LW_NODE_AUGASSIGN &&
-            (n->op == LW_PY_ADD || n->op == LW_PY_SUB))
+        if (!is_in_line(l, n, loc) || n->kind != LW_NODE_AUGASSIGN ||
+            (n->op != LW_PY_ADD && n->op != LW_PY_SUB))
+            continue;
+        if (gives(l, i, dtype))
             return i;
+        found = found ? found : i;
     }
-    return 0;
+    return found;
 }
 
 /* Whether a statement of this line adds. Functions such as np.dot add integers in the type that
@@ -182,7 +201,7 @@ is_written(const lw_lowering *l, const lw_ir_loc *loc)
             is_in_line(l, n, loc))
             return true;
     }
-    return statement_in(l, loc) != 0;
+    return statement_in(l, loc, LW_DT_void) != 0;
 }
 
 static bool
@@ -260,7 +279,7 @@ static void
 write_warning(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc,
               lw_text *out)
 {
-    uint32_t statement = statement_in(l, loc);
+    uint32_t statement = statement_in(l, loc, sum->dtype);
     const char *name = name_of_total(l, statement);
     bool hidden = statement == 0 || (name && *name == '.'); /* in a call, or in a generator */
     bool is_complex = is_complex_line(l, loc);
