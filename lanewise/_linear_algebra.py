@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from lanewise._array_library import _check_square, _check_type, _linear, _refuse_axes
+from lanewise._array_library import _check_square, _check_type, _copied, _eliminate, _linear, _refuse_axes
 from lanewise._core import intrinsics
 from lanewise._new_arrays import eye, zeros
 
@@ -287,6 +287,35 @@ def matrix_rank(A, tol=None):
     for x in s:
         n += 1 if x > limit else 0
     return n
+
+
+def cond(x, p=None):
+    t = type(abs(_linear(x)))
+    if x.ndim != 2:
+        _refuse_axes(x, "cond")
+    if x.size == 0:
+        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
+    if p is not None and p != 2 and p != -2:
+        raise ValueError("cond in compiled code takes p=None, 2 or -2")
+    u, s, v = _singular(x)
+    ratio = s[-1] / s[0] if p is not None and p == -2 else s[0] / s[-1]
+    return t(ratio if ratio == ratio else math.inf)  # of a matrix of zeros
+
+
+def slogdet(a):
+    t = type(_linear(a))
+    if a.ndim != 2:
+        _refuse_axes(a, "slogdet")
+    _check_square(a)
+    u = _copied(a, t)
+    flips = _eliminate(u, np.empty((a.shape[0], 0), t))
+    sign = t(0) if flips < 0 else t(1) if flips % 2 == 0 else t(-1)
+    total = type(abs(t(0)))(0 if flips >= 0 else -math.inf)
+    for i in range(a.shape[0]):
+        if flips >= 0:
+            sign *= u[i, i] / abs(u[i, i])
+            total += type(total)(math.log(abs(u[i, i])))
+    return sign, total
 
 
 def _spacing(a):

@@ -138,3 +138,22 @@ def test_singular_values_of_larger_matrices(shape, kind):
     q, r = lw.njit(lambda a: np.linalg.qr(a))(a)
     np.testing.assert_allclose(q @ r, a, atol=1e-13 * largest)
     assert np.array_equal(np.triu(r), r)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16", "i4"])
+def test_condition_and_logarithm_of_the_determinant(dtype):
+    cond, least, slogdet = (lw.njit(f) for f in (lambda a: np.linalg.cond(a), lambda a: np.linalg.cond(a, -2), lambda a: np.linalg.slogdet(a)))
+    r = np.random.default_rng(5)
+    for n in (1, 2, 5, 9):
+        a = (r.normal(size=(n, n)) * 5 + (1j * r.normal(size=(n, n)) if dtype == "c16" else 0) + 9 * np.eye(n)).astype(dtype)
+        tolerance = 1e-4 if dtype == "f4" else 1e-11
+        np.testing.assert_allclose(cond(a), np.linalg.cond(a), rtol=tolerance)
+        np.testing.assert_allclose(least(a), np.linalg.cond(a, -2), rtol=tolerance)
+        got, wanted = slogdet(a), np.linalg.slogdet(a)
+        np.testing.assert_allclose(got, tuple(wanted), rtol=tolerance, atol=1e-5 if dtype == "f4" else 1e-12)
+    singular = np.ones((3, 3), dtype)
+    assert slogdet(singular * 0) == (0, -np.inf) and cond(singular * 0) == np.inf == np.linalg.cond(singular * 0)
+    with pytest.raises(np.linalg.LinAlgError, match="must be square"):
+        slogdet(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="cond in compiled code takes p=None, 2 or -2"):
+        lw.njit(lambda a: np.linalg.cond(a, 1))(np.eye(2))
