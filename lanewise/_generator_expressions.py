@@ -300,7 +300,7 @@ def _with_generator(call: ast.Call) -> ast.Call:
 
 def _without_parameters(name: str, statements: list[ast.stmt], at: ast.expr) -> ast.FunctionDef:
     no_parameters = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    function = ast.FunctionDef(f"<{name} of a generator expression>", no_parameters, statements, [])
+    function = ast.FunctionDef("<list comprehension>" if name == "list" else f"<{name} of a generator expression>", no_parameters, statements, [])
     return ast.fix_missing_locations(ast.copy_location(function, at))
 
 

@@ -83,7 +83,7 @@ def check_first(x, what):
     elif isinstance(x, str):
         raise TypingError("the ", what, " must be numbers, or tuples of numbers, and this is a string: use a number that stands for it")
     elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number)):
-        raise TypingError("the ", what, " must be numbers, or tuples of numbers: in place of lists or arrays in it, make an array of two axes, or one list of all items")
+        raise TypingError("the ", what, " must be numbers, or tuples of numbers: in place of lists, arrays or objects in it, make an array of two axes, one list of all items, or one for each field")
 
 
 def check(items, x, what):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise import errors
 from lanewise import cuda
 
 
@@ -106,3 +107,10 @@ def test_gpu_code(target):
         out[0] = sum(v * v for v in x) + max(v for v in x)
 
     assert lw.compile(kernel, "void(float32[:], float32[:])", target=target)
+
+
+def test_the_largest_of_tuples_says_what_is_collected():
+    with pytest.raises(errors.TypingError) as problem:
+        lw.njit(lambda a: max((v, i) for i, v in enumerate(a)))(np.ones(3))
+    text = str(problem.value)
+    assert "E140: what this expression collects would have two types" in text and "write a loop" in text and ".total" not in text

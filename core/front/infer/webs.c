@@ -498,6 +498,13 @@ complain_conflict(lw_infer_frame *f, uint32_t root, uint32_t loc)
                                    "no 64-bit integer type holds both values");
             if (name[0] == '.' && (lw_array_row(f, tx) || lw_array_row(f, ty)))
                 return complain_elements(f, loc, lw_array_row(f, tx) ? tx : ty);
+            if (name[0] == '.')
+                return lw_complain(f, loc, "E140",
+                                   lw_format_text(f, "a value is %s, and another one %s",
+                                                  lw_describe_type(f, ty),
+                                                  lw_describe_type(f, tx)),
+                                   "write a loop, with a variable for each part of an item",
+                                   "what this expression collects would have two types");
             return lw_complain(
                 f, loc, "E140",
                 lw_format_text(f, "`%s` is %s here and %s at line %u; both reach line %u", name,
