@@ -833,7 +833,7 @@ def test_changed_in_recursion(function):
     assert lw.vectorize(fma=False)(function)(x, k).tolist() == want
 
 
-class Holder:
+class StepHolder:
     def __init__(self, step):
         self.step = step
 
@@ -848,7 +848,7 @@ def kept(n, holder, p):
 
 def keeps(x, k):
     p = Step(x, 1)
-    holder = Holder(Step(0.0, 1))
+    holder = StepHolder(Step(0.0, 1))
     kept(k, holder, p)
     return holder.step.x
 
