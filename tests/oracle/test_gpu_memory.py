@@ -41,7 +41,7 @@ def text_of(target):
 def host_text():
     """The functions of memory alone, with what is assembly declared."""
     text = text_of("sm_90").replace(" addrspace(1)", "").replace("void (i8*, i64, i8*)*", "ptr")
-    text = re.sub(r"\bi(?:8|64)\*", "ptr", text)
+    text = re.sub(r"\bi(?:8|64)\*+", "ptr", text)
     kept, outside = [], []
     for chunk in re.split(r"^(?=define |declare |@)", text, flags=re.M):
         head = re.match(r"define (?:internal |weak )?(\S+ @([\w.]+)\(.*?\)) nounwind", chunk)
