@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import errors
-from lanewise import cuda
+from lanewise import cuda, errors
 
 
 def run(kernel, *args):
