@@ -6,6 +6,7 @@
 #include "core/front/lower/lower_internal.h"
 
 #include "core/front/diagnose.h"
+#include "core/ir/facts.h"
 #include "core/ir/format.h"
 
 #include <assert.h>
@@ -176,13 +177,12 @@ depth_in(const lw_lower_frame *f, lw_ref block)
 
     for (uint32_t i = f->b.func->insts.n; --i > block;) {
         lw_op op = (lw_op)f->b.func->insts.data[i].op;
-        bool opens = op == LW_OP_IF || op == LW_OP_BLOCK || op == LW_OP_LOOP;
 
         if (op == LW_OP_END)
             closed++;
-        else if (opens && closed > 0)
+        else if (lw_ir_opens_region(op) && closed > 0)
             closed--;
-        else if (opens)
+        else if (lw_ir_opens_region(op))
             depth += op != LW_OP_IF;
     }
     return depth;
