@@ -57,18 +57,34 @@ note_type(search *s, lw_type type)
         note_type(s, lw_type_get(&s->typed->types, type)->elements[0]);
 }
 
-/* a, out[0] = x, y */
+/* The type of item i of what is unpacked to n targets; BOTTOM: it is not known. */
+static lw_type
+unpacked(const search *s, lw_type type, uint32_t i, uint32_t n)
+{
+    const lw_type_row *row = lw_type_get(&s->typed->types, type);
+
+    if (row != NULL && row->kind == LW_TK_ARRAY)
+        return row->elements[0];
+    return row != NULL && row->kind == LW_TK_TUPLE && row->n == n ? row->elements[i]
+                                                                  : LW_T_BOTTOM;
+}
+
+/* a, out[0] = x, y, or = f(x); value: the node, 0: it is a part of one. */
 static void
-note_target(search *s, uint32_t target, uint32_t value)
+note_target(search *s, uint32_t target, uint32_t value, lw_type type)
 {
     const lw_node *to = &s->tree->nodes.data[target], *from = &s->tree->nodes.data[value];
     const uint32_t *lists = s->tree->lists.data;
+    bool apart = value != 0 && from->kind == LW_NODE_TUPLE && to->c == from->c;
 
     if (is_element(s, target))
-        note_type(s, typed_node(s, value)->type);
-    else if (to->kind == LW_NODE_TUPLE && from->kind == LW_NODE_TUPLE && to->c == from->c)
-        for (uint32_t i = 0; i < to->c; i++)
-            note_target(s, lists[to->b + i], lists[from->b + i]);
+        note_type(s, type);
+    else if (to->kind == LW_NODE_TUPLE)
+        for (uint32_t i = 0; i < to->c; i++) {
+            uint32_t part = apart ? lists[from->b + i] : 0;
+            note_target(s, lists[to->b + i], part,
+                        part ? typed_node(s, part)->type : unpacked(s, type, i, to->c));
+        }
 }
 
 static void
@@ -78,7 +94,8 @@ note_stores(search *s, uint32_t at)
 
     if (node->kind == LW_NODE_ASSIGN)
         for (uint32_t i = 0; i < node->c; i++)
-            note_target(s, s->tree->lists.data[node->b + i], node->a);
+            note_target(s, s->tree->lists.data[node->b + i], node->a,
+                        typed_node(s, node->a)->type);
     if (node->kind == LW_NODE_AUGASSIGN &&
         (is_element(s, node->a) || is_var(s, node->a))) { /* the value that is added */
         note_type(s, typed_node(s, node->b)->type);

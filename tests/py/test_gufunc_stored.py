@@ -62,3 +62,42 @@ def test_whole_arrays(dtype):
     values = np.arange(4).astype(dtype)
     result = scaled(values)
     np.testing.assert_array_equal(result, values * 2.5, strict=True)
+
+
+def pair(x):
+    return x * 1j, abs(x)
+
+
+def counted(x):
+    return 1, x
+
+
+def test_what_is_unpacked_to_elements():
+    """Each output has the dtype of its own part, not that of the inputs."""
+
+    @lw.guvectorize("(n)->(),(),(),()")
+    def of_calls(x, a, b, c, d):
+        a[()], b[()] = pair(x[0])
+        c[0], d[0] = counted(x[0])
+
+    @lw.guvectorize("(n)->(n),(n)")
+    def of_a_variable(x, a, b):
+        for i in range(len(x)):
+            both = counted(x[i])
+            a[i], b[i] = both
+
+    @lw.guvectorize("(n)->(),(),()")
+    def nested(x, a, b, c):
+        a[()], (b[()], c[()]) = 2, counted(x[0])
+
+    @lw.guvectorize("(p)->(),()")
+    def of_an_array(x, a, b):
+        a[()], b[()] = x[:2]
+
+    values = np.arange(1, 7).reshape(2, 3).astype("f4")
+    assert [one.dtype for one in of_calls(values)] == ["c8", "f4", "i8", "f4"]
+    assert [one.dtype for one in of_a_variable(values)] == ["i8", "f4"]
+    assert [one.dtype for one in nested(values)] == ["i8", "i8", "f4"]
+    assert [one.dtype for one in of_an_array(values[:, :2].copy())] == ["f4", "f4"]
+    a, b, c, d = of_calls(values)
+    assert a.tolist() == [1j, 4j] and b.tolist() == d.tolist() == [1, 4] and c.tolist() == [1, 1]
