@@ -279,10 +279,10 @@ def linkables(value, argument="link="):
 
 
 class _Answer:
-    """What one thread is asking, or has learnt; the others wait for it."""
+    """What a provider gives for some types: one thread asks it, the others wait for the lock."""
 
     def __init__(self):
-        self.thread, self.done, self.codes = threading.get_ident(), threading.Event(), None
+        self.lock, self.asking, self.codes = threading.RLock(), False, None
 
 
 def _takes_target(method):
@@ -327,20 +327,18 @@ def asked(provider, types, target, chain):
     value, known = provider[2:]
     keywords = {"target": target} if callable(value) and _takes_target(value) else {}
     key = (types, *keywords.values()) if callable(value) else ()
-    mine = _Answer()
-    try:
-        while (answer := known.setdefault(key, mine)) is not mine:
-            if answer.thread == threading.get_ident() and not answer.done.is_set():
+    answer = known.setdefault(key, _Answer())
+    # Ctrl-C may raise KeyboardInterrupt after any call: what remains to be done then is one assignment, and `with`, which is safe.
+    with answer.lock:
+        if answer.codes is None:  # a failure is not remembered
+            if answer.asking:
                 raise _refusal(provider, types, "it asks for itself", chain)
-            answer.done.wait()
-            if answer.codes is not None:
-                return answer.codes
-        mine.codes = _ask(provider, types, keywords, chain)
-    finally:  # a failure is not remembered
-        if mine.codes is None and known.get(key) is mine:
-            del known[key]
-        mine.done.set()
-    return mine.codes
+            answer.asking = True
+            try:
+                answer.codes = _ask(provider, types, keywords, chain)
+            finally:
+                answer.asking = False
+        return answer.codes
 
 
 def _signature_object(text):

@@ -7,13 +7,14 @@ import collections
 import functools
 import gc
 import pickle
+import signal
 import threading
 
 import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import cuda, errors, float32, float64, int32, int64, types
+from lanewise import _linking, cuda, errors, float32, float64, int32, int64, types
 from link_helpers import compiler, kernel_of  # noqa: F401  (compiler is a fixture)
 
 SIG = "void(float32[::1], float32[::1])"
@@ -563,6 +564,32 @@ def test_who_asks_for_itself():
     k = kernel_of(inner_of(link))
     with pytest.raises(errors.LinkError, match="it asks for itself"):
         k.inspect_cubin(SIG, "sm_90")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timer")
+def test_control_c_while_asking():
+    """Whenever it comes, what was asked is asked again, or known; nobody waits for ever."""
+    interrupted = 0
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for n in range(3000):
+            provider = (kernel_of, "__lanewise_link__", lambda x: CODES[x], {})
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 * (1 + n % 60))
+                _linking.asked(provider, (float32,), "cuda", "")
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                interrupted += 1
+            if n % 100 == 0:
+                other = threading.Thread(target=_linking.asked, args=(provider, (float32,), "cuda", ""), daemon=True)
+                other.start()
+                other.join(10)
+                assert not other.is_alive()
+            assert _linking.asked(provider, (float32,), "cuda", "") == (CODES[float32],)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert interrupted > 10
 
 
 # ---- what changes ----
