@@ -471,13 +471,13 @@ def fill_diagonal(x, y):
 
 
 @pytest.mark.parametrize("f", [copyto, putmask, place, fill_diagonal])
-def test_functions_that_write(f):
-    for dtype in (np.int8, np.int64, np.float32, np.float64):
-        for x, w in zip(layouts(numbers(dtype)), layouts(numbers(dtype))):
-            y = numbers(dtype)[::-1]
-            want = f(w, y.copy())
-            same(lw.jit(f)(x, y.copy()), want)
-            same(x, w)
+def test_functions_that_write(f, request):
+    dtypes, thorough = [np.int8, np.int64, np.float32, np.float64], request.config.getoption("--thorough")
+    for x, w in zip(chosen(f.__name__, dtypes, thorough), chosen(f.__name__, dtypes, thorough)):
+        y = numbers(x.dtype)[::-1]
+        want = f(w, y.copy())
+        same(lw.jit(f)(x, y.copy()), want)
+        same(x, w)
 
 
 @pytest.mark.parametrize("f, error", [

@@ -29,17 +29,21 @@ ON_TWO = {"test_device_array", "test_clusters", "test_device_indexing", "test_la
 
 
 ONLY_ON_TWO = {"test_two_devices"}  # with all cases
-ON_FEW_CASES = LONG | {"test_vectorize_device"}
 
 
 @pytest.mark.distinct_cases
 @pytest.mark.parametrize("name, devices", [(name, 1) for name in sorted(ON_ONE | ON_TWO)] + [(name, 2) for name in sorted(ON_TWO | ONLY_ON_TWO)])
-def test_on_fake_driver(name, devices, fake_driver, run_python):
-    """Each with a few cases of every parametrised test: the simulator and tests/gpu.sh run all."""
+def test_on_fake_driver(name, devices, fake_driver, run_python, request):
+    """Each with one or two cases of every parametrised test: the simulator and tests/gpu.sh run all. With --thorough six of them, and those
+    that run on two devices also on one."""
+    thorough = request.config.getoption("--thorough")
     if name in LONG and "LW_ASAN" in os.environ:
         pytest.skip("runs without the sanitizer")
+    if name in ON_TWO and devices == 1 and not thorough:
+        pytest.skip("with --thorough")
+    cases = 0 if name in ONLY_ON_TWO else 6 if thorough else 1 if name in LONG or "LW_ASAN" in os.environ else 2
     done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / f"tests/py/{name}.py"),
-                      "--cases", "2" if name in ON_FEW_CASES else "0" if name in ONLY_ON_TWO else "6", check=False, LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=str(devices))
+                      "--cases", str(cases), check=False, LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=str(devices))
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 5
 
