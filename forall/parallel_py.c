@@ -76,8 +76,8 @@ has_prange(const lw_typed *typed)
 
         for (uint32_t k = 1; k < tree->nodes.n; k++)
             if (tree->nodes.data[k].kind == LW_NODE_CALL &&
-                instance->nodes[k].call == LW_CALL_NAMED &&
-                instance->nodes[k].target == LW_NAME_lanewise_prange)
+                lw_typed_in(&instance->nodes, k)->call == LW_CALL_NAMED &&
+                lw_typed_in(&instance->nodes, k)->target == LW_NAME_lanewise_prange)
                 return &tree->fns.data[instance->fn];
     }
     return NULL;

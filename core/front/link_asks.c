@@ -106,16 +106,18 @@ find_callers(collector *c)
     queue[n++] = 1;
     c->callers[1] = (caller){.reached = true};
     for (uint32_t i = 0; i < n; i++)
-        for (uint32_t node = 1; node < typed->tree->nodes.n; node++) {
-            const lw_typed_node *call = &typed->instances.data[queue[i]].nodes[node];
+        for (uint32_t k = 0; k < typed->instances.data[queue[i]].nodes.n; k++) {
+            const lw_typed_nodes *nodes = &typed->instances.data[queue[i]].nodes;
+            uint32_t node = nodes->first + k;
+            const lw_typed_node *call = lw_typed_in(nodes, node);
             const uint32_t called[] = {call->call == LW_CALL_INSTANCE ? call->target : 0,
                                        call->asks};
 
-            for (int k = 0; k < 2; k++) {
-                if (called[k] == 0 || c->callers[called[k]].reached)
+            for (int j = 0; j < 2; j++) {
+                if (called[j] == 0 || c->callers[called[j]].reached)
                     continue;
-                c->callers[called[k]] = (caller){queue[i], node, true};
-                queue[n++] = called[k];
+                c->callers[called[j]] = (caller){queue[i], node, true};
+                queue[n++] = called[j];
             }
         }
     return true;
@@ -213,7 +215,7 @@ add(collector *c, uint32_t instance, const lw_link_call *call, const lw_fn *fn)
 static const lw_fn *
 callee_of(const collector *c, uint32_t instance, uint32_t node)
 {
-    const lw_typed_node *call = &c->typed->instances.data[instance].nodes[node];
+    const lw_typed_node *call = lw_typed_in(&c->typed->instances.data[instance].nodes, node);
 
     if (call->call != LW_CALL_INSTANCE)
         return NULL;

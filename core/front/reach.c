@@ -31,7 +31,7 @@ node_at(const walker *w, uint32_t node)
 static const lw_typed_node *
 typed_at(const walker *w, uint32_t node)
 {
-    return &w->instance->nodes[node];
+    return lw_typed_in(&w->instance->nodes, node);
 }
 
 static uint32_t

@@ -7,7 +7,7 @@
 
 typedef struct subscript_reader {
     const lw_typed *typed;
-    const lw_typed_node *nodes;
+    const lw_typed_nodes *nodes;
     lw_index *out;
     uint32_t n_ellipses, ellipsis; /* the item that is filled next */
 } subscript_reader;
@@ -127,7 +127,7 @@ add_value(subscript_reader *r, uint32_t node, uint32_t element, lw_type type, ui
 static void
 add_tuple(subscript_reader *r, uint32_t node, const lw_type_row *row)
 {
-    const lw_constant *k = constant_at(r, r->nodes[node].constant);
+    const lw_constant *k = constant_at(r, lw_typed_in(r->nodes, node)->constant);
 
     for (uint32_t i = 0; i < row->n; i++) {
         const lw_type_row *item =
@@ -152,13 +152,15 @@ add_node(subscript_reader *r, uint32_t node)
         return;
     }
     if (n->kind == LW_NODE_STAR) {
-        row = lw_type_get_kind(&r->typed->types, r->nodes[n->a].type, LW_TK_TUPLE);
+        row =
+            lw_type_get_kind(&r->typed->types, lw_typed_in(r->nodes, n->a)->type, LW_TK_TUPLE);
         if (row)
             add_tuple(r, n->a, row);
         r->out->is_known &= row != NULL;
         return;
     }
-    add_value(r, node, 0, r->nodes[node].type, r->nodes[node].constant);
+    add_value(r, node, 0, lw_typed_in(r->nodes, node)->type,
+              lw_typed_in(r->nodes, node)->constant);
 }
 
 /* Fill the axes that `...` stands for, and those that are not named at the end. */
@@ -184,7 +186,7 @@ is_one(const lw_constant *k)
 }
 
 bool
-lw_index_steps_by_one(const lw_typed *typed, const lw_typed_node *nodes,
+lw_index_steps_by_one(const lw_typed *typed, const lw_typed_nodes *nodes,
                       const lw_index_item *item)
 {
     assert(item->kind == LW_INDEX_SLICE);
@@ -200,25 +202,28 @@ lw_index_steps_by_one(const lw_typed *typed, const lw_typed_node *nodes,
                (known != NULL && known->lo == 1 && known->hi == 1);
     }
     step = typed->tree->nodes.data[item->node].c;
-    return step == 0 || nodes[step].type == LW_T_NONE ||
-           (nodes[step].constant && is_one(lw_typed_constant(typed, nodes[step].constant)));
+    return step == 0 || lw_typed_in(nodes, step)->type == LW_T_NONE ||
+           (lw_typed_in(nodes, step)->constant &&
+            is_one(lw_typed_constant(typed, lw_typed_in(nodes, step)->constant)));
 }
 
 void
-lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node, uint32_t ndim,
+lw_index_read(const lw_typed *typed, const lw_typed_nodes *nodes, uint32_t node, uint32_t ndim,
               lw_index *out)
 {
     assert(node != 0 && node < typed->tree->nodes.n);
     const lw_node *n = &typed->tree->nodes.data[node];
     subscript_reader r = {.typed = typed, .nodes = nodes, .out = out};
-    const lw_type_row *row = lw_type_get_kind(&typed->types, nodes[node].type, LW_TK_TUPLE);
+    const lw_type_row *row =
+        lw_type_get_kind(&typed->types, lw_typed_in(nodes, node)->type, LW_TK_TUPLE);
 
     memset(out, 0, offsetof(lw_index, items));
     out->is_known = true;
     if (n->kind == LW_NODE_TUPLE && n->a == 0 && !(n->flags & LW_NODE_LIST))
         for (uint32_t i = 0; i < n->c; i++)
             add_node(&r, typed->tree->lists.data[n->b + i]);
-    else if (row && !row->is_list && !lw_type_is_slice(&typed->types, nodes[node].type))
+    else if (row && !row->is_list &&
+             !lw_type_is_slice(&typed->types, lw_typed_in(nodes, node)->type))
         add_tuple(&r, node, row);
     else
         add_node(&r, node);

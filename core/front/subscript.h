@@ -41,10 +41,10 @@ typedef struct lw_index {
 } lw_index;
 
 /* Whether the item is a slice that is known to go from element to element. */
-bool lw_index_steps_by_one(const lw_typed *typed, const lw_typed_node *nodes,
+bool lw_index_steps_by_one(const lw_typed *typed, const lw_typed_nodes *nodes,
                            const lw_index_item *item);
 /* `nodes` are the typed nodes of the instance that is inferred or lowered. */
-void lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node,
+void lw_index_read(const lw_typed *typed, const lw_typed_nodes *nodes, uint32_t node,
                    uint32_t ndim, lw_index *out);
 
 #endif

@@ -326,9 +326,11 @@ typedef struct lw_fn {
     LW_ARRAY(lw_fn_param) params;
     LW_ARRAY(lw_var) vars; /* [0] unused; parameters first */
     LW_ARRAY(lw_fn_capture) captures;
-    uint32_t body;              /* BODY node */
-    uint32_t loc;               /* of the def */
-    uint32_t return_annotation; /* constant; 0: none */
+    uint32_t body;                /* BODY node */
+    uint32_t first_node, n_nodes; /* what was read with it: its nodes, and those of the
+                                     functions in it */
+    uint32_t loc;                 /* of the def */
+    uint32_t return_annotation;   /* constant; 0: none */
     uint32_t problem; /* the diagnostic to raise when it is called (no source, wrong syntax); 0:
                          none */
     const char *implements; /* the function of whole arrays that this one implements, as the

@@ -3,6 +3,8 @@
 #ifndef LW_FRONT_TYPED_H
 #define LW_FRONT_TYPED_H
 
+#include <assert.h>
+
 #include "core/front/tree.h"
 #include "core/front/types.h"
 
@@ -202,6 +204,24 @@ not look below this node */
                      false, -1 decided at run time */
 } lw_typed_node;
 
+/* What inference found at the nodes of a function: of node 0, which is none, and of those from
+ * `first` on. */
+typedef struct lw_typed_nodes {
+    lw_typed_node *data;
+    uint32_t first, n;
+} lw_typed_nodes;
+static inline bool
+lw_is_typed_in(const lw_typed_nodes *nodes, uint32_t node)
+{
+    return node >= nodes->first && node - nodes->first < nodes->n;
+}
+static inline lw_typed_node *
+lw_typed_in(const lw_typed_nodes *nodes, uint32_t node)
+{
+    assert(node == 0 || lw_is_typed_in(nodes, node));
+    return &nodes->data[node == 0 ? 0 : node - nodes->first + 1];
+}
+
 /* A variable after renaming: the definitions that reach common uses. */
 typedef struct lw_web {
     uint32_t var;
@@ -247,7 +267,7 @@ typedef struct lw_instance {
     lw_type gives;         /* of the user's function: the result, or where it changes objects a
                               tuple of the result and of these */
     uint32_t result_param; /* … from 1: the changed object that is the result; 0: none is */
-    lw_typed_node *nodes;  /* indexed by tree node */
+    lw_typed_nodes nodes;
     LW_ARRAY(lw_web) webs; /* [0] unused */
     LW_ARRAY(lw_link_call) links;
 } lw_instance;

@@ -72,11 +72,12 @@ collect(const lw_typed *typed, const lw_instance *instance, entries *out)
 
     if (tree->fns.data[instance->fn].generated) /* it has no lines */
         return true;
-    for (uint32_t i = 1; i < tree->nodes.n; i++) {
+    for (uint32_t k = 0; k < instance->nodes.n; k++) {
+        uint32_t i = instance->nodes.first + k;
         const lw_loc *loc = &tree->locs.data[tree->nodes.data[i].loc];
         typed_entry *slot;
 
-        if (!is_shown(tree, &typed->types, &instance->nodes[i], i) ||
+        if (!is_shown(tree, &typed->types, lw_typed_in(&instance->nodes, i), i) ||
             loc->line != loc->end_line)
             continue;
         slot = lw_array_push(out, NULL);
@@ -192,7 +193,7 @@ print_instance(const lw_typed *typed, const lw_instance *instance, lw_text *out)
             lw_text_addf(out, "%5u | %s\n", e->line, text);
         line = e->line;
         print_left(text, e, width, out);
-        print_type(typed, &instance->nodes[e->node], out);
+        print_type(typed, lw_typed_in(&instance->nodes, e->node), out);
         lw_text_add(out, "\n");
     }
     lw_array_free(&all);
@@ -238,7 +239,8 @@ print_both(const lw_typed *weak, const lw_typed *numba, uint32_t index, lw_text 
     for (uint32_t i = 0; i < all.n; i++) {
         const typed_entry *e = &all.data[i];
         const char *text = line_text(tree, file, e->line);
-        const lw_typed_node *a = &x->nodes[e->node], *b = &y->nodes[e->node];
+        const lw_typed_node *a = lw_typed_in(&x->nodes, e->node),
+                            *b = lw_typed_in(&y->nodes, e->node);
 
         if (e->line != line)
             lw_text_addf(out, "%5u | %s\n", e->line, text);

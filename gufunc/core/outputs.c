@@ -42,7 +42,7 @@ is_element(const search *s, uint32_t at)
 static const lw_typed_node *
 typed_node(const search *s, uint32_t at)
 {
-    return &s->typed->instances.data[1].nodes[at];
+    return lw_typed_in(&s->typed->instances.data[1].nodes, at);
 }
 
 static void

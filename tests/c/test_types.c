@@ -186,12 +186,23 @@ new_tree(uint32_t n_vars)
     return tree;
 }
 
+/* All nodes are of the one function. */
+static void
+set_body(lw_tree *tree, const uint32_t *statements, uint32_t n)
+{
+    lw_fn *fn = &tree->fns.data[1];
+
+    fn->body = add_node(tree, LW_NODE_BODY, 0, add_list(tree, statements, n), n);
+    fn->first_node = 1;
+    fn->n_nodes = tree->nodes.n - 1;
+}
+
 static void
 set_return(lw_tree *tree, uint32_t value)
 {
     uint32_t statement = add_node(tree, LW_NODE_RETURN, value, 0, 0);
 
-    tree->fns.data[1].body = add_node(tree, LW_NODE_BODY, 0, add_list(tree, &statement, 1), 1);
+    set_body(tree, &statement, 1);
 }
 
 static lw_tree *
@@ -376,7 +387,7 @@ test_random_tree(uint64_t seed)
         add_random_node(tree, 4);
     for (int i = 0; i < 6; i++)
         statements[i] = 1 + random_below(tree->nodes.n - 1);
-    tree->fns.data[1].body = add_node(tree, LW_NODE_BODY, 0, add_list(tree, statements, 6), 6);
+    set_body(tree, statements, 6);
     if (lw_infer(tree, &options, &type, 1, &typed, &err) != LW_OK) {
         CHECK(err.status != LW_OK && err.status != LW_ERR_INTERNAL);
         CHECK(err.text != NULL);

@@ -100,7 +100,7 @@ lw_infer_args(lw_infer_frame *f, const lw_node *call, lw_args_kind kind, lw_arg_
         if (n->kind == LW_NODE_STAR) {
             LW_TRY(add_star(f, node, args));
             LW_TRY(settle_earlier(f, args, before));
-            *unknown |= f->nodes[n->a].type == LW_T_BOTTOM;
+            *unknown |= lw_typed_in(&f->nodes, n->a)->type == LW_T_BOTTOM;
             continue;
         }
         if (n->kind == LW_NODE_ARG_KEYWORD) {

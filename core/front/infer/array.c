@@ -255,7 +255,7 @@ stays_dense(lw_infer_frame *f, const lw_index *index, uint32_t from, int step)
         if (kept && item->kind != LW_INDEX_ALL)
             return false;
         if (item->kind == LW_INDEX_SLICE &&
-            !lw_index_steps_by_one(f->run->typed, f->nodes, item))
+            !lw_index_steps_by_one(f->run->typed, &f->nodes, item))
             return false;
         kept |= item->kind != LW_INDEX_AT;
     }
@@ -308,7 +308,7 @@ type_of_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index,
     *arrays = NULL;
     if (items == NULL)
         return lw_out_of_memory(f);
-    lw_index_read(f->run->typed, f->nodes, index, lw_array_row(f, type)->ndim, items);
+    lw_index_read(f->run->typed, &f->nodes, index, lw_array_row(f, type)->ndim, items);
     if (!items->is_known)
         return LW_OK;
     LW_TRY(check_index(f, array, type, index, items));
@@ -357,8 +357,8 @@ is_quiet(lw_infer_frame *f, uint32_t node)
     const lw_node *n = lw_node_of(f, node);
 
     if (n->kind == LW_NODE_SUBSCRIPT)
-        return lw_tuple_row(f, f->nodes[n->a].type) && f->nodes[n->b].constant &&
-               is_quiet(f, n->a);
+        return lw_tuple_row(f, lw_typed_in(&f->nodes, n->a)->type) &&
+               lw_typed_in(&f->nodes, n->b)->constant && is_quiet(f, n->a);
     return n->kind == LW_NODE_NAME || (n->kind == LW_NODE_ATTRIBUTE && is_quiet(f, n->a));
 }
 
@@ -386,7 +386,8 @@ constant_shape(lw_infer_frame *f, uint32_t node, const lw_type_row *row, lw_infe
     for (uint32_t i = 0; i < row->ndim; i++)
         items[i] = lw_constant_int(f, 0, row->shape[i]);
     constant.items = items;
-    *out = lw_constant_value(f, lw_constant_add(f, f->nodes[node].constant, &constant));
+    *out = lw_constant_value(
+        f, lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant));
     return LW_OK;
 }
 
@@ -394,7 +395,8 @@ static lw_status
 known_int(lw_infer_frame *f, uint32_t node, __int128 value, lw_infer_value *out)
 {
     if (is_quiet(f, lw_node_of(f, node)->a))
-        *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, value));
+        *out = lw_constant_value(
+            f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, value));
     else
         out->type = lw_type_literal(lw_types_of(f), value, value);
     return LW_OK;
@@ -462,7 +464,8 @@ lw_infer_array_len(lw_infer_frame *f, uint32_t node, uint32_t array, lw_type typ
                            lw_describe_array(f, array, type), NULL,
                            "len() of a 0-dimensional array");
     if (row->shape && is_quiet(f, array))
-        *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, row->shape[0]));
+        *out = lw_constant_value(
+            f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, row->shape[0]));
     else
         out->type = lw_weak_int(f);
     return LW_OK;

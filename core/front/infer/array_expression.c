@@ -339,7 +339,7 @@ static uint32_t
 settle(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node);
-    lw_typed_node *typed = &f->nodes[node];
+    lw_typed_node *typed = lw_typed_in(&f->nodes, node);
     const lw_type_row *row = elementwise_row(f, typed->type);
     const uint32_t *lists = f->run->tree->lists.data;
     uint32_t leaves = 0;
@@ -408,8 +408,8 @@ made_number(lw_infer_frame *f, uint32_t node, lw_type element, lw_infer_value *o
     lw_status status;
 
     LW_TRY(settle_store(f, node, 0));
-    f->nodes[node].element = element;
-    f->nodes[node].type = element;
+    lw_typed_in(&f->nodes, node)->element = element;
+    lw_typed_in(&f->nodes, node)->type = element;
     *out = (lw_infer_value){element, 0};
 fail:
     return status;
@@ -429,8 +429,8 @@ lw_infer_made_array(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ */
     f->allocates = true;
     LW_TRY(settle_store(f, node, 0));
-    f->nodes[node].element = (lw_type)row.elements[0];
-    f->nodes[node].type = array;
+    lw_typed_in(&f->nodes, node)->element = (lw_type)row.elements[0];
+    lw_typed_in(&f->nodes, node)->type = array;
     *out = (lw_infer_value){array, 0};
 fail:
     return status;
@@ -507,15 +507,16 @@ lw_infer_masked_store(lw_infer_frame *f, uint32_t target, uint32_t node, lw_type
 {
     const lw_node *n = lw_node_of(f, target);
     const lw_type_row *to = lw_array_row(f, array);
-    const lw_type_row *mask = lw_type_get(lw_types_of(f), f->nodes[n->b].type);
+    const lw_type_row *mask = lw_type_get(lw_types_of(f), lw_typed_in(&f->nodes, n->b)->type);
     lw_status status;
 
     if (mask->ndim != to->ndim)
-        return lw_complain(f, lw_node_of(f, n->b)->loc, "E121",
-                           lw_format_text(f, "this is %s, the array is %s",
-                                          lw_describe_type(f, f->nodes[n->b].type),
-                                          lw_describe_type(f, array)),
-                           NULL, "a mask has as many axes as the array");
+        return lw_complain(
+            f, lw_node_of(f, n->b)->loc, "E121",
+            lw_format_text(f, "this is %s, the array is %s",
+                           lw_describe_type(f, lw_typed_in(&f->nodes, n->b)->type),
+                           lw_describe_type(f, array)),
+            NULL, "a mask has as many axes as the array");
     if (!lw_type_is_scalar(f, value.type))
         return lw_complain(f, lw_node_of(f, node)->loc, "E160",
                            lw_format_text(f, "this is %s", lw_describe_type(f, value.type)),
@@ -524,8 +525,8 @@ lw_infer_masked_store(lw_infer_frame *f, uint32_t target, uint32_t node, lw_type
     LW_TRY(lw_check_value(f, node, value.type, (lw_dtype)to->elements[0], "array"));
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
     if (f->report) {
-        f->nodes[target].elementwise = true;
-        f->nodes[target].type = array;
+        lw_typed_in(&f->nodes, target)->elementwise = true;
+        lw_typed_in(&f->nodes, target)->type = array;
     }
     LW_TRY(settle_store(f, n->b, 1));
 fail:

@@ -77,7 +77,7 @@ infer_target(lw_infer_frame *f, uint32_t target, const lw_index **arrays, lw_typ
     LW_TRY(lw_infer_field_name(f, target, array.type, &field));
     if (field) {
         LW_TRY(lw_infer_field_target(f, target, array.type, field, out));
-        f->nodes[target].type = *out;
+        lw_typed_in(&f->nodes, target)->type = *out;
         return LW_OK;
     }
     if (n->kind == LW_NODE_ATTRIBUTE)
@@ -89,7 +89,7 @@ infer_target(lw_infer_frame *f, uint32_t target, const lw_index **arrays, lw_typ
         return complain_no_array(f, target, array.type);
     LW_TRY(lw_check_writable(f, n->loc, n->a, array.type));
     LW_TRY(lw_infer_array_subscript(f, target, array.type, arrays, out));
-    f->nodes[target].type = *out;
+    lw_typed_in(&f->nodes, target)->type = *out;
 fail:
     return status;
 }
@@ -244,7 +244,7 @@ fail:
 static bool
 masks_elements(lw_infer_frame *f, uint32_t target, lw_type array)
 {
-    lw_type mask = f->nodes[lw_node_of(f, target)->b].type;
+    lw_type mask = lw_typed_in(&f->nodes, lw_node_of(f, target)->b)->type;
 
     return lw_type_get(lw_types_of(f), mask)->ndim == lw_array_row(f, array)->ndim;
 }
@@ -395,8 +395,8 @@ lw_infer_augmented_array(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_
     LW_TRY(lw_check_writable(f, n->loc, n->a, x.type));
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, y}, &result));
-    f->nodes[node].type = result.type;
-    f->nodes[node].constant = 0;
+    lw_typed_in(&f->nodes, node)->type = result.type;
+    lw_typed_in(&f->nodes, node)->constant = 0;
     if (result.type != LW_T_BOTTOM)
         LW_TRY(lw_infer_array_store(f, node, x.type, result.type));
 fail:
@@ -428,14 +428,14 @@ augment_by_arrays(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index
                                        view, "write a loop over the elements");
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, element_of(f, y)}, &result));
-    f->nodes[node].type = LW_T_NONE;
-    f->nodes[node].constant = 0;
+    lw_typed_in(&f->nodes, node)->type = LW_T_NONE;
+    lw_typed_in(&f->nodes, node)->constant = 0;
     if (result.type == LW_T_BOTTOM)
         return LW_OK;
     LW_TRY(lw_check_conversion(f, lw_node_of(f, n->b)->loc, result.type, (lw_dtype)x.type,
                                "array"));
     LW_TRY(lw_infer_index_arrays(f, node, view, arrays, NULL, &taken));
-    f->nodes[node].type = LW_T_NONE;
+    lw_typed_in(&f->nodes, node)->type = LW_T_NONE;
     stored.taken = taken.type;
     if (taken.type != LW_T_BOTTOM)
         LW_TRY(store_by_arrays(f, n->a, view, arrays, stored));
@@ -454,7 +454,7 @@ infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array, bool *by_a
     bool before;
 
     LW_TRY(lw_check_writable(f, n->loc, lw_node_of(f, n->a)->a, array));
-    f->nodes[n->a].operand = element.type;
+    lw_typed_in(&f->nodes, n->a)->operand = element.type;
     before = lw_stores_begin(f);
     LW_TRY(lw_infer_expr(f, n->b, &y));
     *by_arrays = lw_is_elementwise(f, y.type) || f->stores ||
@@ -464,8 +464,8 @@ infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array, bool *by_a
         return LW_OK;
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, element},
                            (lw_infer_operand){n->b, y}, &result));
-    f->nodes[node].type = result.type;
-    f->nodes[node].constant = 0;
+    lw_typed_in(&f->nodes, node)->type = result.type;
+    lw_typed_in(&f->nodes, node)->constant = 0;
     if (result.type != LW_T_BOTTOM)
         LW_TRY(lw_infer_masked_store(f, n->a, n->b, array, result));
 fail:
@@ -521,7 +521,7 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
     if (done)
         return LW_OK;
     LW_TRY(infer_target(f, n->a, &arrays, &x.type));
-    f->nodes[n->a].operand = x.type;
+    lw_typed_in(&f->nodes, n->a)->operand = x.type;
     LW_TRY(lw_infer_operand_expr(f, n->b, &y));
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
@@ -548,8 +548,8 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
             "write a loop over the elements");
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, y}, &result));
-    f->nodes[node].type = result.type;
-    f->nodes[node].constant = 0;
+    lw_typed_in(&f->nodes, node)->type = result.type;
+    lw_typed_in(&f->nodes, node)->constant = 0;
     if (result.type != LW_T_BOTTOM)
         LW_TRY(lw_check_conversion(f, lw_node_of(f, n->b)->loc, result.type, (lw_dtype)x.type,
                                    "array"));

@@ -22,7 +22,7 @@ assign_items(lw_infer_frame *f, uint32_t target, lw_type array)
                                           count == 1 ? "" : "s"),
                            NULL, "wrong number of values to unpack");
     f->can_raise |= count < 0 && !f->run->typed->options.ignore_errors;
-    f->nodes[target].operand = item.type;
+    lw_typed_in(&f->nodes, target)->operand = item.type;
     for (uint32_t i = 0; i < n->c; i++)
         LW_TRY(lw_assign(f, f->run->tree->lists.data[n->b + i], item));
 fail:
@@ -41,7 +41,7 @@ unpacked_value(lw_infer_frame *f, uint32_t target, lw_infer_value *value)
     if (lw_class_of(f, value->type) == NULL)
         return LW_OK;
     LW_TRY(lw_infer_object_items(f, target, *value, &found, value));
-    if (found && f->nodes[target].asks == 0)
+    if (found && lw_typed_in(&f->nodes, target)->asks == 0)
         *value = (lw_infer_value){LW_T_BOTTOM, 0};
 fail:
     return status;
@@ -165,7 +165,7 @@ assign_parts(lw_infer_frame *f, uint32_t target, uint32_t source, lw_infer_value
     if (!plain) {
         f->source = source;
         if (f->notes != NULL)
-            f->incoming = f->notes[source];
+            f->incoming = *lw_note_at(f, source);
         status = lw_assign(f, target, value);
         f->source = 0;
         f->incoming = (lw_note){0};
@@ -173,7 +173,8 @@ assign_parts(lw_infer_frame *f, uint32_t target, uint32_t source, lw_infer_value
     }
     for (uint32_t i = 0; i < t->c; i++) {
         uint32_t part = lists[s->b + i];
-        lw_infer_value one = {f->nodes[part].type, f->nodes[part].constant};
+        lw_infer_value one = {lw_typed_in(&f->nodes, part)->type,
+                              lw_typed_in(&f->nodes, part)->constant};
         LW_TRY(assign_parts(f, lists[t->b + i], part, one));
     }
 fail:
@@ -225,7 +226,7 @@ static void
 share(lw_infer_frame *f, uint32_t node)
 {
     if (f->notes != NULL)
-        f->notes[node] = (lw_note){0};
+        *lw_note_at(f, node) = (lw_note){0};
 }
 
 /* object[index] = value by an overload: the statement is its call. */
@@ -260,7 +261,7 @@ infer_overloaded_store(lw_infer_frame *f, uint32_t node, uint32_t target, bool *
     for (int i = 0; i < 3; i++)
         lw_unhold(f, held[i]);
     LW_TRY(lw_infer_overloaded_operator(f, node, "__setitem__", args, 3, found, &result));
-    f->nodes[node].type = result.type;
+    lw_typed_in(&f->nodes, node)->type = result.type;
 fail:
     if (before.reach && status == LW_OK && !*found)
         lw_flow_set(f, &before); /* it is inferred again, as another assignment */
@@ -326,7 +327,7 @@ lw_status
 lw_infer_augassign(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
-    lw_typed_node *typed = &f->nodes[n->a];
+    lw_typed_node *typed = lw_typed_in(&f->nodes, n->a);
     lw_infer_value x, y, result = {LW_T_BOTTOM, 0};
     lw_arg before = {.node = n->a};
     lw_status status;
@@ -359,15 +360,15 @@ lw_infer_augassign(lw_infer_frame *f, uint32_t node)
     if (!found)
         LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                                (lw_infer_operand){n->b, y}, &result));
-    f->nodes[node].type = result.type;
-    f->nodes[node].element = LW_T_BOTTOM;
-    f->nodes[node].constant = result.constant;
+    lw_typed_in(&f->nodes, node)->type = result.type;
+    lw_typed_in(&f->nodes, node)->element = LW_T_BOTTOM;
+    lw_typed_in(&f->nodes, node)->constant = result.constant;
     LW_TRY(lw_infer_number(f, node, &result));
     if (!found && lw_holds_objects(f, result.type)) /* of tuples */
         lw_lose_node(f, n->b);
     LW_TRY(lw_define(f, target->a, n->a, result));
     if (found && f->notes != NULL)
-        lw_take(f, target->a, result.type, &f->notes[node]);
+        lw_take(f, target->a, result.type, lw_note_at(f, node));
 fail:
     return status;
 }
@@ -389,7 +390,7 @@ annotated_field(lw_infer_frame *f, uint32_t node, lw_dtype dtype)
     }
     f->source = n->c;
     if (f->notes != NULL)
-        f->incoming = f->notes[n->c];
+        f->incoming = *lw_note_at(f, n->c);
     LW_TRY(lw_assign(f, n->a, value));
 fail:
     f->source = 0;
@@ -441,7 +442,7 @@ lw_infer_annassign(lw_infer_frame *f, uint32_t node)
         LW_TRY(lw_check_annotated(f, n->loc, &annotation, value.type));
     LW_TRY(lw_define(f, target->a, n->a, value));
     if (f->notes != NULL)
-        lw_take(f, target->a, value.type, &f->notes[n->c]);
+        lw_take(f, target->a, value.type, lw_note_at(f, n->c));
 fail:
     return status;
 }

@@ -500,7 +500,7 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
 {
     assert(memo < b->f->run->memos.n);
     lw_infer_frame *f = b->f;
-    lw_typed_node *typed = &f->nodes[b->node];
+    lw_typed_node *typed = lw_typed_in(&f->nodes, b->node);
     const lw_memo *row = &f->run->memos.data[memo];
     const lw_instance *instance = &f->run->typed->instances.data[row->instance];
     uint32_t *written =
@@ -655,9 +655,9 @@ note_linked(lw_infer_frame *f, uint32_t node, uint32_t linked, uint32_t first,
 {
     const lw_instance *called;
 
-    if (!f->report || f->nodes[node].call != LW_CALL_INSTANCE || out->constant)
+    if (!f->report || lw_typed_in(&f->nodes, node)->call != LW_CALL_INSTANCE || out->constant)
         return LW_OK;
-    called = &f->run->typed->instances.data[f->nodes[node].target];
+    called = &f->run->typed->instances.data[lw_typed_in(&f->nodes, node)->target];
     return note_link(f, node, linked, called->param_types + first,
                      f->run->tree->fns.data[called->fn].params.n - first);
 }
@@ -668,7 +668,7 @@ lw_construct(lw_infer_frame *f, uint32_t node, const lw_class *class, const lw_a
              lw_infer_value *out)
 {
     const lw_class_member *init = lw_member_of(class, "__init__");
-    lw_infer_value object = lw_new_object(f, class, f->notes[node].constant);
+    lw_infer_value object = lw_new_object(f, class, lw_note_at(f, node)->constant);
     lw_arg_list all = {0};
     lw_status status;
 
@@ -676,8 +676,8 @@ lw_construct(lw_infer_frame *f, uint32_t node, const lw_class *class, const lw_a
         return lw_complain(f, lw_node_of(f, lw_node_of(f, node)->a)->loc, "E152", NULL,
                            "call the class by its own name",
                            "this cannot be called from compiled code");
-    f->notes[node].constant = object.constant;
-    f->notes[node].fresh = 2;
+    lw_note_at(f, node)->constant = object.constant;
+    lw_note_at(f, node)->fresh = 2;
     if (init == NULL && args->n != 0)
         return lw_complain(f, lw_node_of(f, node)->loc, "E153",
                            lw_format_text(f, "%u given", args->n), NULL,
@@ -708,13 +708,13 @@ lw_infer_asked(lw_infer_frame *f, uint32_t node, const lw_class_member *method,
     lw_status status;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    f->nodes[node].asks = 0;
+    lw_typed_in(&f->nodes, node)->asks = 0;
     LW_TRY(lw_add_arg(f, &all, self));
     LW_TRY(call_as(f, (binding){.node = node, .fn = method->index, .asks = true}, LW_T_BOTTOM,
                    &all, out));
-    if (f->nodes[node].asks == 0)
+    if (lw_typed_in(&f->nodes, node)->asks == 0)
         return LW_OK;
-    instance = &f->run->typed->instances.data[f->nodes[node].asks];
+    instance = &f->run->typed->instances.data[lw_typed_in(&f->nodes, node)->asks];
     if (instance->n_changed)
         return lw_complain(f, lw_node_of(f, node)->loc, "E165", NULL,
                            "call it by its name in a statement of its own",

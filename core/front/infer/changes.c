@@ -43,8 +43,8 @@ lw_infer_changed_at(lw_infer_frame *f, uint32_t node, uint32_t loc)
         n++;
     }
     if (node != 0) {
-        f->nodes[node].args = start;
-        f->nodes[node].n_args = n;
+        lw_typed_in(&f->nodes, node)->args = start;
+        lw_typed_in(&f->nodes, node)->n_args = n;
     } else {
         f->end_changes = start;
     }
@@ -260,8 +260,9 @@ root_of_entry(lw_infer_frame *f, uint32_t entry)
 
     if ((entry & LW_ARG_TAG) == LW_ARG_WEB)
         return f->defs.data[entry & ~(uint32_t)LW_ARG_TAG].var;
-    return node && lw_holds_objects(f, f->nodes[node].type) ? lw_variable_of(f, node, &is_whole)
-                                                            : 0;
+    return node && lw_holds_objects(f, lw_typed_in(&f->nodes, node)->type)
+               ? lw_variable_of(f, node, &is_whole)
+               : 0;
 }
 
 /* Whether an argument other than this one may be the same object, or hold it. */
@@ -310,7 +311,7 @@ is_part_shared(lw_infer_frame *f, const lw_call_site *site, uint32_t i)
 
     if (!site->memo->ownership.moves[i])
         return false;
-    return node == 0 || root_of_entry(f, node) != 0 || f->notes[node].fresh < 2;
+    return node == 0 || root_of_entry(f, node) != 0 || lw_note_at(f, node)->fresh < 2;
 }
 
 /* Whether something else may hold objects in the changed argument i. */
@@ -390,7 +391,7 @@ static void
 note_value(lw_infer_frame *f, const lw_call_site *site)
 {
     const lw_ownership *own = &site->memo->ownership;
-    lw_note *note = &f->notes[site->node];
+    lw_note *note = lw_note_at(f, site->node);
     uint32_t param = own->param - 1, node, root;
     bool is_whole;
 
@@ -408,7 +409,7 @@ note_value(lw_infer_frame *f, const lw_call_site *site)
     } else if (root != 0) {
         lw_note_alias(f, note, root, !is_whole, lw_node_of(f, site->node)->loc);
     } else if (node != 0) {
-        note->fresh = f->notes[node].fresh;
+        note->fresh = lw_note_at(f, node)->fresh;
         if (is_shared_inside(f, site, param) && note->fresh == 2)
             note->fresh = 1;
     }

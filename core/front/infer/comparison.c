@@ -239,7 +239,7 @@ static lw_status
 infer_equality(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
                int *truth)
 {
-    compared how = compare_types(f, op, x.type, y.type, &f->nodes[node].operand);
+    compared how = compare_types(f, op, x.type, y.type, &lw_typed_in(&f->nodes, node)->operand);
 
     *truth = x.constant && y.constant ? lw_fold_compare_constant(f, op, x.constant, y.constant)
              : how == COMPARED        ? -1
@@ -337,7 +337,7 @@ infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
     }
     if (lw_type_flags(f, x.type) != LW_T_BOTTOM &&
         lw_type_flags(f, x.type) == lw_type_flags(f, y.type)) {
-        f->nodes[node].operand = lw_type_flags(f, x.type);
+        lw_typed_in(&f->nodes, node)->operand = lw_type_flags(f, x.type);
         return LW_OK;
     }
     if (lw_is_text(f, x.type) && lw_is_text(f, y.type)) {
@@ -361,7 +361,7 @@ infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
     }
     if (never == n)
         *truth = op == LW_PY_NOT_IN;
-    f->nodes[node].operand = lw_type_tuple(lw_types_of(f), operands, n, NULL);
+    lw_typed_in(&f->nodes, node)->operand = lw_type_tuple(lw_types_of(f), operands, n, NULL);
     return LW_OK;
 }
 
@@ -462,7 +462,7 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
         how = COMPARED;
     else
         how = compare_types(f, op, x.type, y.type, &operand);
-    f->nodes[node].operand = operand;
+    lw_typed_in(&f->nodes, node)->operand = operand;
     if (how == NO_ORDER)
         return lw_complain(f, lw_node_of(f, x_operand.node)->loc, "E120",
                            lw_format_text(f, "%s and %s", lw_describe_type(f, x.type),
@@ -499,10 +499,10 @@ infer_plain_link(lw_infer_frame *f, uint32_t link, lw_infer_operand left, lw_inf
 
     LW_TRY(lw_infer_compare(f, link, (lw_pyop)n->op, left, (lw_infer_operand){n->a, right},
                             truth));
-    f->nodes[link].type = LW_DT_b1;
-    f->nodes[link].truth = (int8_t)*truth;
-    f->nodes[link].constant =
-        *truth >= 0 ? lw_constant_bool(f, f->nodes[link].constant, *truth) : 0;
+    lw_typed_in(&f->nodes, link)->type = LW_DT_b1;
+    lw_typed_in(&f->nodes, link)->truth = (int8_t)*truth;
+    lw_typed_in(&f->nodes, link)->constant =
+        *truth >= 0 ? lw_constant_bool(f, lw_typed_in(&f->nodes, link)->constant, *truth) : 0;
 fail:
     return status;
 }
@@ -536,7 +536,7 @@ infer_object_link(lw_infer_frame *f, uint32_t node, uint32_t link, lw_infer_oper
     else
         LW_TRY(lw_infer_object_compare(f, node, (lw_pyop)n->op, x, y, found, out));
     if (*found)
-        f->nodes[node].truth = (int8_t)lw_truth_of(f, *out);
+        lw_typed_in(&f->nodes, node)->truth = (int8_t)lw_truth_of(f, *out);
 fail:
     return status;
 }
@@ -545,7 +545,7 @@ fail:
 static bool
 changes_operand(const lw_infer_frame *f, uint32_t link, uint32_t operand)
 {
-    const lw_typed_node *t = &f->nodes[link];
+    const lw_typed_node *t = lw_typed_in(&f->nodes, link);
     const lw_instance *callee = &f->run->typed->instances.data[t->target];
 
     if (!f->report || t->call != LW_CALL_INSTANCE)
@@ -568,13 +568,13 @@ infer_called_link(lw_infer_frame *f, uint32_t link, lw_infer_operand left, lw_in
     lw_status status;
 
     if (f->notes != NULL)
-        f->notes[link] = (lw_note){0};
+        *lw_note_at(f, link) = (lw_note){0};
     LW_TRY(infer_object_link(f, link, link, left, right, found, &out));
     if (!*found)
         return LW_OK;
     *truth = lw_truth_of(f, out);
-    f->nodes[link].type = out.type;
-    f->nodes[link].constant = out.constant;
+    lw_typed_in(&f->nodes, link)->type = out.type;
+    lw_typed_in(&f->nodes, link)->constant = out.constant;
     if (out.type != LW_T_BOTTOM && out.type != LW_DT_b1)
         return lw_complain(f, n->loc, "E165",
                            lw_format_text(f, "this `%s` gives %s", lw_pyop_text[n->op],
@@ -685,12 +685,12 @@ lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         left = right;
         left_node = lw_node_of(f, link)->a;
     }
-    f->nodes[node].truth = (int8_t)all;
+    lw_typed_in(&f->nodes, node)->truth = (int8_t)all;
     if (whole)
         goto fail;
     *out = (lw_infer_value){LW_DT_b1, 0};
     if (all >= 0 && pure)
-        out->constant = lw_constant_bool(f, f->nodes[node].constant, all);
+        out->constant = lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, all);
     lw_join_stopped(f, &stopped);
 fail:
     lw_flow_put(f, &stopped);

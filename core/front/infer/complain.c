@@ -269,14 +269,14 @@ lw_check_constants(lw_infer_frame *f, uint32_t node, lw_dtype to, const char *wh
     const lw_node *n = lw_node_of(f, node);
     lw_status status = LW_OK;
 
-    if (f->nodes[node].dead || !lw_is_integer(to))
+    if (lw_typed_in(&f->nodes, node)->dead || !lw_is_integer(to))
         return LW_OK;
     if (n->kind == LW_NODE_IFEXP) {
         LW_TRY(lw_check_constants(f, n->b, to, what));
         return lw_check_constants(f, n->c, to, what);
     }
-    if (does_not_fit(f, f->nodes[node].type, to))
-        return lw_check_conversion(f, n->loc, f->nodes[node].type, to, what);
+    if (does_not_fit(f, lw_typed_in(&f->nodes, node)->type, to))
+        return lw_check_conversion(f, n->loc, lw_typed_in(&f->nodes, node)->type, to, what);
 fail:
     return status;
 }

@@ -71,7 +71,7 @@ check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int *known)
     const lw_type_row *array = lw_array_row(f, x.type);
     int truth = *known;
 
-    if (f->nodes[node].asks || status != LW_OK)
+    if (lw_typed_in(&f->nodes, node)->asks || status != LW_OK)
         return status;
     if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_scalar(f, x.type) ||
         lw_is_text(f, x.type))
@@ -91,7 +91,7 @@ check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int *known)
 bool
 lw_is_pure(const lw_infer_frame *f, uint32_t node)
 {
-    return f->nodes[node].constant || lw_node_of(f, node)->kind == LW_NODE_NAME;
+    return lw_typed_in(&f->nodes, node)->constant || lw_node_of(f, node)->kind == LW_NODE_NAME;
 }
 
 /* ---- and, or ---- */
@@ -112,7 +112,7 @@ condition_operands(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *early)
         bool split = f->run->assigns_inside;
         int one = -1;
 
-        f->nodes[operand].dead = stopped;
+        lw_typed_in(&f->nodes, operand)->dead = stopped;
         if (stopped)
             continue;
         if (i)
@@ -132,8 +132,10 @@ condition_operands(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *early)
             *truth = -1;
         }
     }
-    f->nodes[node].constant =
-        *truth >= 0 && pure ? lw_constant_bool(f, f->nodes[node].constant, *truth) : 0;
+    lw_typed_in(&f->nodes, node)->constant =
+        *truth >= 0 && pure
+            ? lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, *truth)
+            : 0;
 fail:
     return status;
 }
@@ -152,9 +154,9 @@ boolop_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_tru
     early.live = false;
     status = condition_operands(f, node, truth, &early);
     f->region = outer;
-    f->nodes[node].type = LW_DT_b1;
-    f->nodes[node].operand = LW_T_BOTTOM;
-    f->nodes[node].truth = (int8_t)*truth;
+    lw_typed_in(&f->nodes, node)->type = LW_DT_b1;
+    lw_typed_in(&f->nodes, node)->operand = LW_T_BOTTOM;
+    lw_typed_in(&f->nodes, node)->truth = (int8_t)*truth;
     if (status == LW_OK && late && !lw_flow_take(f, late))
         status = lw_out_of_memory(f);
     if (split) {
@@ -185,7 +187,7 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
         bool last = i + 1 == n->c;
         lw_infer_value value;
 
-        f->nodes[operand].dead = decided;
+        lw_typed_in(&f->nodes, operand)->dead = decided;
         if (decided)
             continue;
         if (i && !lw_may_stop_here(f, truth, is_and, &stopped))
@@ -197,7 +199,7 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
         truth = lw_truth_of(f, value);
         if (!last)
             LW_TRY(check_truth(f, operand, value, &truth));
-        f->nodes[operand].truth = (int8_t)truth;
+        lw_typed_in(&f->nodes, operand)->truth = (int8_t)truth;
         decided = truth == !is_and;
         if (last || decided || truth < 0)
             set[(*n_set)++] = value;
@@ -215,7 +217,7 @@ static void
 take_copied(lw_infer_frame *f, uint32_t node, uint32_t operand)
 {
     if (f->notes != NULL && operand != 0)
-        f->notes[node].copied |= f->notes[operand].copied;
+        lw_note_at(f, node)->copied |= lw_note_at(f, operand)->copied;
 }
 
 static lw_status
@@ -235,7 +237,7 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
     }
     *out = lw_join_optional(lw_types_of(f), lw_typing_of(f), types, n, &problem);
     if (f->notes != NULL)
-        f->notes[node].copied = lw_mixes_records(f, types, n, *out);
+        lw_note_at(f, node)->copied = lw_mixes_records(f, types, n, *out);
     if (problem == NULL && (*out != LW_T_STATIC || n == 1))
         return LW_OK;
     is_constant = problem == NULL;
@@ -270,7 +272,7 @@ boolop_value(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     LW_TRY(join_set(f, node, set, n_set, &out->type));
     for (uint32_t i = 0; i < n; i++)
         take_copied(f, node, f->run->tree->lists.data[lw_node_of(f, node)->b + i]);
-    f->nodes[node].operand = out->type;
+    lw_typed_in(&f->nodes, node)->operand = out->type;
 fail:
     return status;
 }
@@ -295,12 +297,13 @@ not_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
 
     LW_TRY(lw_infer_condition(f, operand, truth, when_false, when_true));
     *truth = *truth < 0 ? -1 : !*truth;
-    f->nodes[node].type = LW_DT_b1;
-    f->nodes[node].operand = f->nodes[operand].type;
-    f->nodes[node].truth = (int8_t)*truth;
-    f->nodes[node].constant = *truth >= 0 && lw_is_pure(f, operand)
-                                  ? lw_constant_bool(f, f->nodes[node].constant, *truth)
-                                  : 0;
+    lw_typed_in(&f->nodes, node)->type = LW_DT_b1;
+    lw_typed_in(&f->nodes, node)->operand = lw_typed_in(&f->nodes, operand)->type;
+    lw_typed_in(&f->nodes, node)->truth = (int8_t)*truth;
+    lw_typed_in(&f->nodes, node)->constant =
+        *truth >= 0 && lw_is_pure(f, operand)
+            ? lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, *truth)
+            : 0;
 fail:
     return status;
 }
@@ -314,10 +317,10 @@ plain_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true
 
     f->borrowed = f->wants_optional = f->wants_items = true;
     LW_TRY(lw_infer_expr(f, node, &value));
-    *truth = lw_node_of(f, node)->kind == LW_NODE_COMPARE ? f->nodes[node].truth
+    *truth = lw_node_of(f, node)->kind == LW_NODE_COMPARE ? lw_typed_in(&f->nodes, node)->truth
                                                           : lw_truth_of(f, value);
     LW_TRY(check_truth(f, node, value, truth));
-    f->nodes[node].truth = (int8_t)*truth;
+    lw_typed_in(&f->nodes, node)->truth = (int8_t)*truth;
     if ((when_true && !lw_flow_take(f, when_true)) ||
         (when_false && !lw_flow_take(f, when_false)))
         return lw_out_of_memory(f);
@@ -356,8 +359,8 @@ is_tested(lw_infer_frame *f, uint32_t condition, uint32_t arm, bool otherwise)
         return false;
     link = lw_node_of(f, f->run->tree->lists.data[c->b]);
     return link->op == (otherwise ? LW_PY_IS : LW_PY_IS_NOT) &&
-           f->nodes[link->a].type == LW_T_NONE && lw_node_of(f, c->a)->kind == LW_NODE_NAME &&
-           lw_node_of(f, c->a)->a == x->a;
+           lw_typed_in(&f->nodes, link->a)->type == LW_T_NONE &&
+           lw_node_of(f, c->a)->kind == LW_NODE_NAME && lw_node_of(f, c->a)->a == x->a;
 }
 
 static lw_status
@@ -369,7 +372,7 @@ infer_arm(lw_infer_frame *f, uint32_t node, bool otherwise, lw_flow *flow, int t
     uint32_t arm = otherwise ? n->c : n->b, outer = f->region;
     lw_status status;
 
-    f->nodes[arm].dead = truth == otherwise;
+    lw_typed_in(&f->nodes, arm)->dead = truth == otherwise;
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (truth == otherwise) {
         flow->live = false;
@@ -389,7 +392,7 @@ fail:
 static uint8_t
 fresh_of_arms(const lw_infer_frame *f, const lw_node *n, int truth)
 {
-    uint8_t b = f->notes[n->b].fresh, c = f->notes[n->c].fresh;
+    uint8_t b = lw_note_at(f, n->b)->fresh, c = lw_note_at(f, n->c)->fresh;
 
     if (truth >= 0)
         return truth ? b : c;
@@ -406,7 +409,7 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     int truth;
 
     if (f->notes != NULL)
-        f->notes[node].copied = false;
+        lw_note_at(f, node)->copied = false;
     LW_TRY(lw_infer_condition(f, n->a, &truth, &yes, &no));
     LW_TRY(infer_arm(f, node, false, &yes, truth, &a));
     LW_TRY(infer_arm(f, node, true, &no, truth, &b));
@@ -428,9 +431,9 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     take_copied(f, node, truth == 0 ? 0 : n->b);
     take_copied(f, node, truth == 1 ? 0 : n->c);
     if (f->notes != NULL)
-        f->notes[node].fresh = fresh_of_arms(f, n, truth);
-    f->nodes[node].operand = out->type;
-    f->nodes[node].truth = (int8_t)truth;
+        lw_note_at(f, node)->fresh = fresh_of_arms(f, n, truth);
+    lw_typed_in(&f->nodes, node)->operand = out->type;
+    lw_typed_in(&f->nodes, node)->truth = (int8_t)truth;
 fail:
     lw_flow_put(f, &yes);
     lw_flow_put(f, &no);
@@ -465,7 +468,7 @@ infer_name(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 
     if (n->flags & LW_NODE_STORE)
         return lw_complain(f, n->loc, "E101", NULL, NULL, "an assignment target has no value");
-    return lw_use(f, n->a, n->loc, out, &f->nodes[node].web);
+    return lw_use(f, n->a, n->loc, out, &lw_typed_in(&f->nodes, node)->web);
 }
 
 /* What the function captures is examined when it is called or passed on. */
@@ -485,8 +488,8 @@ infer_walrus(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     f->wants_optional = f->wants_items = true;
     LW_TRY(lw_infer_expr(f, n->b, out));
     if (f->notes != NULL) {
-        f->incoming = (lw_note){.copied = f->notes[n->b].copied};
-        f->notes[node].copied = false;
+        f->incoming = (lw_note){.copied = lw_note_at(f, n->b)->copied};
+        lw_note_at(f, node)->copied = false;
     }
     status = lw_assign(f, n->a, *out);
     f->incoming = (lw_note){0};
@@ -547,7 +550,7 @@ infer_not(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     int truth = -1;
     lw_status status = not_condition(f, node, &truth, NULL, NULL);
 
-    *out = (lw_infer_value){LW_DT_b1, f->nodes[node].constant};
+    *out = (lw_infer_value){LW_DT_b1, lw_typed_in(&f->nodes, node)->constant};
     return status;
 }
 
@@ -605,8 +608,8 @@ lw_unwrap(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
 
     if (given == LW_T_BOTTOM)
         return;
-    value->type = f->nodes[node].type = given;
-    f->nodes[node].unwraps = true;
+    value->type = lw_typed_in(&f->nodes, node)->type = given;
+    lw_typed_in(&f->nodes, node)->unwraps = true;
     f->can_raise |= !f->run->typed->options.ignore_errors;
 }
 
@@ -638,11 +641,11 @@ unwrap_items(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
     if (lw_type_is_slice(lw_types_of(f), given) || items_given(f, given) == given)
         return;
     given = items_given(f, given);
-    value->type = f->nodes[node].type =
+    value->type = lw_typed_in(&f->nodes, node)->type =
         value->type == lw_type_without_none(lw_types_of(f), value->type)
             ? given
             : lw_type_optional(lw_types_of(f), given);
-    f->nodes[node].unwraps = true;
+    lw_typed_in(&f->nodes, node)->unwraps = true;
     f->can_raise |= !f->run->typed->options.ignore_errors;
 }
 
@@ -658,18 +661,18 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return LW_OK;
     LW_TRY(lw_enter(f, node));
     if (f->notes != NULL)
-        f->notes[node] = (lw_note){.constant = f->notes[node].constant};
+        *lw_note_at(f, node) = (lw_note){.constant = lw_note_at(f, node)->constant};
     f->wants_items = items && lw_node_of(f, node)->kind == LW_NODE_TUPLE;
     status = dispatch(f, node, out);
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
     if (out->constant == 0 && lw_is_known_text(f, out->type)) /* the code has effects, too */
         out->type = lw_type_texts(lw_types_of(f), out->type, out->type);
-    f->nodes[node].type = out->type;
-    f->nodes[node].element = LW_T_BOTTOM;
-    f->nodes[node].constant = out->constant;
-    f->nodes[node].asks = 0;
-    f->nodes[node].unwraps = f->nodes[node].decays = false;
+    lw_typed_in(&f->nodes, node)->type = out->type;
+    lw_typed_in(&f->nodes, node)->element = LW_T_BOTTOM;
+    lw_typed_in(&f->nodes, node)->constant = out->constant;
+    lw_typed_in(&f->nodes, node)->asks = 0;
+    lw_typed_in(&f->nodes, node)->unwraps = lw_typed_in(&f->nodes, node)->decays = false;
     if (!wants_optional)
         lw_unwrap(f, node, out);
     if (!items)

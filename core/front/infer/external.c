@@ -218,8 +218,8 @@ lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t constant, const lw_
     f->can_raise |= !c.external->c_abi && !f->run->typed->options.ignore_errors;
     if (!f->report)
         return LW_OK;
-    f->nodes[node].call = LW_CALL_EXTERNAL;
-    f->nodes[node].target = constant;
+    lw_typed_in(&f->nodes, node)->call = LW_CALL_EXTERNAL;
+    lw_typed_in(&f->nodes, node)->target = constant;
     LW_TRY(lw_call_arguments(f, node, args, n));
 fail:
     return status;

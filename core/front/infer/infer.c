@@ -80,7 +80,8 @@ new_instance(lw_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *
     lw_instance *instance;
     lw_type *types = lw_arena_take(run->arena, (n + 1) * sizeof *types);
     uint32_t *constants = lw_arena_take(run->arena, (n + 1) * sizeof *constants);
-    lw_typed_node *nodes = lw_arena_take(run->arena, run->tree->nodes.n * sizeof *nodes);
+    const lw_fn *read = &run->tree->fns.data[fn];
+    lw_typed_node *nodes = lw_arena_take(run->arena, (read->n_nodes + 1) * sizeof *nodes);
 
     if (run->typed->instances.n >= LW_MAX_INSTANCES && lw_recursion_is_wide(run))
         return lw_fail(NULL, LW_ERR_INTERNAL, "an inference that is done again");
@@ -91,26 +92,25 @@ new_instance(lw_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *
     instance = lw_array_push(&run->typed->instances, run->arena);
     if (!types || !constants || !nodes || !instance)
         return lw_fail_memory(run->err);
-    assert(n == run->tree->fns.data[fn].params.n +
-                    run->tree->fns.data[fn].captures.n); /* each has a value */
+    assert(n == read->params.n + read->captures.n); /* each has a value */
     for (uint32_t i = 0; i < n; i++) {
         types[i] = params[i].type;
         constants[i] = params[i].constant;
     }
-    for (uint32_t i = 0; i < run->tree->nodes.n; i++)
+    for (uint32_t i = 0; i <= read->n_nodes; i++)
         nodes[i].truth = -1;
     *instance = (lw_instance){.fn = fn,
                               .n_params = n,
                               .param_types = types,
                               .param_constants = constants,
-                              .nodes = nodes};
+                              .nodes = {nodes, read->first_node, read->n_nodes}};
     f->run = run;
-    f->fn = &run->tree->fns.data[fn];
+    f->fn = read;
     f->fn_index = fn;
     f->instance = run->typed->instances.n - 1;
     f->n_params = n;
     f->params = params;
-    f->nodes = nodes;
+    f->nodes = instance->nodes;
     return LW_OK;
 }
 
@@ -278,8 +278,8 @@ mark_called(const lw_typed *typed, uint32_t instance, uint32_t *number, uint32_t
     while (n) {
         const lw_instance *row = &typed->instances.data[stack[--n]];
 
-        for (uint32_t i = 1; i < typed->tree->nodes.n; i++) {
-            const lw_typed_node *node = &row->nodes[i];
+        for (uint32_t i = 0; i < row->nodes.n; i++) {
+            const lw_typed_node *node = lw_typed_in(&row->nodes, row->nodes.first + i);
             uint32_t called[] = {node->call == LW_CALL_INSTANCE ? node->target : 0, node->asks};
             for (int k = 0; k < 2; k++) {
                 if (called[k] == 0 || number[called[k]])
@@ -312,8 +312,9 @@ drop_unused(lw_run *run)
     }
     typed->instances.n = kept;
     for (uint32_t i = 1; i < kept; i++)
-        for (uint32_t j = 1; j < typed->tree->nodes.n; j++) {
-            lw_typed_node *node = &typed->instances.data[i].nodes[j];
+        for (uint32_t j = 0; j < typed->instances.data[i].nodes.n; j++) {
+            const lw_typed_nodes *nodes = &typed->instances.data[i].nodes;
+            lw_typed_node *node = lw_typed_in(nodes, nodes->first + j);
             if (node->call == LW_CALL_INSTANCE)
                 node->target = number[node->target];
             node->asks = number[node->asks];

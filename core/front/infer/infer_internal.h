@@ -194,7 +194,7 @@ typedef struct lw_infer_frame {
     uint32_t n_result_types;        /* how often the type of its result has changed */
     const lw_infer_value *params;
     const lw_signature *declared; /* they are converted to it; or NULL */
-    lw_typed_node *nodes;
+    lw_typed_nodes nodes;
     LW_ARRAY(lw_def) defs;
     LW_ARRAY(lw_region) regions;
     LW_ARRAY(lw_infer_value) returns;
@@ -219,7 +219,7 @@ typedef struct lw_infer_frame {
     bool *assigned;   /* by variable: it is assigned in the `finally` that is walked; or NULL */
     uint32_t source;  /* the expression whose value is being assigned; 0: none */
     lw_note incoming; /* and who holds it */
-    lw_note *notes;   /* by node; NULL: there are no classes */
+    lw_note *notes;   /* as `nodes` (lw_note_at); NULL: there are no classes */
     uint32_t *held;   /* by variable: operands that are evaluated and not used yet */
     uint32_t *lost_at; /* by variable: where the last of it was lost */
     uint8_t *changes;  /* by parameter, as in lw_ownership, … */
@@ -343,6 +343,12 @@ lw_node_of(const lw_infer_frame *f, uint32_t node)
 {
     assert(node < f->run->tree->nodes.n);
     return &f->run->tree->nodes.data[node];
+}
+static inline lw_note *
+lw_note_at(const lw_infer_frame *f, uint32_t node)
+{
+    assert(node == 0 || lw_is_typed_in(&f->nodes, node));
+    return &f->notes[node == 0 ? 0 : node - f->nodes.first + 1];
 }
 static inline lw_types *
 lw_types_of(lw_infer_frame *f)

@@ -145,7 +145,7 @@ lw_infer_list_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
         args[n_args++] = stored;
     LW_TRY(call_method(f, target, is_slice ? "__setslice__" : "__setitem__", args, n_args,
                        &nothing));
-    f->nodes[target].type = nothing.type;
+    lw_typed_in(&f->nodes, target)->type = nothing.type;
 fail:
     return status;
 }
@@ -181,7 +181,7 @@ lw_infer_augmented_item(lw_infer_frame *f, uint32_t node, lw_infer_value object)
     args[3].value = lw_constant_value(f, name);
     args[3].entry = LW_ARG_CONSTANT | name;
     LW_TRY(call_method(f, node, "__augment__", args, 4, &nothing));
-    f->nodes[node].type = nothing.type;
+    lw_typed_in(&f->nodes, node)->type = nothing.type;
 fail:
     return status;
 }
@@ -198,9 +198,9 @@ infer_array(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
     method = lw_member_of(lw_class_by_value(f, value->type), "__array__");
     LW_TRY(lw_infer_asked(f, node, method, *value, &array));
     *value = array;
-    f->nodes[node].decays = f->nodes[node].asks != 0;
-    f->nodes[node].type = array.type;
-    f->nodes[node].constant = array.constant;
+    lw_typed_in(&f->nodes, node)->decays = lw_typed_in(&f->nodes, node)->asks != 0;
+    lw_typed_in(&f->nodes, node)->type = array.type;
+    lw_typed_in(&f->nodes, node)->constant = array.constant;
 fail:
     return status;
 }

@@ -165,7 +165,7 @@ infer_pattern(lw_infer_frame *f, uint32_t pattern, lw_infer_operand subject, int
     }
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
-    f->nodes[pattern].truth = (int8_t)*truth;
+    lw_typed_in(&f->nodes, pattern)->truth = (int8_t)*truth;
 fail:
     return status;
 }
@@ -196,9 +196,9 @@ infer_case(lw_infer_frame *f, uint32_t match, uint32_t node, lw_infer_operand su
         lw_flow_merge(f, &rest, &f->now);
     }
     truth = truth == 0 || guard == 0 ? 0 : truth < 0 || guard < 0 ? -1 : 1;
-    f->nodes[node].truth = (int8_t)truth;
-    f->nodes[node].dead = truth == 0;
-    f->nodes[n->c].dead = truth == 0;
+    lw_typed_in(&f->nodes, node)->truth = (int8_t)truth;
+    lw_typed_in(&f->nodes, node)->dead = truth == 0;
+    lw_typed_in(&f->nodes, n->c)->dead = truth == 0;
     if (truth != 0) {
         LW_TRY(lw_infer_body(f, n->c));
         lw_flow_merge(f, after, &f->now);
@@ -229,7 +229,7 @@ lw_infer_match(lw_infer_frame *f, uint32_t node)
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t one = f->run->tree->lists.data[n->b + i];
 
-        f->nodes[one].dead = taken;
+        lw_typed_in(&f->nodes, one)->dead = taken;
         if (!taken)
             LW_TRY(infer_case(f, node, one, subject, &after, &taken));
     }

@@ -56,7 +56,7 @@ values_of(lw_infer_frame *f, uint32_t node, const lw_enum *members, bool is_name
             return LW_OK;
     }
     constant.items = items;
-    *out = lw_constant_add(f, f->nodes[node].target, &constant);
+    *out = lw_constant_add(f, lw_typed_in(&f->nodes, node)->target, &constant);
     return *out ? LW_OK : lw_out_of_memory(f);
 }
 
@@ -77,7 +77,7 @@ static lw_status
 infer_value(lw_infer_frame *f, uint32_t node, const lw_enum *members, const char *name,
             lw_infer_value *out)
 {
-    lw_typed_node *t = &f->nodes[node];
+    lw_typed_node *t = lw_typed_in(&f->nodes, node);
     const char *problem = NULL;
     const lw_type_row *row;
     uint32_t values;
@@ -192,10 +192,10 @@ static lw_status
 find_itself(lw_infer_frame *f, uint32_t node, const lw_arg *arg, lw_infer_value *out)
 {
     *out = arg->value;
-    f->nodes[node].target = 0;
+    lw_typed_in(&f->nodes, node)->target = 0;
     if (!f->report)
         return LW_OK;
-    f->nodes[node].call = LW_CALL_MEMBER;
+    lw_typed_in(&f->nodes, node)->call = LW_CALL_MEMBER;
     return lw_call_arguments(f, node, arg, 1);
 }
 
@@ -203,7 +203,7 @@ lw_status
 lw_infer_member_call(lw_infer_frame *f, uint32_t node, const lw_enum *members,
                      const lw_arg *args, uint32_t n, lw_infer_value *out)
 {
-    lw_typed_node *t = &f->nodes[node];
+    lw_typed_node *t = lw_typed_in(&f->nodes, node);
     lw_type x = n == 1 ? args[0].value.type : (lw_type)LW_T_BOTTOM;
     uint32_t n_members = members->n + members->n_numbers; /* it has one kind of them */
     lw_type *operands = lw_arena_take(f->run->arena, (n_members + 1) * sizeof *operands);

@@ -7,7 +7,7 @@
 lw_status
 lw_take_object(lw_infer_frame *f, uint32_t node, lw_call_kind call, uint32_t target)
 {
-    lw_typed_node *typed = &f->nodes[node];
+    lw_typed_node *typed = lw_typed_in(&f->nodes, node);
 
     if (!f->report)
         return LW_OK;
@@ -203,7 +203,7 @@ static lw_status
 call_bits(lw_infer_frame *f, uint32_t node, lw_infer_value object, bool count,
           lw_infer_value *out)
 {
-    lw_typed_node *typed = &f->nodes[node];
+    lw_typed_node *typed = lw_typed_in(&f->nodes, node);
     uint32_t bits =
         object.constant ? lw_fold_bits_constant(f, typed->constant, count, object.constant) : 0;
     lw_status status;
@@ -283,7 +283,7 @@ lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const l
                 uint32_t n, lw_infer_value *out)
 {
     const char *name = lw_constant_text(f, lw_node_of(f, lw_node_of(f, node)->a)->b);
-    lw_typed_node *typed = &f->nodes[node];
+    lw_typed_node *typed = lw_typed_in(&f->nodes, node);
 
     if (lw_type_is_time(object.type))
         return lw_infer_time_method(f, node, object, args, n, out);

@@ -183,13 +183,13 @@ static lw_status
 check_changed(lw_infer_frame *f, uint32_t node, uint32_t loc, uint8_t how, bool *allowed,
               uint32_t *var)
 {
-    const lw_class *class = lw_class_of(f, f->nodes[node].type);
+    const lw_class *class = lw_class_of(f, lw_typed_in(&f->nodes, node)->type);
     bool is_whole, deep;
 
     assert(f->notes != NULL); /* there is a class */
     *var = lw_variable_of(f, node, &is_whole);
     deep = (how & LW_CHANGES_INNER) || !is_whole;
-    *allowed = *var ? may_change(f, *var, deep) : f->notes[node].fresh > deep;
+    *allowed = *var ? may_change(f, *var, deep) : lw_note_at(f, node)->fresh > deep;
     if (!*allowed && *var == 0 && class && class->grown)
         return lw_complain(
             f, loc, "E165", lw_format_text(f, "no single variable holds the %s", class->name),
@@ -215,12 +215,13 @@ write_back(lw_infer_frame *f, uint32_t node, lw_infer_value value)
     const lw_node *n = lw_node_of(f, node);
 
     for (; n->kind == LW_NODE_ATTRIBUTE; n = lw_node_of(f, node)) {
-        lw_infer_value object = {f->nodes[n->a].type, f->nodes[n->a].constant};
+        lw_infer_value object = {lw_typed_in(&f->nodes, n->a)->type,
+                                 lw_typed_in(&f->nodes, n->a)->constant};
 
-        object = lw_object_with(f, f->notes[node].constant, object, lw_constant_text(f, n->b),
-                                value);
-        f->notes[node].constant = object.constant;
-        f->nodes[node].target = object.type;
+        object = lw_object_with(f, lw_note_at(f, node)->constant, object,
+                                lw_constant_text(f, n->b), value);
+        lw_note_at(f, node)->constant = object.constant;
+        lw_typed_in(&f->nodes, node)->target = object.type;
         value = object;
         node = n->a;
     }
@@ -247,7 +248,8 @@ check_field(lw_infer_frame *f, uint32_t target, const lw_class *class,
     const lw_node *n = lw_node_of(f, target);
     const char *name = lw_constant_text(f, n->b), *what = NULL, *help = NULL;
 
-    if (class->is_namedtuple && !lw_record_row(lw_types_of(f), f->nodes[n->a].type))
+    if (class->is_namedtuple &&
+        !lw_record_row(lw_types_of(f), lw_typed_in(&f->nodes, n->a)->type))
         what = "the fields of the namedtuple `%s` cannot be assigned",
         help = "make a new one: `p._replace(...)` in Python, `C(...)` in compiled code";
     else if (class->structure)
@@ -260,7 +262,7 @@ check_field(lw_infer_frame *f, uint32_t target, const lw_class *class,
     else if (member && lw_member_is_method(member))
         what = "`%s` has a method of this name", help = "use another name";
     else if (!is_slot(class, name) && (!member || member->kind == LW_MEMBER_CONSTANT) &&
-             lw_class_by_value(f, f->nodes[n->a].type))
+             lw_class_by_value(f, lw_typed_in(&f->nodes, n->a)->type))
         what = "`%s` has no slot of this name", help = "name it in `__slots__`";
     *refused = what != NULL;
     if (what == NULL)
@@ -290,9 +292,9 @@ convert_field(lw_infer_frame *f, uint32_t source, const lw_class *class, const c
                            lw_dtypes[type->dtype].public_name);
     LW_TRY(lw_check_value(f, source, value->type, type->dtype, "field"));
     if (value->constant)
-        value->constant = lw_fold_cast_constant(f, f->notes[source].constant, value->constant,
-                                                type->dtype, false);
-    f->notes[source].constant = value->constant;
+        value->constant = lw_fold_cast_constant(f, lw_note_at(f, source)->constant,
+                                                value->constant, type->dtype, false);
+    lw_note_at(f, source)->constant = value->constant;
     value->type = type->dtype;
 fail:
     return status;
@@ -320,7 +322,7 @@ store_property(lw_infer_frame *f, uint32_t target, const lw_class_member *proper
 static lw_type
 type_of_field(lw_infer_frame *f, uint32_t node, const char *name)
 {
-    const lw_type_row *row = lw_type_get(lw_types_of(f), f->nodes[node].type);
+    const lw_type_row *row = lw_type_get(lw_types_of(f), lw_typed_in(&f->nodes, node)->type);
     bool is_there = false;
     uint32_t at =
         row && row->kind == LW_TK_TUPLE && row->names ? find_field(row, name, &is_there) : 0;
@@ -354,7 +356,7 @@ store_field(lw_infer_frame *f, uint32_t target, const lw_class *class, lw_infer_
     LW_TRY(check_changed(f, n->a, n->loc, parts ? LW_CHANGES_PARTS : 0, &allowed, &var));
     if (!allowed || value.type == LW_T_BOTTOM)
         return LW_OK;
-    f->nodes[target].type = value.type;
+    lw_typed_in(&f->nodes, target)->type = value.type;
     if (var == 0)
         return lw_complain(f, n->loc, "E165", "nothing reads the field afterwards",
                            "give the object a name first", "a field of `%s` is assigned",
@@ -415,13 +417,13 @@ lw_status
 lw_infer_augmented_property(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
-    const lw_class *class = lw_class_of(f, f->nodes[target->a].type);
+    const lw_class *class = lw_class_of(f, lw_typed_in(&f->nodes, target->a)->type);
     lw_type before;
     lw_status status = LW_OK;
 
     if (n->c != 0) {
         LW_TRY(lw_infer_statement(f, n->c));
-        before = f->nodes[lw_node_of(f, lw_node_of(f, n->c)->a)->a].type;
+        before = lw_typed_in(&f->nodes, lw_node_of(f, lw_node_of(f, n->c)->a)->a)->type;
         if (before == LW_T_BOTTOM || lw_type_is_number(f, before))
             return LW_OK;
     }
@@ -478,8 +480,8 @@ lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object
     if (refused)
         return LW_OK;
     LW_TRY(lw_infer_attribute(f, n->a, &x));
-    f->nodes[n->a].operand = x.type;
-    f->nodes[n->a].constant = x.constant;
+    lw_typed_in(&f->nodes, n->a)->operand = x.type;
+    lw_typed_in(&f->nodes, n->a)->constant = x.constant;
     held = lw_hold(f, target->a);
     status = lw_infer_borrowed(f, n->b, &y);
     lw_unhold(f, held);
@@ -496,11 +498,11 @@ lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object
     if (!found)
         LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                                (lw_infer_operand){n->b, y}, &result));
-    f->nodes[node].type = result.type;
-    f->nodes[node].element = LW_T_BOTTOM;
-    f->nodes[node].constant = result.constant;
+    lw_typed_in(&f->nodes, node)->type = result.type;
+    lw_typed_in(&f->nodes, node)->element = LW_T_BOTTOM;
+    lw_typed_in(&f->nodes, node)->constant = result.constant;
     LW_TRY(lw_infer_number(f, node, &result));
-    note.fresh = f->notes[node].alias ? 2 : f->notes[node].fresh;
+    note.fresh = lw_note_at(f, node)->alias ? 2 : lw_note_at(f, node)->fresh;
     f->source = n->b;
     LW_TRY(store_field(f, n->a, class, result, &note));
 fail:

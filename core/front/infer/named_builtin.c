@@ -18,13 +18,13 @@ type_abs(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         return lw_complain_argument(f, name, x, "a number", NULL);
     if (x->value.constant &&
         lw_constant_int_value(lw_constant_of(f, x->value.constant), &value)) {
-        *out = lw_constant_value(
-            f, lw_constant_int(f, f->nodes[node].constant, value < 0 ? -value : value));
+        *out = lw_constant_value(f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant,
+                                                    value < 0 ? -value : value));
         return LW_OK;
     }
     if (type == LW_DT_b1 || type >= LW_T_FIRST_COMPOUND)
         type = lw_weak_int(f);
-    f->nodes[node].operand = type;
+    lw_typed_in(&f->nodes, node)->operand = type;
     out->type = lw_float_of(type);
     return LW_OK;
 }
@@ -47,7 +47,7 @@ type_round(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args
         type = lw_weak_int(f);
     if (digits && lw_type_is_real(f, type) && !lw_weak_mode(f)) /* numba scales by a float64 */
         type = LW_DT_f64;
-    f->nodes[node].operand = type;
+    lw_typed_in(&f->nodes, node)->operand = type;
     out->type = lw_type_is_real(f, type) && !digits ? lw_weak_int(f) : type;
 fail:
     return status;
@@ -66,7 +66,7 @@ type_divmod(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer_value
         return LW_OK;
     if (lw_type_kind_of(lw_types_of(f), quotient.type) == LW_TK_LITERAL)
         quotient.type = lw_weak_int(f);
-    both[0] = both[1] = f->nodes[node].operand = quotient.type;
+    both[0] = both[1] = lw_typed_in(&f->nodes, node)->operand = quotient.type;
     out->type = lw_type_tuple(lw_types_of(f), both, 2, NULL);
 fail:
     return status;
@@ -143,7 +143,7 @@ type_min_max(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
             return lw_complain_argument(f, name, &args[n == 1 ? 0 : i], "real numbers", NULL);
     }
     out->type = lw_join(lw_types_of(f), lw_typing_of(f), types, count, &problem);
-    f->nodes[node].operand = out->type;
+    lw_typed_in(&f->nodes, node)->operand = out->type;
     if (problem)
         return lw_complain(f, lw_node_of(f, node)->loc, problem,
                            lw_format_text(f, "%s and %s", lw_describe_type(f, types[0]),
@@ -186,8 +186,8 @@ type_sum(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, 
         start.type = lw_weak_int(f);
     if (n < 2 && count && lw_weak_mode(f)) /* 0 + x is x, whatever x is */
         start.type = lw_type_literal(lw_types_of(f), 0, 0);
-    out->constant =
-        sum_constant(f, f->nodes[node].constant, n > 1 ? &args[1] : NULL, values, count);
+    out->constant = sum_constant(f, lw_typed_in(&f->nodes, node)->constant,
+                                 n > 1 ? &args[1] : NULL, values, count);
     if (out->constant) {
         *out = lw_constant_value(f, out->constant);
         return LW_OK;
@@ -199,7 +199,7 @@ type_sum(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, 
                                  (lw_infer_operand){args[0].node, values[i]}, "+",
                                  &start.type));
     }
-    f->nodes[node].operand = out->type = start.type;
+    lw_typed_in(&f->nodes, node)->operand = out->type = start.type;
     lw_note_arithmetic(f, node, out->type);
 fail:
     return status;
@@ -225,7 +225,7 @@ type_any_all(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
         answer = truth == any ? any : truth < 0 && answer != any ? -1 : answer;
     }
     if (answer >= 0 && args[0].value.constant)
-        out->constant = lw_constant_bool(f, f->nodes[node].constant, answer);
+        out->constant = lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, answer);
 fail:
     return status;
 }
@@ -255,7 +255,8 @@ type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         return lw_complain_argument(f, name, x, "a tuple or an array",
                                     lw_help_for_number(f, x->value));
     }
-    *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, count));
+    *out =
+        lw_constant_value(f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, count));
     return LW_OK;
 }
 
@@ -291,8 +292,8 @@ type_range(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args
         stop = start;
         start = 0;
     }
-    f->nodes[node].truth = !known ? -1 : step > 0 ? start < stop : start > stop;
-    f->nodes[node].operand = lw_weak_int(f);
+    lw_typed_in(&f->nodes, node)->truth = !known ? -1 : step > 0 ? start < stop : start > stop;
+    lw_typed_in(&f->nodes, node)->operand = lw_weak_int(f);
     out->type = lw_type_range(lw_types_of(f), lw_weak_int(f));
     return LW_OK;
 }
@@ -314,7 +315,7 @@ fail:
 static void
 set_iterable(lw_infer_frame *f, uint32_t node, lw_type item, int64_t count, lw_infer_value *out)
 {
-    f->nodes[node].truth = count < 0 ? -1 : count > 0;
+    lw_typed_in(&f->nodes, node)->truth = count < 0 ? -1 : count > 0;
     if (item != LW_T_BOTTOM || count == 0)
         out->type = lw_type_range(lw_types_of(f), item);
 }
@@ -571,7 +572,8 @@ type_isinstance(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
             "classes that compiled code knows: int, float, bool, complex, "
             "np.float32, np.floating, …",
             NULL);
-    *out = lw_constant_value(f, lw_constant_bool(f, f->nodes[node].constant, answer));
+    *out = lw_constant_value(
+        f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, answer));
     return LW_OK;
 }
 
@@ -595,7 +597,8 @@ type_type(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
     } else {
         constant.text = lw_dtypes[type].public_name;
     }
-    *out = lw_constant_value(f, lw_constant_add(f, f->nodes[node].constant, &constant));
+    *out = lw_constant_value(
+        f, lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant));
     return LW_OK;
 }
 
@@ -609,7 +612,7 @@ type_truth(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         return lw_complain_argument(f, name, x, "a number", NULL);
     out->type = LW_DT_b1;
     if (truth >= 0 && x->value.constant)
-        out->constant = lw_constant_bool(f, f->nodes[node].constant, truth);
+        out->constant = lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, truth);
     return LW_OK;
 }
 
@@ -627,19 +630,20 @@ conversion(lw_infer_frame *f, uint32_t node, lw_dtype to, lw_type type, const lw
         LW_TRY(lw_check_finite(f, arg->node, arg->value));
     out->type = type;
     if (arg && arg->value.constant) {
-        out->constant =
-            lw_fold_cast_constant(f, f->nodes[node].constant, arg->value.constant, to, weak);
+        out->constant = lw_fold_cast_constant(f, lw_typed_in(&f->nodes, node)->constant,
+                                              arg->value.constant, to, weak);
     } else if (arg == NULL) {
         uint32_t zero = lw_constant_add(f, 0, &constant);
-        out->constant =
-            zero ? lw_fold_cast_constant(f, f->nodes[node].constant, zero, to, weak) : 0;
+        out->constant = zero ? lw_fold_cast_constant(f, lw_typed_in(&f->nodes, node)->constant,
+                                                     zero, to, weak)
+                             : 0;
     }
     if (out->constant)
         *out = lw_constant_value(f, out->constant);
     if (!f->report)
         return LW_OK;
-    f->nodes[node].call = LW_CALL_CAST;
-    f->nodes[node].target = to;
+    lw_typed_in(&f->nodes, node)->call = LW_CALL_CAST;
+    lw_typed_in(&f->nodes, node)->target = to;
     LW_TRY(lw_call_arguments(f, node, arg, arg != NULL));
 fail:
     return status;
@@ -709,11 +713,11 @@ infer_complex(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
             return lw_complain_argument(f, LW_NAME_builtins_complex, &args[i], "numbers", NULL);
     out->type = lw_weak_complex(f);
     if (n == 0)
-        out->constant = lw_constant_add(f, f->nodes[node].constant, &constant);
+        out->constant = lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant);
     if (!f->report)
         return LW_OK;
-    f->nodes[node].call = LW_CALL_NAMED;
-    f->nodes[node].target = LW_NAME_builtins_complex;
+    lw_typed_in(&f->nodes, node)->call = LW_CALL_NAMED;
+    lw_typed_in(&f->nodes, node)->target = LW_NAME_builtins_complex;
     return lw_call_arguments(f, node, args, n);
 }
 
@@ -738,7 +742,8 @@ lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
     if (n && pytype == 2) {
         truth = lw_truth_of(f, args[0].value);
         if (truth >= 0 && !lw_type_is_number(f, type)) {
-            *out = lw_constant_value(f, lw_constant_bool(f, f->nodes[node].constant, truth));
+            *out = lw_constant_value(
+                f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, truth));
             return LW_OK;
         }
     }

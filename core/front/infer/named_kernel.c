@@ -71,7 +71,8 @@ type_sreg(lw_infer_frame *f, uint32_t node, lw_name_id name, lw_infer_value *out
 {
     out->type = lw_weak_int(f);
     if (lw_names[name].impl == LW_IMPL_WARPSIZE)
-        *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, 32));
+        *out = lw_constant_value(
+            f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, 32));
     return LW_OK;
 }
 
@@ -133,7 +134,8 @@ type_group(lw_infer_frame *f, uint32_t node, lw_name_id name, lw_infer_value *ou
                           "`num_blocks()` and `map_shared_rank(array, rank)`"
                         : "the group of the grid has one method, `sync()`"};
 
-    *out = lw_constant_value(f, lw_constant_add(f, f->nodes[node].constant, &constant));
+    *out = lw_constant_value(
+        f, lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant));
     return LW_OK;
 }
 
@@ -205,7 +207,7 @@ type_shuffle(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
     out->type = args[1].value.type;
     if (lw_type_kind_of(lw_types_of(f), out->type) == LW_TK_LITERAL)
         out->type = lw_weak_int(f);
-    f->nodes[node].operand = out->type;
+    lw_typed_in(&f->nodes, node)->operand = out->type;
 fail:
     return status;
 }
@@ -222,7 +224,7 @@ type_match(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args
         return lw_complain_argument(f, name, &args[1], "a real number to compare", NULL);
     if (lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL)
         type = lw_weak_int(f);
-    f->nodes[node].operand = type;
+    lw_typed_in(&f->nodes, node)->operand = type;
     out->type = lw_names[name].impl == LW_IMPL_MATCH_ALL
                     ? lw_type_tuple(lw_types_of(f), pair, 2, NULL)
                     : (lw_type)LW_DT_i32;
@@ -241,7 +243,7 @@ type_bits(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                                     "cast it, as in `np.uint32(x)`");
     if (lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL)
         type = lw_weak_int(f);
-    f->nodes[node].operand = type;
+    lw_typed_in(&f->nodes, node)->operand = type;
     out->type = lw_names[name].impl == LW_IMPL_FFS ? (lw_type)LW_DT_u32 : type;
     return LW_OK;
 }
@@ -258,7 +260,7 @@ type_selp(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                                         NULL);
     LW_TRY(lw_join_values(f, args[1].node, args[1].value.type, args[2].node, args[2].value.type,
                           &out->type));
-    f->nodes[node].operand = out->type;
+    lw_typed_in(&f->nodes, node)->operand = out->type;
 fail:
     return status;
 }
@@ -448,7 +450,8 @@ type_library_sort(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *
         return LW_OK;
     if (impl == LW_IMPL_SORTS) {
         bool sorts = is_sorted_by_library(f, args[0].value.type);
-        *out = lw_constant_value(f, lw_constant_bool(f, f->nodes[node].constant, sorts));
+        *out = lw_constant_value(
+            f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, sorts));
         return LW_OK;
     }
     if (args[1].value.type == LW_T_BOTTOM)
@@ -613,7 +616,7 @@ type_atomic(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *arg
         LW_TRY(lw_check_literal(f, args[i].node, args[i].value, element, 0));
         LW_TRY(lw_check_value(f, args[i].node, args[i].value.type, (lw_dtype)element, "array"));
     }
-    f->nodes[node].operand = out->type = element;
+    lw_typed_in(&f->nodes, node)->operand = out->type = element;
 fail:
     return status;
 }
@@ -646,7 +649,7 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
                                                    : lw_infer_is_dense(f, node, args, out);
     case LW_RULE_RANDOM_STATE: return type_random_state(f, node, out);
     case LW_RULE_ON_HOST:
-        *out = lw_constant_value(f, lw_constant_bool(f, f->nodes[node].constant,
+        *out = lw_constant_value(f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant,
                                                      f->run->typed->options.returns_arrays));
         return LW_OK;
     case LW_RULE_LIBRARY_SORT:

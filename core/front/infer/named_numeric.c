@@ -248,9 +248,10 @@ type_operator(numeric_call *c)
     if (op == LW_PY_NOT) {
         truth = lw_truth_of(c->f, x->value);
         c->type = LW_DT_b1;
-        c->constant = x->value.constant && truth >= 0
-                          ? lw_constant_bool(c->f, c->f->nodes[c->node].constant, !truth)
-                          : 0;
+        c->constant =
+            x->value.constant && truth >= 0
+                ? lw_constant_bool(c->f, lw_typed_in(&c->f->nodes, c->node)->constant, !truth)
+                : 0;
         return LW_OK;
     }
     if (op >= LW_PY_EQ && op <= LW_PY_GE) {
@@ -259,14 +260,15 @@ type_operator(numeric_call *c)
                                 lw_infer_operand_of(y), &truth));
         value.type = LW_DT_b1;
         if (truth >= 0 && x->value.constant && y->value.constant)
-            value.constant = lw_constant_bool(c->f, c->f->nodes[c->node].constant, truth);
+            value.constant =
+                lw_constant_bool(c->f, lw_typed_in(&c->f->nodes, c->node)->constant, truth);
     } else if (c->n == 1) {
         LW_TRY(lw_infer_unary(c->f, c->node, op, x->value, &value));
     } else {
         LW_TRY(lw_infer_binary(c->f, c->node, op, lw_infer_operand_of(x),
                                lw_infer_operand_of(y), &value));
     }
-    c->operand = c->f->nodes[c->node].operand;
+    c->operand = lw_typed_in(&c->f->nodes, c->node)->operand;
     c->type = value.type;
     c->constant = value.constant;
 fail:
@@ -309,9 +311,10 @@ type_numpy_compare(numeric_call *c)
         return promote_arguments(c, 0, 2, &c->operand); /* the real parts decide first */
     LW_TRY(lw_infer_compare(c->f, c->node, lw_impl_operator(c->row->impl),
                             lw_infer_operand_of(x), lw_infer_operand_of(y), &truth));
-    c->operand = c->f->nodes[c->node].operand;
+    c->operand = lw_typed_in(&c->f->nodes, c->node)->operand;
     if (truth >= 0 && x->value.constant && y->value.constant)
-        c->constant = lw_constant_bool(c->f, c->f->nodes[c->node].constant, truth);
+        c->constant =
+            lw_constant_bool(c->f, lw_typed_in(&c->f->nodes, c->node)->constant, truth);
 fail:
     return status;
 }
@@ -616,8 +619,8 @@ takes_times(lw_rule rule)
 lw_status
 lw_call_arguments(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n)
 {
-    f->nodes[node].args = f->run->typed->lists.n;
-    f->nodes[node].n_args = n;
+    lw_typed_in(&f->nodes, node)->args = f->run->typed->lists.n;
+    lw_typed_in(&f->nodes, node)->n_args = n;
     for (uint32_t i = 0; i < n; i++)
         if (!lw_list_add(f, args[i].entry))
             return lw_out_of_memory(f);
@@ -639,7 +642,7 @@ lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *
 {
     numeric_call c = {
         .f = f, .node = node, .name = name, .row = &lw_names[name], .args = args, .n = n};
-    lw_typed_node *typed = &f->nodes[node];
+    lw_typed_node *typed = lw_typed_in(&f->nodes, node);
     lw_status status;
 
     for (uint32_t i = 0; i < n && !takes_arrays(c.row->rule); i++)

@@ -510,7 +510,7 @@ lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, 
     *found = false;
     if (a == LW_T_BOTTOM || b == LW_T_BOTTOM)
         return LW_OK;
-    f->nodes[node].operand = LW_T_BOTTOM;
+    lw_typed_in(&f->nodes, node)->operand = LW_T_BOTTOM;
     LW_TRY(lw_infer_overloaded_operator(f, node, lw_pyop_method[op], (lw_arg[]){x, y}, 2, found,
                                         out));
     if (*found || !is_object_operand)
@@ -521,7 +521,7 @@ lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, 
         negated = c.left || c.right;
     }
     *found = true;
-    f->nodes[node].operand = negated ? LW_DT_b1 : LW_T_BOTTOM;
+    lw_typed_in(&f->nodes, node)->operand = negated ? LW_DT_b1 : LW_T_BOTTOM;
     if (is_mixed(f, op, negated, &c, a, b))
         return complain_operator(f, node, op, a, b);
     if (c.left || c.right)
@@ -535,7 +535,7 @@ lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, 
         int truth = lw_truth_of(f, *out);
         *out = (lw_infer_value){LW_DT_b1, 0};
         if (truth >= 0)
-            out->constant = lw_constant_bool(f, f->nodes[node].constant, !truth);
+            out->constant = lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, !truth);
     }
 fail:
     return status;
@@ -549,7 +549,7 @@ truth_of_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type containe
 {
     int truth;
 
-    f->nodes[node].operand = op == LW_PY_IN ? LW_DT_i8 : LW_DT_b1;
+    lw_typed_in(&f->nodes, node)->operand = op == LW_PY_IN ? LW_DT_i8 : LW_DT_b1;
     if (out->type == LW_T_BOTTOM)
         return LW_OK;
     if (!lw_type_is_number(f, out->type) && out->type != LW_T_NONE)
@@ -561,7 +561,8 @@ truth_of_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type containe
     truth = lw_truth_of(f, *out);
     *out = (lw_infer_value){LW_DT_b1, 0};
     if (truth >= 0)
-        out->constant = lw_constant_bool(f, f->nodes[node].constant, (op == LW_PY_IN) == truth);
+        out->constant = lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant,
+                                         (op == LW_PY_IN) == truth);
     return LW_OK;
 }
 
@@ -577,7 +578,7 @@ lw_infer_object_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
     *found = false;
     if (x.value.type == LW_T_BOTTOM || lw_class_of(f, container) == NULL)
         return LW_OK;
-    f->nodes[node].operand = LW_T_BOTTOM;
+    lw_typed_in(&f->nodes, node)->operand = LW_T_BOTTOM;
     LW_TRY(lw_infer_overloaded_operator(f, node, lw_pyop_method[op], args, 2, found, out));
     if (!*found && method == NULL)
         return LW_OK;
@@ -623,7 +624,7 @@ lw_infer_object_truth(lw_infer_frame *f, uint32_t node, lw_infer_value value, in
     lw_infer_value result;
     lw_status status = LW_OK;
 
-    f->nodes[node].asks = 0;
+    lw_typed_in(&f->nodes, node)->asks = 0;
     if (method == NULL)
         method = method_of(f, value.type, "__len__");
     if (method == NULL)
@@ -646,7 +647,7 @@ lw_infer_object_items(lw_infer_frame *f, uint32_t node, lw_infer_value value, bo
     const lw_class *class = lw_class_of(f, value.type);
     const lw_class_member *method = method_of(f, value.type, "__iter__");
 
-    f->nodes[node].asks = 0;
+    lw_typed_in(&f->nodes, node)->asks = 0;
     *found = class != NULL && (!class->is_tuple || method != NULL);
     if (!*found)
         return LW_OK;

@@ -682,7 +682,7 @@ lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x
 {
     lw_infer_value x = x_operand.value, y = y_operand.value;
     binary b = {f, node, x_operand.node, y_operand.node, op, x, y, LW_T_BOTTOM, LW_T_BOTTOM};
-    lw_typed_node *typed = &f->nodes[node];
+    lw_typed_node *typed = lw_typed_in(&f->nodes, node);
     lw_status status;
     uint32_t constant = 0;
 
@@ -720,7 +720,7 @@ lw_status
 lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
                lw_infer_value *out)
 {
-    lw_typed_node *typed = &f->nodes[node];
+    lw_typed_node *typed = lw_typed_in(&f->nodes, node);
     uint32_t constant =
         x.constant ? lw_fold_unary_constant(f, typed->constant, op, x.constant) : 0;
     bool fits =

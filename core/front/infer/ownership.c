@@ -111,8 +111,9 @@ lw_variable_of(lw_infer_frame *f, uint32_t node, bool *is_whole)
     *is_whole = true;
     while (node && lw_node_of(f, node)->kind == LW_NODE_ATTRIBUTE) {
         uint32_t of = lw_node_of(f, node)->a;
-        if (f->nodes[node].call == LW_CALL_INSTANCE ||
-            lw_type_get_kind(lw_types_of(f), f->nodes[of].type, LW_TK_TUPLE) == NULL)
+        if (lw_typed_in(&f->nodes, node)->call == LW_CALL_INSTANCE ||
+            lw_type_get_kind(lw_types_of(f), lw_typed_in(&f->nodes, of)->type, LW_TK_TUPLE) ==
+                NULL)
             return 0;
         node = of;
         *is_whole = false;
@@ -136,19 +137,19 @@ fresh_of_field(lw_infer_frame *f, uint32_t root, uint32_t of)
 
     if (root != 0)
         return lost & (LW_LOST_OUTER | LW_LOST_INNER | LW_HOLDS_PARAM) ? 0 : 2;
-    return f->notes[of].fresh == 2 ? 2 : 0;
+    return lw_note_at(f, of)->fresh == 2 ? 2 : 0;
 }
 
 bool
 lw_is_copied(const lw_infer_frame *f, uint32_t node)
 {
-    return f->notes != NULL && node != 0 && f->notes[node].copied;
+    return f->notes != NULL && node != 0 && lw_note_at(f, node)->copied;
 }
 
 lw_status
 lw_complain_copied(lw_infer_frame *f, uint32_t node)
 {
-    const lw_class *class = lw_class_of(f, f->nodes[node].type);
+    const lw_class *class = lw_class_of(f, lw_typed_in(&f->nodes, node)->type);
 
     return lw_complain(f, lw_node_of(f, node)->loc, "E165",
                        "on some paths this is an object in an array, on others it is not",
@@ -209,23 +210,23 @@ lw_note_value(lw_infer_frame *f, uint32_t node, lw_type type, bool borrowed)
     bool is_whole;
 
     if (f->notes == NULL ||
-        (n->kind != LW_NODE_NAME &&
-         (n->kind != LW_NODE_ATTRIBUTE || f->nodes[node].call == LW_CALL_INSTANCE)) ||
+        (n->kind != LW_NODE_NAME && (n->kind != LW_NODE_ATTRIBUTE ||
+                                     lw_typed_in(&f->nodes, node)->call == LW_CALL_INSTANCE)) ||
         !lw_holds_objects(f, type))
         return LW_OK;
     if (n->kind == LW_NODE_NAME)
-        f->notes[node].copied = f->copied;
-    if (f->notes[node].copied && !borrowed)
+        lw_note_at(f, node)->copied = f->copied;
+    if (lw_note_at(f, node)->copied && !borrowed)
         return lw_complain_copied(f, node);
     root = lw_variable_of(f, node, &is_whole);
-    f->notes[node].fresh =
+    lw_note_at(f, node)->fresh =
         root && is_whole ? fresh_of_variable(*lw_lost(f, root)) : fresh_of_field(f, root, n->a);
     if (borrowed || root == 0)
         return LW_OK;
     if (is_whole && *lw_lost(f, root) == LW_HOLDS_PARAM)
-        f->notes[node].param = param_of(f, root) + 1;
+        lw_note_at(f, node)->param = param_of(f, root) + 1;
     lw_lose(f, root, is_whole ? LW_LOST_OUTER | LW_LOST_INNER : LW_LOST_INNER, n->loc);
-    f->notes[node].fresh = 0;
+    lw_note_at(f, node)->fresh = 0;
     return LW_OK;
 }
 
@@ -243,7 +244,7 @@ lw_lose_node(lw_infer_frame *f, uint32_t node)
     bool is_whole;
     uint32_t root = f->notes ? lw_variable_of(f, node, &is_whole) : 0;
 
-    if (root != 0 && lw_holds_objects(f, f->nodes[node].type))
+    if (root != 0 && lw_holds_objects(f, lw_typed_in(&f->nodes, node)->type))
         lw_lose(f, root, is_whole ? LW_LOST_OUTER | LW_LOST_INNER : LW_LOST_INNER,
                 lw_node_of(f, node)->loc);
 }
@@ -254,7 +255,7 @@ lw_hold(lw_infer_frame *f, uint32_t node)
     bool is_whole;
     uint32_t root = f->notes && node ? lw_variable_of(f, node, &is_whole) : 0;
 
-    if (root == 0 || !lw_holds_objects(f, f->nodes[node].type))
+    if (root == 0 || !lw_holds_objects(f, lw_typed_in(&f->nodes, node)->type))
         return 0;
     f->held[root]++;
     return root;
@@ -313,7 +314,7 @@ lw_settle_alias(lw_infer_frame *f)
 void
 lw_drop_value(lw_infer_frame *f, uint32_t node)
 {
-    const lw_note *note = f->notes ? &f->notes[node] : NULL;
+    const lw_note *note = f->notes ? lw_note_at(f, node) : NULL;
 
     if (note == NULL || note->alias == 0)
         return;
@@ -349,9 +350,9 @@ lw_infer_moved(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     f->borrowed = true;
     LW_TRY(lw_infer_expr(f, node, out));
     if (lw_holds_objects(f, out->type)) {
-        fresh = f->notes[node].fresh;
+        fresh = lw_note_at(f, node)->fresh;
         lw_lose(f, n->a, LW_LOST_OUTER | LW_LOST_INNER, n->loc); /* it can be moved once */
-        f->notes[node].fresh = fresh;
+        lw_note_at(f, node)->fresh = fresh;
     }
 fail:
     return status;
@@ -362,7 +363,7 @@ fail:
 static uint32_t
 take_alias(lw_infer_frame *f, uint32_t node)
 {
-    lw_note *note = &f->notes[node];
+    lw_note *note = lw_note_at(f, node);
     uint32_t param = 0;
 
     if (note->alias == 0 || note->is_field)
@@ -399,11 +400,11 @@ lw_infer_returned(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     if (param == 0)
         param = take_alias(f, node);
     if (f->n_results++ == 0) {
-        f->result_fresh = f->notes[node].fresh;
+        f->result_fresh = lw_note_at(f, node)->fresh;
         f->result_param = param;
     }
-    if (f->notes[node].fresh < f->result_fresh)
-        f->result_fresh = f->notes[node].fresh;
+    if (lw_note_at(f, node)->fresh < f->result_fresh)
+        f->result_fresh = lw_note_at(f, node)->fresh;
     if (param != f->result_param)
         f->result_param = 0;
 fail:
@@ -449,7 +450,7 @@ lw_ownership_init(lw_infer_frame *f)
     f->held = lw_arena_take(arena, (f->fn->vars.n + 1) * sizeof *f->held);
     f->lost_at = lw_arena_take(arena, (f->fn->vars.n + 1) * sizeof *f->lost_at);
     if (has_classes)
-        f->notes = lw_arena_take(arena, tree->nodes.n * sizeof *f->notes);
+        f->notes = lw_arena_take(arena, (f->nodes.n + 1) * sizeof *f->notes);
     f->run->memos.data[f->memo].ownership = so_far(f);
     return !arena->failed;
 }

@@ -213,8 +213,8 @@ lw_infer_print(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
     *out = (lw_infer_value){.type = LW_T_NONE};
     if (!f->report)
         return LW_OK;
-    f->nodes[node].call = LW_CALL_NAMED;
-    f->nodes[node].target = LW_NAME_builtins_print;
+    lw_typed_in(&f->nodes, node)->call = LW_CALL_NAMED;
+    lw_typed_in(&f->nodes, node)->target = LW_NAME_builtins_print;
     status = lw_call_arguments(f, node, placed, at);
 fail:
     return status;

@@ -91,7 +91,7 @@ lw_infer_dtype_of(lw_infer_frame *f, uint32_t node, lw_type element)
         constant.dtype = (lw_dtype)element;
         constant.text = lw_dtypes[constant.dtype].public_name;
     }
-    known = lw_constant_add(f, f->nodes[node].constant, &constant);
+    known = lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant);
     return (lw_infer_value){known ? (lw_type)LW_T_STATIC : (lw_type)LW_T_BOTTOM, known};
 }
 
@@ -109,7 +109,7 @@ names_of_fields(lw_infer_frame *f, uint32_t node, const lw_arg_record *record)
             return 0;
     }
     constant.items = items;
-    return items ? lw_constant_add(f, f->nodes[node].constant, &constant) : 0;
+    return items ? lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant) : 0;
 }
 
 bool
@@ -121,7 +121,7 @@ lw_infer_record_dtype(lw_infer_frame *f, uint32_t node, const lw_arg_record *rec
     if (strcmp(name, "names") == 0)
         known = names_of_fields(f, node, record);
     else if (strcmp(name, "itemsize") == 0)
-        known = lw_constant_int(f, f->nodes[node].constant, record->itemsize);
+        known = lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, record->itemsize);
     else
         return false;
     *out = known ? lw_constant_value(f, known) : (lw_infer_value){LW_T_BOTTOM, 0};
@@ -219,7 +219,8 @@ lw_infer_known_text(lw_infer_frame *f, uint32_t source, char kind, lw_infer_valu
     if (k->kind == LW_K_BYTES && kind == 'U' && !is_ascii(k->bytes, k->n))
         return false;
     if (row == NULL)
-        f->nodes[source].type = lw_field_type(f, (lw_infer_value){LW_T_STATIC, constant});
+        lw_typed_in(&f->nodes, source)->type =
+            lw_field_type(f, (lw_infer_value){LW_T_STATIC, constant});
     return true;
 }
 
@@ -230,13 +231,13 @@ static lw_type
 name_texts(lw_infer_frame *f, uint32_t source, lw_type tuple)
 {
     const lw_type_row *row = lw_tuple_row(f, tuple);
-    uint32_t constant = f->nodes[source].constant;
+    uint32_t constant = lw_typed_in(&f->nodes, source)->constant;
     const lw_constant *k = constant ? lw_constant_of(f, constant) : NULL;
     lw_type *elements;
     bool any = false;
 
     if (row == NULL || row->is_list || k == NULL || k->kind != LW_K_TUPLE || k->n != row->n ||
-        f->nodes[source].type != tuple)
+        lw_typed_in(&f->nodes, source)->type != tuple)
         return tuple;
     elements = lw_arena_take(f->run->arena, (row->n + 1) * sizeof *elements);
     for (uint32_t i = 0; elements && i < k->n; i++) {
@@ -247,8 +248,9 @@ name_texts(lw_infer_frame *f, uint32_t source, lw_type tuple)
         row = lw_tuple_row(f, tuple); /* interning moves it */
     }
     if (any)
-        f->nodes[source].type = lw_type_tuple(lw_types_of(f), elements, k->n, NULL);
-    return f->nodes[source].type;
+        lw_typed_in(&f->nodes, source)->type =
+            lw_type_tuple(lw_types_of(f), elements, k->n, NULL);
+    return lw_typed_in(&f->nodes, source)->type;
 }
 
 static lw_status

@@ -187,8 +187,9 @@ lw_recursion_spread(lw_typed *typed)
         for (uint32_t i = 1; i < typed->instances.n; i++) {
             lw_instance *caller = &typed->instances.data[i];
 
-            for (uint32_t j = 1; caller->recurses && j < typed->tree->nodes.n; j++) {
-                const lw_typed_node *node = &caller->nodes[j];
+            for (uint32_t j = 0; caller->recurses && j < caller->nodes.n; j++) {
+                const lw_typed_node *node =
+                    lw_typed_in(&caller->nodes, caller->nodes.first + j);
 
                 if (node->call == LW_CALL_INSTANCE)
                     changed |= add_flags(caller, &typed->instances.data[node->target]);

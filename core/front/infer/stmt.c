@@ -18,7 +18,7 @@ infer_arm(lw_infer_frame *f, uint32_t node, uint32_t body, bool otherwise, bool 
     lw_status status = LW_OK;
 
     if (body)
-        f->nodes[body].dead = dead;
+        lw_typed_in(&f->nodes, body)->dead = dead;
     if (dead) {
         flow->live = false;
         return LW_OK;
@@ -43,7 +43,7 @@ infer_if(lw_infer_frame *f, uint32_t node)
     int truth;
 
     LW_TRY(lw_infer_condition(f, n->a, &truth, &yes, &no));
-    f->nodes[node].truth = (int8_t)truth;
+    lw_typed_in(&f->nodes, node)->truth = (int8_t)truth;
     LW_TRY(infer_arm(f, node, n->b, false, truth == 0, &yes));
     LW_TRY(infer_arm(f, node, n->c, true, truth == 1, &no));
     lw_flow_merge(f, &yes, &no);
@@ -63,15 +63,16 @@ back_of(lw_infer_frame *f, uint32_t node)
 {
     uint64_t **slot;
 
-    if (f->nodes[node].args == 0) {
+    if (lw_typed_in(&f->nodes, node)->args == 0) {
         slot = lw_array_push(&f->back_edges, f->run->arena);
         if (slot == NULL)
             return NULL;
         *slot = lw_flow_new(f);
-        f->nodes[node].args = f->back_edges.n - 1;
+        lw_typed_in(&f->nodes, node)->args = f->back_edges.n - 1;
     }
-    assert(f->nodes[node].args < f->back_edges.n); /* no other use of args at loops */
-    return f->back_edges.data[f->nodes[node].args];
+    assert(lw_typed_in(&f->nodes, node)->args <
+           f->back_edges.n); /* no other use of args at loops */
+    return f->back_edges.data[lw_typed_in(&f->nodes, node)->args];
 }
 
 static lw_status
@@ -116,7 +117,7 @@ loop_end(lw_infer_frame *f, uint32_t node, uint32_t otherwise, lw_infer_loop *lo
     assert(f->loop == loop); /* loops are left in order */
     f->loop = loop->outer;
     if (otherwise) {
-        f->nodes[otherwise].dead = !f->now.live;
+        lw_typed_in(&f->nodes, otherwise)->dead = !f->now.live;
         if (f->now.live) {
             lw_region_open(f, node, true);
             LW_TRY(lw_infer_body(f, otherwise));
@@ -148,8 +149,8 @@ infer_while(lw_infer_frame *f, uint32_t node)
     LW_TRY(loop_begin(f, node, &loop));
     lw_region_open(f, node, false);
     LW_TRY(lw_infer_condition(f, n->a, &truth, &yes, &no));
-    f->nodes[node].truth = (int8_t)truth;
-    f->nodes[n->b].dead = truth == 0;
+    lw_typed_in(&f->nodes, node)->truth = (int8_t)truth;
+    lw_typed_in(&f->nodes, n->b)->dead = truth == 0;
     if (truth != 0) {
         lw_flow_set(f, &yes);
         lw_region_open(f, node, false);
@@ -187,7 +188,7 @@ typedef LW_ARRAY(uint32_t) held_lists;
 static bool
 calls_function(lw_infer_frame *f, uint32_t callee)
 {
-    uint32_t constant = f->nodes[callee].constant;
+    uint32_t constant = lw_typed_in(&f->nodes, callee)->constant;
 
     return constant && lw_constant_of(f, constant)->kind == LW_K_FUNCTION;
 }
@@ -201,7 +202,7 @@ hold_lists(lw_infer_frame *f, uint32_t node, held_lists *held)
     lw_status status = LW_OK;
     uint32_t *slot;
 
-    if (lw_is_dict_view(f, f->nodes[node].type)) { /* d.items() */
+    if (lw_is_dict_view(f, lw_typed_in(&f->nodes, node)->type)) { /* d.items() */
         of = lw_node_of(f, of->a);
         if (of->kind == LW_NODE_ATTRIBUTE)
             LW_TRY(hold_lists(f, of->a, held));
@@ -209,7 +210,7 @@ hold_lists(lw_infer_frame *f, uint32_t node, held_lists *held)
         /* enumerate(x), zip(x, y); what a function gives, such as list(x), is another list */
         for (uint32_t i = 0; i < of->c && !calls_function(f, of->a); i++)
             LW_TRY(hold_lists(f, f->run->tree->lists.data[of->b + i], held));
-    } else if (lw_has_grown(f, f->nodes[node].type)) {
+    } else if (lw_has_grown(f, lw_typed_in(&f->nodes, node)->type)) {
         slot = lw_array_push(held, f->run->arena);
         if (slot == NULL)
             return lw_out_of_memory(f);
@@ -245,12 +246,12 @@ infer_for(lw_infer_frame *f, uint32_t node)
         LW_TRY(hold_lists(f, n->b, &held));
     if (lw_holds_objects(f, item.type))
         lw_lose_node(f, n->b);
-    f->nodes[node].operand = item.type;
+    lw_typed_in(&f->nodes, node)->operand = item.type;
     LW_TRY(loop_begin(f, node, &loop));
     if (!lw_flow_take(f, &entry))
         return lw_out_of_memory(f);
-    f->nodes[node].truth = count < 0 ? -1 : count > 0;
-    f->nodes[body->a].dead = count == 0;
+    lw_typed_in(&f->nodes, node)->truth = count < 0 ? -1 : count > 0;
+    lw_typed_in(&f->nodes, body->a)->dead = count == 0;
     if (count != 0) {
         lw_region_open(f, node, false);
         LW_TRY(lw_assign(f, n->a, item));
@@ -372,7 +373,7 @@ infer_assert(lw_infer_frame *f, uint32_t node)
     int truth;
 
     LW_TRY(lw_infer_condition(f, n->a, &truth, &yes, NULL));
-    f->nodes[node].truth = (int8_t)truth;
+    lw_typed_in(&f->nodes, node)->truth = (int8_t)truth;
     if (truth != 1 && !ignored) {
         f->can_raise = true;
         lw_flow_set(f, &yes);
@@ -474,7 +475,7 @@ infer_handlers(lw_infer_frame *f, uint32_t node, const lw_flow *raised, lw_flow 
         uint32_t number = f->run->tree->lists.data[n->b + i];
         const lw_node *handler = lw_node_of(f, number);
 
-        f->nodes[number].dead = f->nodes[handler->b].dead = all;
+        lw_typed_in(&f->nodes, number)->dead = lw_typed_in(&f->nodes, handler->b)->dead = all;
         if (all)
             continue;
         lw_flow_set(f, raised);
@@ -513,7 +514,7 @@ infer_handled(lw_infer_frame *f, uint32_t node)
     LW_TRY(lw_infer_body(f, parts->a));
     f->tries = inner.outer;
     if (parts->b) {
-        f->nodes[parts->b].dead = !f->now.live;
+        lw_typed_in(&f->nodes, parts->b)->dead = !f->now.live;
         if (f->now.live) {
             lw_region_open(f, node, false);
             LW_TRY(lw_infer_body(f, parts->b));
@@ -615,12 +616,12 @@ infer_finally(lw_infer_frame *f, uint32_t node)
     lw_status status;
 
     LW_TRY(infer_with_finally(f, node, &l));
-    f->nodes[node].truth = l.end.live;
+    lw_typed_in(&f->nodes, node)->truth = l.end.live;
     lw_flow_merge(f, &f->now, &l.inner.raised);
     lw_flow_merge(f, &f->now, &l.finally.returned);
     lw_flow_merge(f, &f->now, &l.loop.on_break);
     lw_flow_merge(f, &f->now, &l.loop.on_continue);
-    f->nodes[body].dead = !f->now.live;
+    lw_typed_in(&f->nodes, body)->dead = !f->now.live;
     f->assigned = lw_arena_take(f->run->arena, f->fn->vars.n + 1);
     if (f->assigned == NULL || !lw_flow_take_none(f, &after))
         return lw_out_of_memory(f);
@@ -701,12 +702,12 @@ lw_infer_body(lw_infer_frame *f, uint32_t body)
     lw_status status = LW_OK;
     bool raises;
 
-    f->nodes[body].dead = false;
+    lw_typed_in(&f->nodes, body)->dead = false;
     LW_TRY(lw_enter(f, body));
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t statement = f->run->tree->lists.data[n->b + i];
 
-        f->nodes[statement].dead = !f->now.live;
+        lw_typed_in(&f->nodes, statement)->dead = !f->now.live;
         if (!f->now.live)
             continue;
         raises = f->tries != NULL && !cannot_raise(f, statement);

@@ -116,7 +116,7 @@ lw_infer_time_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     LW_TRY(find_rule(f, node, o, &rule));
     out->type = rule.result;
-    f->nodes[node].operand = x.type;
+    lw_typed_in(&f->nodes, node)->operand = x.type;
 fail:
     return status;
 }
@@ -150,7 +150,7 @@ lw_infer_time_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_
 {
     lw_infer_value values[LW_TIME_OPERANDS] = {{LW_T_BOTTOM, 0}};
     operation o = {lw_names[name].impl, lw_name_shown(name), values, n};
-    lw_typed_node *typed = &f->nodes[node];
+    lw_typed_node *typed = lw_typed_in(&f->nodes, node);
     lw_time_rule rule;
     lw_status status;
 
@@ -257,8 +257,8 @@ lw_infer_time_cast(lw_infer_frame *f, uint32_t node, lw_dtype to, const lw_arg *
     out->type = to;
     if (!f->report)
         return LW_OK;
-    f->nodes[node].call = LW_CALL_CAST;
-    f->nodes[node].target = to;
+    lw_typed_in(&f->nodes, node)->call = LW_CALL_CAST;
+    lw_typed_in(&f->nodes, node)->target = to;
     LW_TRY(lw_call_arguments(f, node, args, 1));
 fail:
     return status;

@@ -88,7 +88,7 @@ add_star(lw_infer_frame *f, uint32_t node, values *items)
     uint32_t n;
 
     LW_TRY(lw_infer_expr(f, lw_node_of(f, node)->a, &value));
-    f->nodes[node].type = value.type;
+    lw_typed_in(&f->nodes, node)->type = value.type;
     row = lw_tuple_row(f, value.type);
     if (row == NULL)
         return value.type == LW_T_BOTTOM
@@ -126,7 +126,7 @@ tuple_constant(lw_infer_frame *f, uint32_t node, const values *items, const lw_c
     constant.names = names ? names->names : NULL;
     constant.text = names ? names->text : NULL;
     constant.user_class = names ? names->user_class : NULL;
-    *out = lw_constant_add(f, f->nodes[node].constant, &constant);
+    *out = lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant);
     return LW_OK;
 }
 
@@ -215,7 +215,7 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         if (lw_node_of(f, item)->kind == LW_NODE_STAR) {
             LW_TRY(add_star(f, item, &items));
             fresh = false;
-            unknown |= f->nodes[item].type == LW_T_BOTTOM;
+            unknown |= lw_typed_in(&f->nodes, item)->type == LW_T_BOTTOM;
             continue;
         }
         f->wants_optional = f->wants_items = wants_items;
@@ -223,10 +223,10 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         if (lw_is_copied(f, item))
             return lw_complain_copied(f, item);
         LW_TRY(add_item(f, node, &items, value));
-        fresh = fresh && (!lw_holds_objects(f, value.type) || f->notes[item].fresh == 2);
+        fresh = fresh && (!lw_holds_objects(f, value.type) || lw_note_at(f, item)->fresh == 2);
     }
     if (f->notes != NULL)
-        f->notes[node].fresh = fresh ? 2 : 0;
+        lw_note_at(f, node)->fresh = fresh ? 2 : 0;
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (!unknown)
         LW_TRY(tuple_of(f, node, &items, names, out));
@@ -483,7 +483,7 @@ infer_tuple_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object,
     lw_lose_node(f, n->a); /* if there are objects in it, one may get another name */
     if (lw_node_of(f, n->b)->kind == LW_NODE_SLICE) {
         status = slice_tuple(f, node, object, out);
-        f->nodes[node].operand = out->type;
+        lw_typed_in(&f->nodes, node)->operand = out->type;
         return status;
     }
     LW_TRY(lw_infer_expr(f, n->b, &index));
@@ -500,7 +500,7 @@ infer_tuple_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                            lw_type_is_real(f, index.type) ? "use `//`, or `int(...)`" : NULL,
                            "tuple index must be an integer");
     LW_TRY(runtime_index(f, node, object, &out->type));
-    f->nodes[node].operand = out->type;
+    lw_typed_in(&f->nodes, node)->operand = out->type;
 fail:
     return status;
 }
@@ -531,7 +531,7 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         object.type = lw_record_items(lw_types_of(f), object.type);
         if (int_constant(f, index, &i))
             return constant_index(f, node, object, i, out);
-        object.type = f->nodes[n->a].type;
+        object.type = lw_typed_in(&f->nodes, n->a)->type;
     }
     LW_TRY(lw_infer_field_name(f, node, object.type, &name));
     if (name)
@@ -570,7 +570,7 @@ number_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const 
         return false;
     constant.text = lw_dtypes[constant.dtype].public_name;
     out->type = LW_T_STATIC;
-    out->constant = lw_constant_add(f, f->nodes[node].constant, &constant);
+    out->constant = lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant);
     return true;
 }
 
@@ -589,9 +589,10 @@ dtype_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const c
     if (strcmp(name, "type") == 0)
         *out = object;
     else if (strcmp(name, "names") == 0)
-        *out = lw_constant_value(f, lw_constant_add(f, f->nodes[node].constant, &none));
+        *out = lw_constant_value(
+            f, lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &none));
     else if (strcmp(name, "itemsize") == 0)
-        *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant,
+        *out = lw_constant_value(f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant,
                                                     lw_dtypes[constant->dtype].size_bytes));
     else
         return false;
@@ -608,8 +609,9 @@ number_of_member(lw_infer_frame *f, uint32_t node, const lw_constant *member, bo
     for (uint32_t i = 0; of && i < of->n_numbers; i++)
         if (of->numbers[i].value == member->i) {
             *out = lw_constant_value(
-                f, is_name ? of->numbers[i].name
-                           : lw_constant_int(f, f->nodes[node].constant, member->i));
+                f, is_name
+                       ? of->numbers[i].name
+                       : lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, member->i));
             return true;
         }
     return false;
@@ -752,7 +754,7 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
     if (lw_class_of(f, iterable.type)) {
         bool found, is_list = lw_has_grown(f, iterable.type);
         lw_status status = lw_infer_object_items(f, node, iterable, &found, &iterable);
-        if (status != LW_OK || (found && f->nodes[node].asks == 0))
+        if (status != LW_OK || (found && lw_typed_in(&f->nodes, node)->asks == 0))
             return status;
         if (is_list && lw_tuple_row(f, iterable.type)) {
             item->type = lw_item_of_rows(f, iterable.type);
@@ -768,7 +770,7 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
                                "write it in the `for` itself",
                                "a range cannot be kept in a variable in compiled code");
         item->type = elements[0];
-        *count = f->nodes[node].truth;
+        *count = lw_typed_in(&f->nodes, node)->truth;
         return LW_OK;
     }
     if (row && row->kind == LW_TK_ARRAY)

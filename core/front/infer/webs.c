@@ -323,13 +323,13 @@ lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
     *lw_lost(f, var) = LW_IS_REBOUND;
     if (value.type != LW_T_BOTTOM)
         *lw_lost(f, var) |= LW_LOST_OUTER | LW_LOST_INNER;
-    return define(f, var, node, &f->nodes[node].web, value);
+    return define(f, var, node, &lw_typed_in(&f->nodes, node)->web, value);
 }
 
 lw_status
 lw_define_back(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
 {
-    return define(f, var, node, &f->nodes[node].target, value);
+    return define(f, var, node, &lw_typed_in(&f->nodes, node)->target, value);
 }
 
 lw_status
@@ -786,14 +786,15 @@ renumber(lw_infer_frame *f)
     const lw_tree *tree = f->run->tree;
     uint32_t *lists = f->run->typed->lists.data;
 
-    for (uint32_t i = 1; i < tree->nodes.n; i++) {
+    for (uint32_t i = f->nodes.first; i < f->nodes.first + f->nodes.n; i++) {
+        lw_typed_node *node = lw_typed_in(&f->nodes, i);
+
         if (tree->nodes.data[i].kind != LW_NODE_NAME)
             continue;
-        f->nodes[i].web = web_of(f, f->nodes[i].web);
-        f->nodes[i].target = web_of(f, f->nodes[i].target);
-        if (f->nodes[i].web && (tree->nodes.data[i].flags & LW_NODE_STORE))
-            f->nodes[i].type =
-                f->run->typed->instances.data[f->instance].webs.data[f->nodes[i].web].type;
+        node->web = web_of(f, node->web);
+        node->target = web_of(f, node->target);
+        if (node->web && (tree->nodes.data[i].flags & LW_NODE_STORE))
+            node->type = f->run->typed->instances.data[f->instance].webs.data[node->web].type;
     }
     for (uint32_t i = 0; i < f->fixups.n; i++) {
         uint32_t *entry = &lists[f->fixups.data[i]];

@@ -497,7 +497,7 @@ lw_index_items_of(lw_lower_frame *f, lw_lower_value array, uint32_t node)
 
     if (it == NULL)
         return NULL;
-    lw_index_read(f->l->typed, f->inst->nodes, node, lw_array_row_of(f, array.type)->ndim,
+    lw_index_read(f->l->typed, &f->inst->nodes, node, lw_array_row_of(f, array.type)->ndim,
                   &it->index);
     for (uint32_t i = 0; i < it->index.n; i++) {
         const lw_index_item *item = &it->index.items[i];

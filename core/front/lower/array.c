@@ -143,7 +143,7 @@ span_of(lw_lower_frame *f, const lw_index_item *item, lw_lower_value value, lw_r
                                 lw_value_element(f, value, 2)};
     else
         bounds = (slice_bounds){bound_of(f, s->a), bound_of(f, s->b), bound_of(f, s->c)};
-    return lw_index_steps_by_one(f->l->typed, f->inst->nodes, item)
+    return lw_index_steps_by_one(f->l->typed, &f->inst->nodes, item)
                ? range_by_one(f, &bounds, extent)
                : range_by_step(f, &bounds, extent);
 }

@@ -22,7 +22,7 @@ returns(const lw_lower_frame *f, const lw_instance *inst, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
 
-    if (node == 0 || inst->nodes[node].dead)
+    if (node == 0 || lw_typed_in(&inst->nodes, node)->dead)
         return false;
     switch (n->kind) {
     case LW_NODE_RETURN:
@@ -49,9 +49,10 @@ returns_at_its_end(const lw_lower_frame *f, const lw_instance *inst, const lw_no
 
         if (!returns(f, inst, statement))
             continue;
-        if (n->kind == LW_NODE_IF && inst->nodes[statement].truth >= 0)
+        if (n->kind == LW_NODE_IF && lw_typed_in(&inst->nodes, statement)->truth >= 0)
             return returns_at_its_end(
-                f, inst, lw_node_at(f, inst->nodes[statement].truth ? n->b : n->c));
+                f, inst,
+                lw_node_at(f, lw_typed_in(&inst->nodes, statement)->truth ? n->b : n->c));
         return n->kind == LW_NODE_RETURN;
     }
     return false;

@@ -138,17 +138,19 @@ assigned_to(const lw_lowering *l, const lw_instance *inst, uint32_t web)
 {
     const lw_tree *tree = l->tree;
 
-    for (uint32_t i = 1; i < tree->nodes.n; i++) {
-        const lw_node *n = &tree->nodes.data[i], *target;
+    for (uint32_t i = 0; i < inst->nodes.n; i++) {
+        const lw_node *n = &tree->nodes.data[inst->nodes.first + i], *target;
 
         if (n->kind != LW_NODE_ASSIGN || n->c != 1)
             continue;
         target = &tree->nodes.data[tree->lists.data[n->b]];
-        if (target->kind == LW_NODE_NAME && inst->nodes[tree->lists.data[n->b]].web == web)
+        if (target->kind == LW_NODE_NAME &&
+            lw_typed_in(&inst->nodes, tree->lists.data[n->b])->web == web)
             return n->a;
         for (uint32_t j = 0; target->kind == LW_NODE_TUPLE && j < target->c; j++) {
             uint32_t item = tree->lists.data[target->b + j];
-            if (tree->nodes.data[item].kind == LW_NODE_NAME && inst->nodes[item].web == web)
+            if (tree->nodes.data[item].kind == LW_NODE_NAME &&
+                lw_typed_in(&inst->nodes, item)->web == web)
                 return n->a;
         }
     }
@@ -166,7 +168,7 @@ static bool
 is_positive(const lw_lowering *l, const lw_instance *inst, uint32_t node, int depth)
 {
     const lw_node *n = &l->tree->nodes.data[node];
-    const lw_typed_node *t = &inst->nodes[node];
+    const lw_typed_node *t = lw_typed_in(&inst->nodes, node);
     lw_impl impl = t->call == LW_CALL_NAMED ? lw_names[t->target].impl : LW_IMPL_NONE;
 
     if (node == 0 || depth == 0)
@@ -186,7 +188,7 @@ lw_step_may_be_zero(const lw_lowering *l, const lw_instance *inst, uint32_t step
     if ((step & LW_ARG_TAG) == LW_ARG_CONSTANT)
         return false;
     return (step & LW_ARG_TAG) ||
-           (!inst->nodes[step].constant && !is_positive(l, inst, step, 6));
+           (!lw_typed_in(&inst->nodes, step)->constant && !is_positive(l, inst, step, 6));
 }
 
 /* The value of an argument that is a constant Python int; `otherwise` if it is not given. */

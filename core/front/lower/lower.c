@@ -28,7 +28,7 @@ const lw_typed_node *
 lw_typed_at(const lw_lower_frame *f, uint32_t node)
 {
     assert(node < f->l->tree->nodes.n);
-    return node == f->made_node && node != 0 ? &f->made : &f->inst->nodes[node];
+    return node == f->made_node && node != 0 ? &f->made : lw_typed_in(&f->inst->nodes, node);
 }
 
 uint32_t
@@ -297,7 +297,7 @@ static bool
 may_be_guarded(const lw_lowering *l, const lw_instance *inst, uint32_t node)
 {
     const lw_node *n = &l->tree->nodes.data[node];
-    const lw_typed_node *t = &inst->nodes[node];
+    const lw_typed_node *t = lw_typed_in(&inst->nodes, node);
     lw_type_kind kind;
 
     if (!l->guards || t->constant || t->dead || l->tree->fns.data[inst->fn].implements != NULL)
@@ -307,14 +307,14 @@ may_be_guarded(const lw_lowering *l, const lw_instance *inst, uint32_t node)
                lw_names[t->target].rule == LW_RULE_ATOMIC;
     if (n->kind != LW_NODE_SUBSCRIPT)
         return false;
-    kind = lw_type_kind_of(l->types, inst->nodes[n->a].type);
+    kind = lw_type_kind_of(l->types, lw_typed_in(&inst->nodes, n->a)->type);
     return kind == LW_TK_ARRAY || kind == LW_TK_TUPLE;
 }
 
 static bool
 node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
 {
-    const lw_typed_node *t = &inst->nodes[node];
+    const lw_typed_node *t = lw_typed_in(&inst->nodes, node);
 
     if (l->signs != NULL && lw_mixes_signs(l, inst, node)) {
         *l->signs = true;
@@ -350,10 +350,10 @@ lw_instance_raises(lw_lowering *l, uint32_t instance)
     if (!options->ignore_errors)
         raises = inst->can_raise || (options->checks & LW_CHECKS_RAISING) != 0;
     raises |= options->guard_dynamic || inst->allocates || inst->recurses;
-    for (uint32_t i = 1; options->parallel && i < l->tree->nodes.n && !raises; i++)
-        raises = lw_may_be_array_sum(l, inst, i);
-    for (uint32_t i = 1; i < l->tree->nodes.n && !raises && !options->ignore_errors; i++)
-        raises = node_raises(l, inst, i);
+    for (uint32_t i = 0; options->parallel && i < inst->nodes.n && !raises; i++)
+        raises = lw_may_be_array_sum(l, inst, inst->nodes.first + i);
+    for (uint32_t i = 0; i < inst->nodes.n && !raises && !options->ignore_errors; i++)
+        raises = node_raises(l, inst, inst->nodes.first + i);
     l->raising[instance] = raises ? 2 : 1;
     return raises;
 }

@@ -91,11 +91,11 @@ name_of(const lw_lowering *l, const lw_instance *inst, uint32_t node)
 {
     const lw_node *n = &l->tree->nodes.data[node], *target, *index;
 
-    if (n->kind != LW_NODE_AUGASSIGN || inst->nodes[node].dead)
+    if (n->kind != LW_NODE_AUGASSIGN || lw_typed_in(&inst->nodes, node)->dead)
         return 0;
     target = &l->tree->nodes.data[n->a];
     if (target->kind == LW_NODE_NAME)
-        return inst->nodes[node].elementwise ? n->a : 0;
+        return lw_typed_in(&inst->nodes, node)->elementwise ? n->a : 0;
     if (target->kind != LW_NODE_SUBSCRIPT)
         return 0;
     index = &l->tree->nodes.data[target->b];

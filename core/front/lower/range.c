@@ -304,7 +304,7 @@ static bool
 is_index_entry(const lw_instance *inst, uint32_t entry)
 {
     if ((entry & LW_ARG_TAG) == 0)
-        return entry != 0 && is_index(&inst->nodes[entry]);
+        return entry != 0 && is_index(lw_typed_in(&inst->nodes, entry));
     return (entry & LW_ARG_TAG) == LW_ARG_ELEMENT || (entry & LW_ARG_TAG) == LW_ARG_WEB;
 }
 
@@ -341,7 +341,7 @@ bool
 lw_mixes_signs(const lw_lowering *l, const lw_instance *inst, uint32_t node)
 {
     const lw_node *n = &l->tree->nodes.data[node];
-    const lw_typed_node *t = &inst->nodes[node];
+    const lw_typed_node *t = lw_typed_in(&inst->nodes, node);
     bool count;
 
     if (t->operand != LW_DT_u64 || t->constant || t->dead ||
@@ -352,9 +352,10 @@ lw_mixes_signs(const lw_lowering *l, const lw_instance *inst, uint32_t node)
     if ((n->kind != LW_NODE_BINARY && n->kind != LW_NODE_AUGASSIGN) ||
         !asks_for_sign(l, (lw_pyop)n->op))
         return false;
-    count = !lw_is_shift((lw_pyop)n->op) && is_index(&inst->nodes[n->b]);
-    return count || (n->kind == LW_NODE_BINARY ? is_index(&inst->nodes[n->a])
-                                               : inst->nodes[n->a].operand == LW_T_INDEX);
+    count = !lw_is_shift((lw_pyop)n->op) && is_index(lw_typed_in(&inst->nodes, n->b));
+    return count ||
+           (n->kind == LW_NODE_BINARY ? is_index(lw_typed_in(&inst->nodes, n->a))
+                                      : lw_typed_in(&inst->nodes, n->a)->operand == LW_T_INDEX);
 }
 
 /* ---- signs: operands ---- */

@@ -131,8 +131,8 @@ lw_lower_walrus_replaces(const lw_lower_frame *f, uint32_t web)
 void
 lw_lower_walrus_slots(lw_lower_frame *f)
 {
-    for (uint32_t i = 1; i < f->l->tree->nodes.n; i++) {
-        const lw_node *n = lw_node_at(f, i);
+    for (uint32_t i = 0; i < f->inst->nodes.n; i++) {
+        const lw_node *n = lw_node_at(f, f->inst->nodes.first + i);
         uint32_t web = n->kind == LW_NODE_WALRUS ? lw_typed_at(f, n->a)->web : 0, n_parts;
         const lw_ref *slots;
 

@@ -108,7 +108,7 @@ static bool
 says_type(const lw_lowering *l, const lw_instance *inst, const lw_node *statement,
           lw_dtype dtype)
 {
-    const lw_typed_node *value = &inst->nodes[statement->a];
+    const lw_typed_node *value = lw_typed_in(&inst->nodes, statement->a);
 
     if (statement->kind != LW_NODE_ASSIGN)
         return statement->kind == LW_NODE_ANNASSIGN;
@@ -122,11 +122,12 @@ says_type(const lw_lowering *l, const lw_instance *inst, const lw_node *statemen
 static bool
 is_declared(const lw_lowering *l, const lw_instance *inst, uint32_t var, lw_dtype dtype)
 {
-    for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
+    for (uint32_t k = 0; k < inst->nodes.n; k++) {
+        uint32_t i = inst->nodes.first + k;
         const lw_node *n = &l->tree->nodes.data[i];
         uint32_t part = typed_part(n, i);
-        if (part && inst->nodes[part].type != LW_T_BOTTOM && assigns(l->tree, n, var) &&
-            says_type(l, inst, n, dtype))
+        if (part && lw_typed_in(&inst->nodes, part)->type != LW_T_BOTTOM &&
+            assigns(l->tree, n, var) && says_type(l, inst, n, dtype))
             return true;
     }
     return false;
@@ -140,10 +141,12 @@ is_intended(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc
         const lw_instance *inst = &l->typed->instances.data[k];
         const lw_fn *fn = &l->tree->fns.data[inst->fn];
 
-        for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
+        for (uint32_t j = 0; j < inst->nodes.n; j++) {
+            uint32_t i = inst->nodes.first + j;
             const lw_node *n = &l->tree->nodes.data[i];
             uint32_t part = typed_part(n, i);
-            if (part == 0 || inst->nodes[part].type == LW_T_BOTTOM || !is_in_line(l, n, loc))
+            if (part == 0 || lw_typed_in(&inst->nodes, part)->type == LW_T_BOTTOM ||
+                !is_in_line(l, n, loc))
                 continue;
             for (uint32_t var = 1; var < fn->vars.n; var++)
                 if (assigns(l->tree, n, var) && is_declared(l, inst, var, sum->dtype))
@@ -158,7 +161,9 @@ static bool
 gives(const lw_lowering *l, uint32_t statement, lw_dtype dtype)
 {
     for (uint32_t i = 1; i < l->typed->instances.n; i++) {
-        lw_type type = l->typed->instances.data[i].nodes[statement].type;
+        const lw_typed_nodes *nodes = &l->typed->instances.data[i].nodes;
+        lw_type type = lw_is_typed_in(nodes, statement) ? lw_typed_in(nodes, statement)->type
+                                                        : LW_T_BOTTOM;
 
         if (type != LW_T_BOTTOM && lw_type_stored(l->types, type) == dtype)
             return true;
@@ -251,11 +256,14 @@ fail:
 static bool
 is_complex_line(const lw_lowering *l, const lw_ir_loc *loc)
 {
-    for (uint32_t k = 1; k < l->typed->instances.n; k++)
-        for (uint32_t i = 1; i < l->tree->nodes.n; i++)
-            if (l->typed->instances.data[k].nodes[i].type == LW_DT_c64 &&
+    for (uint32_t k = 1; k < l->typed->instances.n; k++) {
+        const lw_typed_nodes *nodes = &l->typed->instances.data[k].nodes;
+
+        for (uint32_t i = nodes->first; i < nodes->first + nodes->n; i++)
+            if (lw_typed_in(nodes, i)->type == LW_DT_c64 &&
                 is_in_line(l, &l->tree->nodes.data[i], loc))
                 return true;
+    }
     return false;
 }
 
@@ -269,7 +277,8 @@ name_of_total(const lw_lowering *l, uint32_t statement)
         const lw_instance *inst = &l->typed->instances.data[i];
         const lw_fn *fn = &l->tree->fns.data[inst->fn];
 
-        if (inst->nodes[statement].type != LW_T_BOTTOM && target->a < fn->vars.n)
+        if (lw_is_typed_in(&inst->nodes, statement) &&
+            lw_typed_in(&inst->nodes, statement)->type != LW_T_BOTTOM && target->a < fn->vars.n)
             return fn->vars.data[target->a].name;
     }
     return NULL;

@@ -166,9 +166,11 @@ lw_read_sides(lw_reader *r, const lw_sides *sides)
     r->tree->fns.data[fn].generated = true;
     ok = sides->like ? params_like(r, &scope, sides->like)
                      : plain_params(r, &scope, sides->n_params);
-    lw_scope_reset(&scope);
-    if (ok)
-        r->tree->fns.data[fn].body = body_of(r, fn, loc, sides);
+    if (ok) {
+        uint32_t body = body_of(r, fn, loc, sides);
+        r->tree->fns.data[fn].body = body;
+    }
+    lw_scope_reset(r, &scope);
     return r->status == LW_OK ? fn : 0;
 }
 

@@ -394,7 +394,7 @@ lw_read_nested(lw_reader *r, PyObject *node)
     r->scope = &scope;
     ok = ok && r->status == LW_OK && read_code(r, node);
     r->scope = outer;
-    lw_scope_reset(&scope);
+    lw_scope_reset(r, &scope);
     return ok ? fn : 0;
 }
 
@@ -445,7 +445,7 @@ read_parsed(lw_reader *r, uint32_t fn, const lw_source *source)
          lw_read_params(r, lw_ast_get(source->node, r->ast.args)) &&
          lw_read_live_defaults(r, fn) && lw_read_live_annotations(r, fn) &&
          read_code(r, source->node);
-    lw_scope_reset(&scope);
+    lw_scope_reset(r, &scope);
     r->scope = NULL;
     return ok;
 }

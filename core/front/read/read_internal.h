@@ -161,7 +161,7 @@ uint32_t lw_read_nested(lw_reader *r, PyObject *ast_node);
 
 /* ---- names (scope.c) ---- */
 int lw_scope_init(lw_reader *r, lw_scope *scope, lw_scope *parent, uint32_t fn);
-void lw_scope_reset(lw_scope *scope);
+void lw_scope_reset(lw_reader *r, lw_scope *scope);
 uint32_t lw_scope_add(lw_reader *r, lw_scope *scope, PyObject *name);
 /* Add the names that a list of statements (or one expression) binds. */
 int lw_scope_scan(lw_reader *r, lw_scope *scope, PyObject *ast_node);

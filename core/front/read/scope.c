@@ -15,6 +15,7 @@ int
 lw_scope_init(lw_reader *r, lw_scope *scope, lw_scope *parent, uint32_t fn)
 {
     *scope = (lw_scope){.parent = parent, .fn = fn};
+    r->tree->fns.data[fn].first_node = r->tree->nodes.n;
     scope->vars = PyDict_New();
     scope->globals = PySet_New(NULL);
     scope->nonlocals = PySet_New(NULL);
@@ -26,8 +27,11 @@ lw_scope_init(lw_reader *r, lw_scope *scope, lw_scope *parent, uint32_t fn)
 }
 
 void
-lw_scope_reset(lw_scope *scope)
+lw_scope_reset(lw_reader *r, lw_scope *scope)
 {
+    lw_fn *fn = &r->tree->fns.data[scope->fn];
+
+    fn->n_nodes = r->tree->nodes.n - fn->first_node;
     Py_CLEAR(scope->vars);
     Py_CLEAR(scope->globals);
     Py_CLEAR(scope->nonlocals);

@@ -289,6 +289,6 @@ lw_class_init_of_dataclass(lw_reader *r, PyObject *owner, PyObject *fields)
         r->tree->fns.data[fn].body = body;
     }
     Py_DECREF(items);
-    lw_scope_reset(&scope);
+    lw_scope_reset(r, &scope);
     return r->status == LW_OK ? fn : 0;
 }

@@ -164,7 +164,7 @@ end(maker *m)
                                  m->body.n);
     r->tree->fns.data[fn].body = body;
     lw_array_free(&m->body);
-    lw_scope_reset(&m->scope);
+    lw_scope_reset(r, &m->scope);
     return r->status == LW_OK ? fn : 0;
 }
 
