@@ -60,6 +60,7 @@ def test_the_interpreter_names_what_differs(monkeypatch):
         ir_interpreter.run(unguarded, [(7,)])
 
 
+@pytest.mark.slow_with_sanitizers
 def test_random_programs_compile_for_gpus():
     import lanewise as lw
 

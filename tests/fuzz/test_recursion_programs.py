@@ -17,6 +17,7 @@ def test_random_programs():
     assert code == 0, text
 
 
+@pytest.mark.slow_with_sanitizers
 def test_random_programs_compile_for_gpus():
     try:
         lw.compile(lambda x: x + 1, "(float32)", target="sm_90", output="cubin")

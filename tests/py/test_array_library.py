@@ -304,6 +304,7 @@ def test_on_a_gpu_and_the_cpu_alike(target):
         np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
+@pytest.mark.slow_with_sanitizers
 @pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_120"])
 def test_cubins(target):
     def kernel(x, y, out):

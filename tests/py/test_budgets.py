@@ -230,6 +230,7 @@ def test_tables_end_somewhere():
 # ---- loops that are written out ----
 
 
+@pytest.mark.slow_with_sanitizers
 def test_three_loops_of_64():
     f = function_of("def f(x):\n    s = x\n    for a in T:\n        for b in T:\n            for c in T:\n                s = s + a * b * c\n    return s\n", T=tuple(range(64)))
     with within(15):
@@ -332,6 +333,7 @@ def doubling(n, step="h{0}(x) * 0.5 + h{0}(x * 0.25)"):
     return function_of(f"def h0(x):\n    return x + 1.0\n{lines}def f(x, go):\n    return h{n}(x) if go else x\n", **names)
 
 
+@pytest.mark.slow_with_sanitizers
 def test_helpers_that_double():
     f = doubling(10)
     assert lw.vectorize(["float64(float64, bool)"], target="cpu")(f)(1.5, True) == f(1.5, True)

@@ -145,6 +145,7 @@ def test_bad_arguments(run_python, arguments):
     assert done.returncode == 2 and "usage:" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.slow_with_sanitizers
 def test_demo(run_python, tmp_path):
     done = run_python("-m", "lanewise", "demo", "--small", "--output", str(tmp_path), timeout=600 * SLOW, LANEWISE_NO_CUDA="1")
     assert "mandelbrot" in done.stdout.lower() and "black-scholes" in done.stdout.lower()
@@ -157,6 +158,7 @@ def test_demo(run_python, tmp_path):
         assert pictures and pictures[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+@pytest.mark.slow_with_sanitizers
 def test_bench_only(run_python):
     done = run_python("-m", "lanewise", "bench", "--only", "cpu call", LANEWISE_NO_CUDA="1", timeout=300 * SLOW)
     rows = [line for line in done.stdout.splitlines() if re.search(r"\d+\.\d\d us", line)]

@@ -28,7 +28,7 @@ ON_TWO = {"test_device_array", "test_clusters", "test_device_indexing", "test_la
           "test_link_callbacks"}
 
 
-ONLY_ON_TWO = {"test_two_devices"}  # with all cases
+ONLY_ON_TWO = {"test_two_devices"}  # with all cases, but for the sanitizers
 
 
 @pytest.mark.distinct_cases
@@ -36,12 +36,14 @@ ONLY_ON_TWO = {"test_two_devices"}  # with all cases
 def test_on_fake_driver(name, devices, fake_driver, run_python, request):
     """Each with one or two cases of every parametrised test: the simulator and tests/gpu.sh run all. With --thorough six of them, and those
     that run on two devices also on one."""
-    thorough = request.config.getoption("--thorough")
-    if name in LONG and "LW_ASAN" in os.environ:
+    thorough, sanitized = request.config.getoption("--thorough"), "LW_ASAN" in os.environ
+    if name in LONG and sanitized:
         pytest.skip("runs without the sanitizer")
     if name in ON_TWO and devices == 1 and not thorough:
         pytest.skip("with --thorough")
-    cases = 0 if name in ONLY_ON_TWO else 6 if thorough else 1 if name in LONG or "LW_ASAN" in os.environ else 2
+    cases = 6 if thorough else 1 if name in LONG or sanitized else 2
+    if name in ONLY_ON_TWO and not sanitized:
+        cases = 0
     done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / f"tests/py/{name}.py"),
                       "--cases", str(cases), check=False, LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=str(devices))
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]

@@ -376,6 +376,7 @@ signal.setitimer(signal.ITIMER_REAL, 0)
     run_python(str(script), timeout=110)
 
 
+@pytest.mark.slow_with_sanitizers
 def test_cuts_between_costly_elements_change_no_bit(run_python, tmp_path):
     """Where a call of costly elements is looked at depends on the clock; its result does not."""
     script = tmp_path / "cuts.py"

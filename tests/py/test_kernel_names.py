@@ -231,6 +231,7 @@ def test_what_only_gpus_have():
         like_the_cpu("fast_sinf", 1.5)
 
 
+@pytest.mark.slow_with_sanitizers
 @pytest.mark.parametrize("target", ["sm_75", "sm_120"])
 def test_all_of_libdevice_links(target):
     """One function that calls every one: no name is left unresolved, every signature is the library's."""

@@ -119,6 +119,7 @@ def inserted(v):
     return x, pairs, bisect.bisect_left(pairs, v, key=lambda p: p[0])
 
 
+@pytest.mark.slow_with_sanitizers
 def test_bisect():
     for v in range(6):
         for x in ((1, 2, 2, 4), [1, 2, 2, 4]):

@@ -192,6 +192,7 @@ def test_arrays_of_a_device(kind):
         assert sorted(map(tuple, x.copy_to_host())) == [(2 * k, 2 * k + 1) for k in range(10)]
 
 
+@pytest.mark.slow_with_sanitizers
 def test_kernels_compile_for_gpus():
     from lanewise import _distribution_kernels as made, _random_kernels as kernels
 

@@ -548,6 +548,7 @@ def test_not_a_function():
 # ---- size ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_with_sanitizers
 def test_hundred_thousand_statements():
     text = "def f(x):\n" + "    x = x + 1\n" * 100_000 + "    return x\n"
     assert _dump_tree(run_text(text, "long.py")["f"]).count("assign") == 100_000

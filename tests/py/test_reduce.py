@@ -899,6 +899,7 @@ def test_the_kernel_simulated_on_bools_and_complex_numbers_in_vectors():
                 np.testing.assert_allclose(total._simulate(numbers, axis=axis, size=blocks), numbers.sum(axis=axis), rtol=1e-5)
 
 
+@pytest.mark.slow_with_sanitizers
 @pytest.mark.parametrize("cc", [75, 90, 100, 120])
 def test_the_kernel_compiles_for_gpus(cc):
     pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")
