@@ -335,6 +335,67 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     return out
 
 
+def _slopes_apart(out, f, x):
+    """By the points' coordinates; numpy.gradient shows the formula."""
+    t = out.dtype.type
+    for i in range(1, f.shape[0] - 1):
+        before = x[i] - x[i - 1]
+        after = x[i + 1] - x[i]
+        out[i] = t(-after / (before * (before + after))) * f[i - 1] + t((after - before) / (before * after)) * f[i] + t(before / (after * (before + after))) * f[i + 1]
+
+
+def _slopes(out, f, x, edge_order):
+    """Of rows along the first axis."""
+    t = out.dtype.type
+    n = f.shape[0]
+    if isinstance(x, np.ndarray):
+        if x.ndim != 1 or x.shape[0] != n:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+        first, second = x[1] - x[0], x[n - 1] - x[n - 2]
+        _slopes_apart(out, f, x)
+    else:
+        first, second = x, x
+        for i in range(1, n - 1):
+            out[i] = (f[i + 1] - f[i - 1]) / t(2.0 * x)
+    if edge_order == 1:
+        out[0] = (f[1] - f[0]) / t(first)
+        out[n - 1] = (f[n - 1] - f[n - 2]) / t(second)
+        return
+    third, fourth = (x[2] - x[1], x[n - 2] - x[n - 3]) if isinstance(x, np.ndarray) else (x, x)
+    out[0] = (t(-(2.0 * first + third) / (first * (first + third))) * f[0] + t((first + third) / (first * third)) * f[1]
+              + t(-first / (third * (first + third))) * f[2])
+    out[n - 1] = (t(second / (fourth * (fourth + second))) * f[n - 3] + t(-(second + fourth) / (fourth * second)) * f[n - 2]
+                  + t((2.0 * second + fourth) / (second * (fourth + second))) * f[n - 1])
+
+
+def _gradient(f, x, k, edge_order):
+    if edge_order != 1 and edge_order != 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if f.shape[k] < edge_order + 1:
+        raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
+    out = np.empty(f.shape, _mean_type(f.dtype.type))
+    _slopes(_axis_first(out, k), _axis_first(_as(f, out.dtype.type), k), x, edge_order)
+    return out
+
+
+def _gradients(f, varargs, k, edge_order):
+    x = 1.0 if len(varargs) == 0 else varargs[0 if len(varargs) == 1 else k]
+    if k == f.ndim - 1:
+        return (_gradient(f, x, k, edge_order),)
+    return (_gradient(f, x, k, edge_order), *_gradients(f, varargs, k + 1, edge_order))
+
+
+def gradient(f, *varargs, axis=None, edge_order=1):
+    if axis is not None:
+        if len(varargs) > 1:
+            raise TypeError("invalid number of arguments")
+        return _gradient(f, 1.0 if len(varargs) == 0 else varargs[0], _arrays.axis(axis, f.ndim), edge_order)
+    if len(varargs) > 1 and len(varargs) != f.ndim:
+        raise TypeError("invalid number of arguments")
+    every = _gradients(f, varargs, 0, edge_order)
+    return every[0] if f.ndim == 1 else every
+
+
 def _full(a, v):
     n = a.shape[0] + v.shape[0] - 1
     out = zeros(n, type(a.dtype.type(0) * v.dtype.type(0)))
@@ -803,7 +864,9 @@ def _bins_of(x, bins, right):
     return searchsorted(bins, x, side)
 
 
-def unique(ar):
+def unique(ar, return_index=False, return_inverse=False, return_counts=False):
+    if return_index or return_inverse or return_counts:
+        return _unique_places(ar, return_index, return_inverse, return_counts)
     row = sorted_copy(flatten(ar))
     n = 0
     for i in range(row.shape[0]):
@@ -812,6 +875,57 @@ def unique(ar):
             row[n] = row[i]
             n += 1
     return copy(row[:n])
+
+
+def _unique_places(ar, return_index, return_inverse, return_counts):
+    """Beside the values, in this order: where each comes first, which of them each element is, and how often it comes."""
+    row = flatten(ar)
+    order = np.argsort(row, kind="stable")
+    first = np.empty(row.shape[0], np.intp)
+    inverse = np.empty(row.shape[0], np.intp)
+    counts = zeros(row.shape[0], np.intp)
+    n = 0
+    for i in range(row.shape[0]):
+        x = row[order[i]]
+        last = row[first[n - 1]] if n > 0 else x
+        if n == 0 or (x != last and (x == x or last == last)):
+            first[n] = order[i]
+            n += 1
+        inverse[order[i]] = n - 1
+        counts[n - 1] += 1
+    values = row[first[:n]]
+    one = (values, copy(first[:n])) if return_index else (values,)
+    two = (*one, inverse.reshape(ar.shape)) if return_inverse else one
+    return (*two, copy(counts[:n])) if return_counts else two
+
+
+def _unraveled(i, shape):
+    if len(shape) == 1:
+        return (i,)
+    n = 1
+    for extent in shape[1:]:
+        n *= extent
+    return (i // n, *_unraveled(i % n, shape[1:]))
+
+
+def _check_flat(i, n):
+    if i < 0 or i >= n:
+        raise ValueError(f"index {i} is out of bounds for array with size {n}")
+
+
+def unravel_index(indices, shape, order="C"):
+    extents = shape if isinstance(shape, tuple) else (shape,)
+    n = 1
+    for extent in extents:
+        n *= extent
+    places = _array_of(indices)
+    if isinstance(places, np.ndarray):
+        for i in ravel(places):
+            _check_flat(int(i), n)
+        flat = _each(np.intp, places, np.intp)
+        return _unraveled(flat, extents) if order == "C" else _unraveled(flat, extents[::-1])[::-1]
+    _check_flat(places, n)
+    return _unraveled(places, extents) if order == "C" else _unraveled(places, extents[::-1])[::-1]
 
 
 def _is_among(x, row):

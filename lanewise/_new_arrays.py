@@ -866,6 +866,10 @@ def array(object, dtype=None, *, copy=True):
         if copy is not None and not copy:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         return _array_of(values, dtype)
+    if not isinstance(values, np.ndarray):
+        if copy is not None and not copy:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return np.full((), values, dtype)
     if copy is None:
         return asarray(values, dtype)
     return _copied(values, dtype) if copy else _uncopied(values, dtype)

@@ -138,6 +138,11 @@ STATISTICS = [
     ("histogram", lambda x: np.histogram(x, 4), FLOATS), ("histogram_edges", lambda x: np.histogram(x, np.array([-1.0, 0.0, 0.5, 4.0])), FLOATS),
     ("histogram_range", lambda x: np.histogram(x, 3, (0.0, 3.0)), FLOATS), ("digitize", lambda x: np.digitize(x, np.array([0.0, 1.0, 3.0])), FLOATS),
     ("digitize_back", lambda x: np.digitize(x, np.array([3.0, 1.0, 0.0]), right=True), FLOATS), ("ediff1d", lambda x: np.ediff1d(x), NUMBERS),
+    ("unique_all", lambda x: np.unique(x, return_index=True, return_inverse=True, return_counts=True), DTYPES), ("unique_counts", lambda x: np.unique(x, return_counts=True), DTYPES),
+    ("unique_inverse", lambda x: np.unique(x[0, 0], False, True), DTYPES), ("unravel_index", lambda x: np.unravel_index(x.argmax(), x.shape), REAL),
+    ("unravel_indices", lambda x: np.unravel_index(np.array([[0, 59], [7, 31]]), x.shape, order="F"), REAL), ("asarray_number", lambda x: np.asarray(x[0, 0, 0]) + x, NUMBERS),
+    ("gradient", lambda x: np.gradient(x), NUMBERS), ("gradient_axis", lambda x: np.gradient(x[0], 0.5, axis=-1), NUMBERS), ("gradient_each", lambda x: np.gradient(x[0], 2, 0.25, edge_order=2), NUMBERS),
+    ("gradient_points", lambda x: np.gradient(x[0, 0], np.array([0.0, 1.0, 1.5, 3.0, 5.0])), NUMBERS), ("gradient_points2", lambda x: np.gradient(x[0], np.array([0.0, 1.0, 1.5, 3.0, 5.0]), axis=1, edge_order=2), NUMBERS),
     ("trapezoid", lambda x: np.trapezoid(x[0, 0]), FLOATS), ("trapezoid_x", lambda x: np.trapezoid(x[0, 0], x[1, 1]), FLOATS),
     ("trapezoid_rows", lambda x: np.trapezoid(x), FLOATS), ("trapezoid_axis", lambda x: np.trapezoid(x, dx=2.0, axis=1), FLOATS),
     ("trapezoid_x_axis", lambda x: np.trapezoid(x, x[:, 0, 0] * x[:, 1, 1], axis=0), FLOATS), ("trapezoid_x_each", lambda x: np.trapezoid(x[0], x[1], axis=0), FLOATS),
@@ -319,6 +324,8 @@ def test_cubins(target):
 # ---- errors ----
 
 ERRORS = [
+    (lambda x: np.gradient(x[:1], axis=0), ValueError, "Shape of array too small to calculate a numerical gradient"), (lambda x: np.gradient(x, 1.0, 2.0, 3.0), TypeError, "invalid number of arguments"),
+    (lambda x: np.gradient(x[0], np.array([1.0, 2.0])), ValueError, "distances must match the length"), (lambda x: np.unravel_index(12, x.shape), ValueError, "index 12 is out of bounds for array with size 12"),
     (lambda x: x.max(axis=(0, 0)), ValueError, "duplicate value in 'axis'"),
     (lambda x: x[:0].max(axis=0), ValueError, "zero-size array to reduction"), (lambda x: x[np.array([3])], IndexError, "out of bounds"),
     (lambda x: x[np.array([-4])], IndexError, "out of bounds"), (lambda x: x[np.array([True, False])], IndexError, "boolean index did not match"),
