@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from lanewise._array_functions import _array_of
+from lanewise._array_functions import _array_of, _as, _axis_first, _without
 from lanewise._array_library import _select, _select_by_samples, isin, unique
 from lanewise._core import intrinsics
-from lanewise._new_arrays import _common_type, argsort, concatenate, copy, flatnonzero, flip, ravel, sorted_copy, swapaxes, zeros
+from lanewise._new_arrays import _common_type, _inserted, argsort, concatenate, copy, flatnonzero, flip, ravel, sorted_copy, swapaxes, zeros
 from lanewise._special import i0
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
@@ -104,6 +104,124 @@ def delete(arr, obj, axis=None):
         return _kept(ravel(arr), obj)
     k = _arrays.axis(axis, arr.ndim)
     return _kept(arr, obj) if k == 0 else swapaxes(_kept(swapaxes(arr, 0, k), obj), 0, k)
+
+
+def _place_of(p, n, k):
+    if p < -n or p > n:
+        if k == 0:
+            raise IndexError(f"index {p} is out of bounds for axis 0 with size {n}")
+        if k == 1:
+            raise IndexError(f"index {p} is out of bounds for axis 1 with size {n}")
+        raise IndexError(f"index {p} is out of bounds for an axis with size {n}")
+    return p if p >= 0 else p + n
+
+
+def _at_places(arr, places, values, k):
+    """With a row for each place; places that are the same get their rows in the order of the list."""
+    n = arr.shape[k]
+    m = places.shape[0]
+    rows = np.empty(_inserted(_without(arr.shape, k), k, m), arr.dtype)
+    rows[...] = values
+    new = _axis_first(rows, k)
+    to = np.empty(m, np.intp)
+    for i in range(m):
+        p = int(places[i])
+        to[i] = _place_of(p, n, k)
+    order = argsort(to, kind="stable")
+    out = np.empty(_inserted(_without(arr.shape, k), k, n + m), arr.dtype)
+    into = _axis_first(out, k)
+    of = _axis_first(arr, k)
+    done = 0
+    for i in range(m):
+        p = to[order[i]]
+        into[done + i:p + i] = of[done:p]
+        into[p + i] = new[order[i]]
+        done = p
+    into[done + m:] = of[done:]
+    return out
+
+
+def _at_place(arr, obj, values, k):
+    n = arr.shape[k]
+    p = _place_of(obj, n, k)
+    several = isinstance(values, np.ndarray) and values.ndim == arr.ndim
+    m = values.shape[0] if several else 1
+    out = np.empty(_inserted(_without(arr.shape, k), k, n + m), arr.dtype)
+    into = _axis_first(out, k)
+    of = _axis_first(arr, k)
+    into[:p] = of[:p]
+    into[p + m:] = of[p:]
+    for j in range(m):
+        into[p + j] = values[j] if several else values
+    return out
+
+
+def insert(arr, obj, values, axis=None):
+    if axis is None:
+        return insert(ravel(arr), obj, values, 0)
+    k = _arrays.axis(axis, arr.ndim)
+    given = _array_of(values)
+    new = _as(given, arr.dtype.type) if isinstance(given, np.ndarray) else arr.dtype.type(given)
+    if isinstance(obj, (tuple, list, np.ndarray)):
+        return _at_places(arr, _array_of(obj), new, k)
+    return _at_place(arr, obj, new, k)
+
+
+def _widths(pad_width, k):
+    """What comes before and after along axis k."""
+    if not isinstance(pad_width, tuple):
+        return (pad_width, pad_width)
+    pair = pad_width
+    if isinstance(pad_width[0], tuple):
+        pair = pad_width[0 if len(pad_width) == 1 else k]
+    return (pair[0], pair[0]) if len(pair) == 1 else (pair[0], pair[1])
+
+
+def _mirrored(i, n, mode):
+    """The row of n that stands in place i, which may be outside."""
+    if mode == "edge":
+        return 0 if i < 0 else (n - 1 if i >= n else i)
+    if mode == "wrap":
+        return i % n
+    if mode == "symmetric":
+        j = i % (2 * n)
+        return j if j < n else 2 * n - 1 - j
+    if n == 1:
+        return 0
+    j = i % (2 * n - 2)
+    return j if j < n else 2 * n - 2 - j
+
+
+def _padded(a, before, after, k, mode, value):
+    if before < 0 or after < 0:
+        raise ValueError("index can't contain negative values")
+    n = a.shape[k]
+    if n == 0 and mode != "constant" and before + after > 0:
+        raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
+    out = np.empty(_inserted(_without(a.shape, k), k, n + before + after), a.dtype)
+    into = _axis_first(out, k)
+    of = _axis_first(a, k)
+    into[before:before + n] = of
+    for i in range(before):
+        into[i] = value if mode == "constant" else of[_mirrored(i - before, n, mode)]
+    for i in range(after):
+        into[before + n + i] = value if mode == "constant" else of[_mirrored(n + i, n, mode)]
+    return out
+
+
+def _padded_from(a, pad_width, k, ndim, mode, value):
+    if k == ndim:
+        return copy(a) if k == 0 else a
+    before, after = _widths(pad_width, k)
+    return _padded_from(_padded(a, before, after, k, mode, value), pad_width, k + 1, ndim, mode, value)
+
+
+def pad(array, pad_width, mode="constant", constant_values=0):
+    if mode != "constant" and mode != "edge" and mode != "wrap" and mode != "reflect" and mode != "symmetric":
+        raise ValueError("mode of np.pad in compiled code must be 'constant', 'edge', 'wrap', 'reflect' or 'symmetric'")
+    if isinstance(pad_width, tuple) and isinstance(pad_width[0], tuple) and len(pad_width) != 1 and len(pad_width) != array.ndim:
+        raise ValueError(f"operands could not be broadcast together with remapped shapes [original->remapped]: ({len(pad_width)},2)  and requested shape ({array.ndim},2)")
+    return _padded_from(array, pad_width, 0, array.ndim, mode, array.dtype.type(constant_values))
 
 
 def extract(condition, arr):
