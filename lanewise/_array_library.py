@@ -374,7 +374,9 @@ def _gradient(f, x, k, edge_order):
     if f.shape[k] < edge_order + 1:
         raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
     out = np.empty(f.shape, _mean_type(f.dtype.type))
-    _slopes(_axis_first(out, k), _axis_first(_as(f, out.dtype.type), k), x, edge_order)
+    # differences and their products need floats: integers would wrap around
+    at = _as(x, _mean_type(x.dtype.type)) if isinstance(x, np.ndarray) else x * 1.0
+    _slopes(_axis_first(out, k), _axis_first(_as(f, out.dtype.type), k), at, edge_order)
     return out
 
 
@@ -864,14 +866,18 @@ def _bins_of(x, bins, right):
     return searchsorted(bins, x, side)
 
 
+def _is_another(x, last):
+    """In sorted order: one NaN stands for all, as they are at the end."""
+    return x != last and (x == x or last == last)
+
+
 def unique(ar, return_index=False, return_inverse=False, return_counts=False):
     if return_index or return_inverse or return_counts:
         return _unique_places(ar, return_index, return_inverse, return_counts)
     row = sorted_copy(flatten(ar))
     n = 0
     for i in range(row.shape[0]):
-        # one NaN stands for all, as they are at the end
-        if i == 0 or (row[i] != row[n - 1] and (row[i] == row[i] or row[n - 1] == row[n - 1])):
+        if i == 0 or _is_another(row[i], row[n - 1]):
             row[n] = row[i]
             n += 1
     return copy(row[:n])
@@ -886,9 +892,7 @@ def _unique_places(ar, return_index, return_inverse, return_counts):
     counts = zeros(row.shape[0], np.intp)
     n = 0
     for i in range(row.shape[0]):
-        x = row[order[i]]
-        last = row[first[n - 1]] if n > 0 else x
-        if n == 0 or (x != last and (x == x or last == last)):
+        if n == 0 or _is_another(row[order[i]], row[first[n - 1]]):
             first[n] = order[i]
             n += 1
         inverse[order[i]] = n - 1
@@ -902,30 +906,29 @@ def _unique_places(ar, return_index, return_inverse, return_counts):
 def _unraveled(i, shape):
     if len(shape) == 1:
         return (i,)
-    n = 1
-    for extent in shape[1:]:
-        n *= extent
+    n = math.prod(shape[1:])
     return (i // n, *_unraveled(i % n, shape[1:]))
 
 
 def _check_flat(i, n):
+    if not isinstance(i, (int, np.integer)):
+        raise TypeError("only int indices permitted")
     if i < 0 or i >= n:
         raise ValueError(f"index {i} is out of bounds for array with size {n}")
 
 
+def _flat(i, n):
+    _check_flat(i, n)
+    return np.intp(i)
+
+
 def unravel_index(indices, shape, order="C"):
-    extents = shape if isinstance(shape, tuple) else (shape,)
-    n = 1
-    for extent in extents:
-        n *= extent
+    if order != "C" and order != "F":
+        raise ValueError("only 'C' or 'F' order is permitted")
+    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
     places = _array_of(indices)
-    if isinstance(places, np.ndarray):
-        for i in ravel(places):
-            _check_flat(int(i), n)
-        flat = _each(np.intp, places, np.intp)
-        return _unraveled(flat, extents) if order == "C" else _unraveled(flat, extents[::-1])[::-1]
-    _check_flat(places, n)
-    return _unraveled(places, extents) if order == "C" else _unraveled(places, extents[::-1])[::-1]
+    flat = _each(lambda i: _flat(i, math.prod(extents)), places, np.intp) if isinstance(places, np.ndarray) else _flat(places, math.prod(extents))
+    return _unraveled(flat, extents) if order == "C" else _unraveled(flat, extents[::-1])[::-1]
 
 
 def _is_among(x, row):

@@ -125,8 +125,7 @@ def _at_places(arr, places, values, k):
     new = _axis_first(rows, k)
     to = np.empty(m, np.intp)
     for i in range(m):
-        p = int(places[i])
-        to[i] = _place_of(p, n, k)
+        to[i] = _place_of(int(places[i]), n, k)
     order = argsort(to, kind="stable")
     out = np.empty(_inserted(_without(arr.shape, k), k, n + m), arr.dtype)
     into = _axis_first(out, k)
@@ -156,6 +155,16 @@ def _at_place(arr, obj, values, k):
     return out
 
 
+def _check_places(obj):
+    if not isinstance(obj.dtype.type(0), (np.integer, np.bool_)):
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+
+
+def _places_of(obj):
+    _check_places(obj)
+    return flatnonzero(obj) if isinstance(obj.dtype.type(0), np.bool_) else obj
+
+
 def insert(arr, obj, values, axis=None):
     if axis is None:
         return insert(ravel(arr), obj, values, 0)
@@ -163,16 +172,16 @@ def insert(arr, obj, values, axis=None):
     given = _array_of(values)
     new = _as(given, arr.dtype.type) if isinstance(given, np.ndarray) else arr.dtype.type(given)
     if isinstance(obj, (tuple, list, np.ndarray)):
-        return _at_places(arr, _array_of(obj), new, k)
+        return _at_places(arr, _places_of(_array_of(obj)), new, k)
     return _at_place(arr, obj, new, k)
 
 
 def _widths(pad_width, k):
     """What comes before and after along axis k."""
-    if not isinstance(pad_width, tuple):
+    if not isinstance(pad_width, (tuple, list)):
         return (pad_width, pad_width)
     pair = pad_width
-    if isinstance(pad_width[0], tuple):
+    if isinstance(pad_width[0], (tuple, list)):
         pair = pad_width[0 if len(pad_width) == 1 else k]
     return (pair[0], pair[0]) if len(pair) == 1 else (pair[0], pair[1])
 
@@ -219,7 +228,7 @@ def _padded_from(a, pad_width, k, ndim, mode, value):
 def pad(array, pad_width, mode="constant", constant_values=0):
     if mode != "constant" and mode != "edge" and mode != "wrap" and mode != "reflect" and mode != "symmetric":
         raise ValueError("mode of np.pad in compiled code must be 'constant', 'edge', 'wrap', 'reflect' or 'symmetric'")
-    if isinstance(pad_width, tuple) and isinstance(pad_width[0], tuple) and len(pad_width) != 1 and len(pad_width) != array.ndim:
+    if isinstance(pad_width, (tuple, list)) and isinstance(pad_width[0], (tuple, list)) and len(pad_width) != 1 and len(pad_width) != array.ndim:
         raise ValueError(f"operands could not be broadcast together with remapped shapes [original->remapped]: ({len(pad_width)},2)  and requested shape ({array.ndim},2)")
     return _padded_from(array, pad_width, 0, array.ndim, mode, array.dtype.type(constant_values))
 

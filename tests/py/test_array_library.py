@@ -141,6 +141,8 @@ STATISTICS = [
     ("unique_all", lambda x: np.unique(x, return_index=True, return_inverse=True, return_counts=True), DTYPES), ("unique_counts", lambda x: np.unique(x, return_counts=True), DTYPES),
     ("unique_inverse", lambda x: np.unique(x[0, 0], False, True), DTYPES), ("unravel_index", lambda x: np.unravel_index(x.argmax(), x.shape), REAL),
     ("unravel_indices", lambda x: np.unravel_index(np.array([[0, 59], [7, 31]]), x.shape, order="F"), REAL), ("asarray_number", lambda x: np.asarray(x[0, 0, 0]) + x, NUMBERS),
+    ("insert_mask", lambda x: np.insert(x[0, 0], np.array([True, False, True, False, False]), 1), DTYPES), ("pad_list", lambda x: np.pad(x[0], [[2, 1], [0, 3]], "edge"), DTYPES),
+    ("gradient_narrow", lambda x: np.gradient(x[0, 0], np.array([0, 100, 20, 7, 120], np.uint8), edge_order=2), NUMBERS), ("gradient_narrow_step", lambda x: np.gradient(x[0, 0], np.int8(100), edge_order=2), NUMBERS),
     ("insert", lambda x: np.insert(x, 7, [1, 2, 3]), DTYPES), ("insert_row", lambda x: np.insert(x, -1, x[:, 0], axis=1), DTYPES), ("insert_rows", lambda x: np.insert(x[0], 1, x[1, :2], axis=0), DTYPES),
     ("insert_places", lambda x: np.insert(x[0, 0], [3, 1, 3, -1], [5, 6, 7, 8]), DTYPES), ("insert_columns", lambda x: np.insert(x[0], np.array([0, 5]), 1, axis=1), DTYPES),
     ("pad", lambda x: np.pad(x, ((1, 2), (0, 3), (2, 2)), constant_values=1), DTYPES), ("pad_edge", lambda x: np.pad(x, ((1, 2),), "edge"), DTYPES), ("pad_wrap", lambda x: np.pad(x, (7, 12), "wrap"), DTYPES),
@@ -328,6 +330,8 @@ def test_cubins(target):
 # ---- errors ----
 
 ERRORS = [
+    (lambda x: np.insert(x, np.array([1.5]), 1), IndexError, "arrays used as indices must be of integer"), (lambda x: np.unravel_index(np.array([1.5]), x.shape), TypeError, "only int indices permitted"),
+    (lambda x: np.unravel_index(5.0, x.shape), TypeError, "only int indices permitted"), (lambda x: np.unravel_index(5, x.shape, order="K"), ValueError, "only 'C' or 'F' order is permitted"),
     (lambda x: np.gradient(x[:1], axis=0), ValueError, "Shape of array too small to calculate a numerical gradient"), (lambda x: np.gradient(x, 1.0, 2.0, 3.0), TypeError, "invalid number of arguments"),
     (lambda x: np.gradient(x[0], np.array([1.0, 2.0])), ValueError, "distances must match the length"), (lambda x: np.unravel_index(12, x.shape), ValueError, "index 12 is out of bounds for array with size 12"),
     (lambda x: np.insert(x, 13, 1), IndexError, "index 13 is out of bounds for axis 0 with size 12"), (lambda x: np.insert(x, [0, 9], 1, axis=1), IndexError, "index 9 is out of bounds for axis 1 with size 4"),
