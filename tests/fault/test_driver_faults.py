@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
-@pytest.mark.parametrize("file, least", [("fake_calls.py", 200), ("fake_kernels.py", 250), pytest.param("fake_recall.py", 60, marks=pytest.mark.slow_with_sanitizers)])
+@pytest.mark.parametrize("file, least", [("fake_calls.py", 200), ("fake_kernels.py", 250), pytest.param("fake_recall.py", 80, marks=pytest.mark.slow_with_sanitizers)])
 def test_calls_on_the_fake_driver(file, least, fake_cuda, run_python):
     done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT),
                       str(HERE / file), check=False, LANEWISE_CUDA_DRIVER=fake_cuda, LW_FAKE_DRIVER="1")

@@ -90,4 +90,4 @@ def test_compile_errors_keep_nothing():
         with pytest.raises(lw.errors.CompileError):
             u(1.0)
 
-    assert grown(work, rounds=40, tries=2) < 20
+    assert grown(work, rounds=40, tries=2) < 13
