@@ -149,7 +149,7 @@ def test_ranges_of_narrow_steps_do_not_wrap():
 # ---- what does not fit ----
 
 WRONG = [
-    (lambda x: np.meshgrid(x, x, x), "E153"), (lambda x: np.median(x, 0, None), "E153"), (lambda x: np.unique(x, True), "E153"),
+    (lambda x: np.meshgrid(x, x, x), "E153"), (lambda x: np.median(x, 0, None), "E153"), (lambda x: np.unique(x, True, False, False, None, True), "E153"),
     (lambda x: np.cov(x, False), "E120: `numpy.cov` needs an array of numbers, or None"), (lambda x: np.sum([1.0, 2.0]), r"`np.array\(\[1.0,2.0\]\)` is an array|is an array"),
     (lambda x: np.flip(x, 1), "E124"), (lambda x: np.argmin(x, 0, None, True), "E153"),
 ]
