@@ -135,8 +135,11 @@ PyObject *
 lw_ast_get(PyObject *node, PyObject *field)
 {
     assert(node != NULL);
-    PyObject *value = PyObject_GetAttr(node, field);
+    PyObject *value;
 
+    if (PyErr_Occurred()) /* reading has failed, and looking a name up could clear the exception */
+        return NULL;
+    value = PyObject_GetAttr(node, field);
     if (value == NULL) {
         lw_read_clear();
         return NULL;

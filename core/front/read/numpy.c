@@ -318,10 +318,11 @@ static bool
 has_interface(PyObject *object)
 {
     static const char name[] = "__cuda_array_interface__";
-    PyObject *own = type_has(object, name) ? NULL : PyObject_GetAttrString(object, "__dict__");
-    bool named = own != NULL ? PyDict_Check(own) && PyDict_GetItemString(own, name) != NULL
-                             : type_has(object, name);
+    bool named = type_has(object, name);
+    PyObject *own = named ? NULL : PyObject_GetAttrString(object, "__dict__");
 
+    if (own != NULL)
+        named = PyDict_Check(own) && PyDict_GetItemString(own, name) != NULL;
     Py_XDECREF(own);
     PyErr_Clear();
     return named && PyObject_HasAttrString(object, name); /* PyTorch's are on a CPU, too */
