@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from lanewise import _growing_lists
-from lanewise._growing_lists import GrownList, Items, augmented, check, filled, get, listed, put, taken, view
+from lanewise._growing_lists import Arrays, GrownList, Items, augmented, check, filled, get, listed, put, taken, view
 from lanewise.errors import TypingError
 
 KEYS, VALUES, ITEMS = "keys of this dict", "values of this dict", "items of this set"
@@ -157,11 +157,11 @@ def moved(items, hashes, used, room):
         return None
     if isinstance(items, tuple):
         return moved_row(items, hashes, used, room)
-    made = np.empty(room, items.dtype)
+    made = items.with_room(room) if isinstance(items, Arrays) else np.empty(room, items.dtype)
     to = 0
     for k in range(used):
         if hashes[k] != DELETED:
-            made[to] = items[k]
+            put(made, to, get(items, k))
             to += 1
     return made
 
@@ -175,6 +175,8 @@ def moved_row(items, hashes, used, room):
 def array_of(items):
     if isinstance(items, tuple):
         raise TypingError("the items are tuples, of which no array is made: loop over them")
+    elif isinstance(items, Arrays):
+        return items.stacked(items.room())
     return items
 
 
@@ -214,6 +216,11 @@ def in_places(items, order):
         return None
     if isinstance(items, tuple):
         return in_places_row(items, order)
+    if isinstance(items, Arrays):
+        made = items.with_room(len(order))
+        for k in range(len(order)):
+            made.put(k, items.get(order[k]))
+        return made
     return items[order]
 
 
@@ -238,6 +245,8 @@ def live_view(items, table):
 
 def as_key(keys, key, what):
     """The key in the type that the others have, so that equal ones have the same hash."""
+    if isinstance(key, np.ndarray):
+        raise TypingError("the ", what, " must be numbers, or tuples of numbers, and this is an array, which has no hash: use its place, or a number that stands for it")
     check(keys, key, what)
     return converted(keys, key)
 
@@ -376,7 +385,13 @@ class GrownDict(Table):
             put(self.value_items, entry, value)
 
     def __augment__(self, key, x, op):
-        self[key] = augmented(self[key], x, op)
+        if isinstance(self.value_items, Arrays):
+            entry = self.found(key)
+            if entry < 0:
+                missing(key)
+            self.value_items.augment(entry, x, op)
+        else:
+            self[key] = augmented(self[key], x, op)
 
     def __delitem__(self, key):
         entry = self.found(key)
@@ -399,7 +414,7 @@ class GrownDict(Table):
         entry = self.found(key)
         if isinstance(default, str):
             if default != NO_DEFAULT:
-                raise TypingError("the default must be a number or a tuple of numbers, as the values are")
+                raise TypingError("the default must be a number, an array or a tuple of these, as the values are")
             if entry < 0:
                 missing(key)
         elif entry < 0:

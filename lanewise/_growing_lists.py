@@ -3,7 +3,7 @@
 In compiled code a list is an object of `GrownList`: the array of its items, which has room for more, and their number. Its methods are
 those of Python's lists. Nobody knows the dtype of a list without items, so its array is None; where such a list meets
 one with items, None becomes an array without elements (core/front/join.c). The items of a list of tuples are a tuple of arrays, one for each item
-of the tuples.
+of the tuples; those of a list of arrays are `Arrays` (lanewise/_growing_lists_arrays.py).
 
 Which expressions make such lists is said by lanewise/_list_displays.py and, for comprehensions, by lanewise/_generator_expressions.py.
 
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise._growing_lists_arrays import Arrays, slots_for
 from lanewise.errors import TypingError
 
 
@@ -57,6 +58,8 @@ def get(items, at):
         raise TypingError(NO_TYPE)
     if isinstance(items, tuple):
         return get_row(items, at)
+    if isinstance(items, Arrays):
+        return items.get(at)
     return items[at]
 
 
@@ -81,9 +84,9 @@ def check_first(x, what):
         if len(x) > 1:
             check_first(x[1:], what)
     elif isinstance(x, str):
-        raise TypingError("the ", what, " must be numbers, or tuples of numbers, and this is a string: use a number that stands for it")
-    elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number)):
-        raise TypingError("the ", what, " must be numbers, or tuples of numbers: in place of lists, arrays or objects in it, make an array of two axes, one list of all items, or one for each field")
+        raise TypingError("the ", what, " must be numbers, arrays, or tuples of these, and this is a string: use a number that stands for it")
+    elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number, np.ndarray)):
+        raise TypingError("the ", what, " must be numbers, arrays, or tuples of these: in place of lists or objects in it, make an array of two axes, one list of all items, or one for each field")
 
 
 def check(items, x, what):
@@ -99,6 +102,9 @@ def check(items, x, what):
             check(items[0], x[0], what)
             if len(items) > 1:
                 check(items[1:], x[1:], what)
+    elif isinstance(items, Arrays):
+        if not isinstance(x, np.ndarray):
+            raise TypingError("the ", what, " are arrays, but this is not one: all must have one type")
     elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number)):
         raise TypingError("the ", what, " are numbers, but this is not one: all must have one type")
     else:
@@ -135,6 +141,8 @@ def put(items, at, x):
         raise TypingError(NO_TYPE)
     if isinstance(items, tuple):
         put_row(items, at, x)
+    elif isinstance(items, Arrays):
+        items.put(at, x)
     else:
         items[at] = x
 
@@ -149,6 +157,8 @@ def appended(items, n, x):
     """The items with x as the item n."""
     if isinstance(x, tuple):
         return appended_row(items, n, x)
+    if isinstance(x, np.ndarray):
+        return appended_array(items, n, x)
     if items is None:
         first = np.array([x])
         made = np.empty(8, first.dtype)
@@ -159,6 +169,12 @@ def appended(items, n, x):
         return items
     more = grown(items, n)
     more[n] = x
+    return more
+
+
+def appended_array(items, n, x):
+    more = slots_for(x).with_room(8) if items is None else items.grown(n)
+    more.put(n, x)
     return more
 
 
@@ -186,6 +202,8 @@ def room(items):
         return 0
     if isinstance(items, tuple):
         return room(items[0])
+    if isinstance(items, Arrays):
+        return items.room()
     return items.shape[0]
 
 
@@ -195,6 +213,8 @@ def view(items, n):
         return np.empty(0, np.int64)
     if isinstance(items, tuple):
         return view_rows(items, n)
+    if isinstance(items, Arrays):
+        return items.first(n)
     return items[:n]
 
 
@@ -212,7 +232,9 @@ def matrix(items, n):
 
 
 def zeros(items):
-    if isinstance(items[0], tuple):
+    if isinstance(items[0], Arrays):
+        raise TypingError("an array of a list of tuples that contain arrays: make a list of numbers or of arrays")
+    elif isinstance(items[0], tuple):
         raise TypingError("an array of a list of tuples that contain tuples: make a list of plain tuples")
     zero = items[0].dtype.type(0)
     if len(items) == 1:
@@ -232,6 +254,8 @@ def taken(items, start, step, n):
         return None
     if isinstance(items, tuple):
         return taken_rows(items, start, step, n)
+    if isinstance(items, Arrays):
+        return items.taken(start, step, n)
     made = np.empty(n, items.dtype)
     for k in range(n):
         made[k] = items[start + k * step]
@@ -244,14 +268,26 @@ def taken_rows(items, start, step, n):
     return (taken(items[0], start, step, n),) + taken_rows(items[1:], start, step, n)
 
 
+def check_comparable(x):
+    if isinstance(x.items, Arrays):
+        raise TypingError("whether arrays in a list are equal is not one truth value: compare them in a loop, with np.array_equal")
+
+
 def check_order(x):
     """Whether x has a place among other values of its type."""
     if isinstance(x, tuple):
         check_order(x[0])
         if len(x) > 1:
             check_order(x[1:])
+    elif isinstance(x, np.ndarray):
+        raise TypingError("arrays have no order: sort by a key, `key=lambda x: x.sum()`")
     elif isinstance(x, (complex, np.complexfloating)):
         raise TypingError("complex numbers have no order: sort by a key, `key=lambda z: z.real` or `key=abs`")
+
+
+def check_order_of(items):
+    if isinstance(items, Arrays):
+        raise TypingError("arrays have no order: give a key, `key=lambda x: x.sum()`")
 
 
 def in_order(items, order):
@@ -260,6 +296,10 @@ def in_order(items, order):
         in_order(items[0], order)
         if len(items) > 1:
             in_order(items[1:], order)
+    elif isinstance(items, Arrays):
+        old = items.taken(0, 1, len(order))
+        for k in range(len(order)):
+            items.put(k, old.get(order[k]))
     else:
         items[: len(order)] = items[: len(order)][order]
 
@@ -323,11 +363,13 @@ class Items:
         return iter(view(self.items, self.n))
 
     def __max__(self):
+        check_order_of(self.items)
         if self.n == 0:
             raise ValueError("max() iterable argument is empty")
         return extreme_of(self.items, self.n, 1)
 
     def __min__(self):
+        check_order_of(self.items)
         if self.n == 0:
             raise ValueError("min() iterable argument is empty")
         return extreme_of(self.items, self.n, -1)
@@ -337,6 +379,8 @@ class GrownList(Items):
     def __array__(self):
         if isinstance(self.items, tuple):
             return matrix(self.items, self.n)
+        if isinstance(self.items, Arrays):
+            return self.items.stacked(self.n)
         return view(self.items, self.n)
 
     def __getitem__(self, i):
@@ -367,7 +411,10 @@ class GrownList(Items):
 
     def __augment__(self, i, x, op):
         at = place(i, self.n)
-        put(self.items, at, augmented(get(self.items, at), x, op))
+        if isinstance(self.items, Arrays):
+            self.items.augment(at, x, op)
+        else:
+            put(self.items, at, augmented(get(self.items, at), x, op))
 
     def __delitem__(self, i):
         self.pop(i)
@@ -451,7 +498,7 @@ class GrownList(Items):
                 for k in range(self.n):
                     keys.append(key(get(self.items, k)))
                 in_order(self.items, order_of(keys.items, self.n, np.arange(self.n)))
-            elif isinstance(self.items, tuple):
+            elif isinstance(self.items, (tuple, Arrays)):
                 in_order(self.items, order_of(self.items, self.n, np.arange(self.n)))
             elif isinstance(self.items.dtype.type(0), np.floating):
                 self.items[: self.n].sort(kind="stable")  # zeros of both signs are equal, and stay in their order
@@ -468,6 +515,7 @@ class GrownList(Items):
         return at
 
     def count(self, x):
+        check_comparable(self)
         total = 0
         if self.items is not None:
             for k in range(self.n):
@@ -612,6 +660,8 @@ def repeated_items(items, n, times):
         return None
     if isinstance(items, tuple):
         return repeated_rows(items, n, times)
+    if isinstance(items, Arrays):
+        return items.repeated(n, times)
     made = np.empty(n * times, items.dtype)
     for k in range(times):
         for j in range(n):
@@ -636,6 +686,8 @@ def filled(x, n):
     check_first(x, ITEMS)
     if isinstance(x, tuple):
         return filled_row(x, n)
+    if isinstance(x, np.ndarray):
+        return appended_array(None, 0, x).repeated(1, n)
     first = np.array([x])
     made = np.empty(n, first.dtype)
     made[:] = x
@@ -660,6 +712,7 @@ def extreme_of(items, n, sign):
 
 def found(x, value, start, stop):
     """The first place of the value, or -1."""
+    check_comparable(x)
     if x.items is not None:
         for k in range(start, stop):
             if get(x.items, k) == value:
@@ -669,6 +722,7 @@ def found(x, value, start, stop):
 
 def compared(x, y):
     """-1, 0 or 1, as x is less than y, equal to it, or greater; 2: neither."""
+    check_comparable(x)
     if x.items is not None and y.items is not None:
         for k in range(min(x.n, y.n)):
             a, b = get(x.items, k), get(y.items, k)
@@ -889,4 +943,6 @@ def in_python(items: Any, n: int) -> Any:
     """The list. Not compiled."""
     if items is None:
         return []
-    return [*zip(*(in_python(part, n) for part in items))] if isinstance(items, tuple) else items[:n].tolist()
+    if isinstance(items, tuple):
+        return [*zip(*(in_python(part, n) for part in items))]
+    return items[:n] if isinstance(items, list) else items[:n].tolist()  # a list: of arrays

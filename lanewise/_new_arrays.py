@@ -18,6 +18,8 @@ from lanewise._array_functions import (
 from lanewise._array_functions import sort as _sort
 from lanewise._core import intrinsics
 from lanewise._generator_expressions import converted
+from lanewise._growing_lists import GrownList
+from lanewise._growing_lists_arrays import slots_for
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
@@ -718,7 +720,45 @@ def _joined(arrays, axis):
     return out
 
 
+def _check_any(n, what):
+    if n == 0:
+        raise ValueError(f"need at least one array to {what}")
+
+
+def _joined_list(items, n, axis):
+    """`_joined` of the first n items of a list of arrays."""
+    _check_any(n, "concatenate")
+    first = items.get(0)
+    k = _arrays.axis(axis, first.ndim)
+    extent = 0
+    for i in range(n):
+        x = items.get(i)
+        _check_rows(x, first, k)
+        extent += x.shape[k]
+    out = np.empty(_inserted(_without(first.shape, k), k, extent), first.dtype)
+    rows = _axis_first(out, k)
+    at = 0
+    for i in range(n):
+        part = _axis_first(items.get(i), k)
+        rows[at : at + part.shape[0]] = part
+        at += part.shape[0]
+    return out
+
+
+def _mapped(items, n, f, axis):
+    """The items of a list of the arrays f(x, axis), for each of the first n."""
+    _check_any(n, "stack")
+    made = slots_for(f(items.get(0), axis)).with_room(n)
+    for i in range(n):
+        made.put(i, f(items.get(i), axis))
+    return made
+
+
 def concatenate(arrays, axis=0):
+    if isinstance(arrays, GrownList):
+        if axis is None:
+            return _joined_list(_mapped(arrays.items, arrays.n, lambda x, k: ravel(x), 0), arrays.n, 0)
+        return _joined_list(arrays.items, arrays.n, axis)
     all_arrays = _arrays_of(arrays)
     return _joined(_raveled(all_arrays), 0) if axis is None else _joined(all_arrays, axis)
 
@@ -744,6 +784,13 @@ def _with_axis(arrays, axis):
 
 
 def stack(arrays, axis=0):
+    if isinstance(arrays, GrownList):
+        k = _arrays.axis(axis, arrays.items.like.ndim + 1)
+        items = _mapped(arrays.items, arrays.n, expand_dims, k)
+        for i in range(arrays.n):
+            if items.get(i).shape != items.get(0).shape:
+                raise ValueError("all input arrays must have the same shape")
+        return _joined_list(items, arrays.n, k)
     all_arrays = _arrays_of(arrays)
     _check_shapes(all_arrays[1:], all_arrays[0].shape)
     k = _arrays.axis(axis, all_arrays[0].ndim + 1)
@@ -765,15 +812,22 @@ def _as_columns(arrays):
 
 
 def vstack(tup):
+    if isinstance(tup, GrownList):
+        return _joined_list(_mapped(tup.items, tup.n, lambda x, k: atleast_2d(x), 0), tup.n, 0)
     return _joined(_as_rows(tup), 0)
 
 
 def hstack(tup):
+    if isinstance(tup, GrownList):
+        items = _mapped(tup.items, tup.n, lambda x, k: atleast_1d(x), 0)
+        return _joined_list(items, tup.n, 0 if items.like.ndim == 1 else 1)
     all_arrays = _as_arrays(tup)
     return _joined(all_arrays, 0 if all_arrays[0].ndim == 1 else 1)
 
 
 def column_stack(tup):
+    if isinstance(tup, GrownList):
+        return _joined_list(_mapped(tup.items, tup.n, lambda x, k: x if x.ndim > 1 else expand_dims(x, 1), 0), tup.n, 1)
     return _joined(_as_columns(_as_arrays(tup)), 1)
 
 

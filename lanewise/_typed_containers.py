@@ -117,7 +117,9 @@ def kinds_of(x):
 
 def check(like, x, what):
     """Whether x can be stored among such items, as it can in an array of their dtype."""
-    if like is None:
+    if isinstance(x, np.ndarray):
+        raise TypingError("the ", what, " of a typed container must be numbers, or tuples of numbers, and this is an array: use a list or dict that the function makes, or a tuple of arrays as an argument")
+    elif like is None:
         check_first(x, what)
     elif isinstance(like, tuple):
         if not isinstance(x, tuple):

@@ -15,6 +15,20 @@ enum {
     LW_CELL_WORDS = 3,
 };
 
+/* A slot of a list of arrays (lanewise/_growing_lists_arrays.py) is an array with any axes: the
+ * cell with its address and memory, whose extent is 0, and one cell for each axis, with its
+ * extent and its stride in bytes. */
+enum {
+    LW_SLOT_EXTENT = 0, /* of the cell of an axis; its memory is 0 */
+    LW_SLOT_STRIDE = 1,
+};
+
+static inline int
+lw_slot_words(int ndim)
+{
+    return LW_CELL_WORDS * (1 + ndim);
+}
+
 #define LW_CELLS_NEW "lw_cells_new"
 #define LW_CELL_SET  "lw_cell_set"
 

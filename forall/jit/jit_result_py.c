@@ -4,6 +4,7 @@
 
 #include "core/host/counted_memory.h"
 #include "core/front/read/services.h"
+#include "core/ir/cell_words.h"
 #include "core/py/object_shape.h"
 #include "core/py/array/convert.h"
 #include "core/py/array/counted_array.h"
@@ -211,9 +212,57 @@ items_of(const lw_result *form, result_reader *r)
     return tuple;
 }
 
+/* The array in a slot (core/ir/cell_words.h). NULL with an exception. */
+static PyObject *
+array_of_slot(const lw_bound *bound, const uint64_t *slot, const lw_array_result *like,
+              PyArray_Descr *descr)
+{
+    lw_array_result kind = {
+        .is_array = true, .ndim = like->ndim, .owned = true, .readonly = like->readonly};
+    uint64_t parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {slot[LW_CELL_ADDRESS]};
+    PyObject *array;
+
+    for (uint32_t i = 0; i < kind.ndim; i++) {
+        const uint64_t *axis = slot + LW_CELL_WORDS * (1 + i);
+        parts[1 + i] = axis[LW_SLOT_EXTENT];
+        parts[1 + kind.ndim + i] = axis[LW_SLOT_STRIDE];
+    }
+    parts[1 + 2 * kind.ndim] = slot[LW_CELL_MEMORY];
+    array = argument_that_is(bound, &kind, descr, parts);
+    if (array != NULL)
+        return Py_NewRef(array);
+    lw_counted_retain((void *)(uintptr_t)slot[LW_CELL_MEMORY]);
+    return lw_counted_array(&kind, descr, parts, argument_at(bound, parts[0]));
+}
+
+/* A list of what is in all slots; None for those that have got no array. items: the words, and
+ * an array of the type of those in the slots, which was the last result that r has read. */
+static PyObject *
+arrays_of(const result_reader *r, PyObject *items)
+{
+    const lw_array_result *like = &r->scalar->arrays[r->i - 1];
+    PyArrayObject *words = (PyArrayObject *)PyTuple_GET_ITEM(items, 0);
+    PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)PyTuple_GET_ITEM(items, 1));
+    Py_ssize_t size = lw_slot_words(like->ndim);
+    Py_ssize_t n = (PyArray_SIZE(words) - LW_CELLS_BEGIN) / size;
+    const uint64_t *slots = (const uint64_t *)PyArray_DATA(words) + LW_CELLS_BEGIN;
+    PyObject *list = PyList_New(n < 0 ? 0 : n);
+
+    for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
+        const uint64_t *slot = slots + i * size;
+        PyObject *array = slot[LW_CELL_ADDRESS] ? array_of_slot(r->bound, slot, like, descr)
+                                                : Py_NewRef(Py_None);
+        if (array == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, array);
+    }
+    return list;
+}
+
 /* The captures of the tree hold its classes. */
 static PyObject *
-object_of(const lw_result *form, PyObject *items)
+object_of(const lw_result *form, const result_reader *r, PyObject *items)
 {
     PyTypeObject *type = (PyTypeObject *)(uintptr_t)form->user_class->id;
     PyObject *names, *object, *structure;
@@ -231,6 +280,8 @@ object_of(const lw_result *form, PyObject *items)
     if (form->user_class->is_typed)
         return lw_service_call(LW_SERVICE_TYPED, "in_python", (PyObject *)type,
                                &PyTuple_GET_ITEM(items, 0), PyTuple_GET_SIZE(items), NULL);
+    if (form->user_class->is_arrays)
+        return arrays_of(r, items);
     if (form->user_class->grown == LW_GROWN_LIST)
         return lw_service_call(LW_SERVICE_GROWING_LISTS, "in_python",
                                PyTuple_GET_ITEM(items, 0), &PyTuple_GET_ITEM(items, 1), 1,
@@ -334,7 +385,7 @@ result_of(const lw_result *form, result_reader *r)
     items = items_of(form, r);
     if (items == NULL || form->user_class == NULL)
         return items;
-    result = object_of(form, items);
+    result = object_of(form, r, items);
     Py_DECREF(items);
     return result;
 }

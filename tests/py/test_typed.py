@@ -465,7 +465,7 @@ def test_kernels_refuse_them():
     def f(i, x, out):
         out[i] = x[i]
 
-    with pytest.raises(errors.LanewiseError, match="typed lists and dicts work in functions of `njit`"):
+    with pytest.raises(errors.LanewiseError, match="typed lists and dicts, and lists of arrays, work in functions of `njit`"):
         f(2, List([1, 2]), np.zeros(2))
 
 

@@ -126,14 +126,15 @@ lw_infer_list_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
 {
     const lw_node *n = lw_node_of(f, target);
     bool is_slice = lw_node_of(f, n->b)->kind == LW_NODE_SLICE;
-    lw_arg stored = {.node = f->source ? f->source : target,
-                     .entry = LW_ARG_STORED,
-                     .value = {value.type, 0}};
-    lw_arg args[5] = {{.node = n->a, .entry = n->a, .value = object}, stored};
+    lw_arg stored = {.node = f->source ? f->source : target, .entry = LW_ARG_STORED};
+    lw_arg args[5] = {{.node = n->a, .entry = n->a, .value = object}};
     uint32_t n_args = 1 + is_slice, held = lw_hold(f, n->a);
     lw_infer_value nothing = {LW_T_BOTTOM, 0};
-    lw_status status = LW_OK;
+    lw_status status;
 
+    LW_TRY(lw_infer_before_stores(f, stored.node, &value));
+    stored.value.type = value.type;
+    args[1] = stored;
     if (is_slice && grown_kind(f, object.type) != LW_GROWN_LIST)
         status = lw_complain(f, lw_node_of(f, n->b)->loc, "E165", NULL, NULL,
                              "a %s cannot be sliced", lw_class_by_value(f, object.type)->name);
@@ -169,9 +170,10 @@ lw_infer_augmented_item(lw_infer_frame *f, uint32_t node, lw_infer_value object)
                              "an augmented assignment to a slice of a %s",
                              lw_class_by_value(f, object.type)->name);
     for (int i = 1; i < 3 && status == LW_OK; i++) {
-        status = lw_node_of(f, args[i].node)->kind == LW_NODE_SLICE
-                     ? LW_OK
-                     : lw_infer_borrowed(f, args[i].node, &args[i].value);
+        if (lw_node_of(f, args[i].node)->kind != LW_NODE_SLICE)
+            status = lw_infer_borrowed(f, args[i].node, &args[i].value);
+        if (status == LW_OK)
+            status = lw_infer_before_stores(f, args[i].node, &args[i].value);
         held[i] = lw_hold(f, args[i].node);
     }
     for (int i = 0; i < 3; i++)
@@ -228,14 +230,27 @@ takes_lists(lw_name_id name)
     }
 }
 
-/* Whether an argument of this kind must be an array there: of a dict or a set NumPy's functions
- * make one element. */
+/* Whether it is a list of arrays that the function takes as such (array_functions.def). */
 static bool
-takes_arrays_alone(lw_infer_frame *f, lw_infer_value callee, lw_grown_kind kind)
+stays_list(lw_infer_frame *f, const lw_constant *callee, lw_type list, uint32_t i)
+{
+    const lw_fn *fn = callee->kind == LW_K_FUNCTION ? &f->run->tree->fns.data[callee->u] : NULL;
+    const lw_type_row *items =
+        lw_type_get(lw_types_of(f), lw_field_of_object(f, list, "items"));
+
+    return fn != NULL && fn->takes != NULL && i < strlen(fn->takes) && fn->takes[i] == 'l' &&
+           items != NULL && items->user_class != NULL && items->user_class->is_arrays;
+}
+
+/* Whether argument i, of this kind, must be an array there: of a dict or a set NumPy's
+ * functions make one element. */
+static bool
+takes_arrays_alone(lw_infer_frame *f, lw_infer_value callee, lw_type type, uint32_t i)
 {
     const lw_constant *k = callee.constant ? lw_constant_of(f, callee.constant) : NULL;
+    lw_grown_kind kind = grown_kind(f, type);
 
-    if (k == NULL || k->overloaded)
+    if (k == NULL || k->overloaded || stays_list(f, k, type, i))
         return false;
     if (kind != LW_GROWN_LIST)
         return k->kind == LW_K_NAMED && !takes_lists((lw_name_id)k->u) &&
@@ -256,7 +271,7 @@ lw_infer_list_arguments(lw_infer_frame *f, lw_infer_value callee, lw_arg_list *a
     for (uint32_t i = 0; i < args->n; i++) {
         lw_arg *arg = &args->data[i];
         if ((arg->entry & LW_ARG_TAG) || !lw_has_grown(f, arg->value.type) ||
-            !takes_arrays_alone(f, callee, grown_kind(f, arg->value.type)))
+            !takes_arrays_alone(f, callee, arg->value.type, i))
             continue;
         LW_TRY(infer_array(f, arg->node, &arg->value));
         *unknown |= arg->value.type == LW_T_BOTTOM;
@@ -285,11 +300,12 @@ lw_infer_list_extreme(lw_infer_frame *f, uint32_t node, lw_infer_value callee,
     is_typed = lw_class_by_value(f, arg.value.type)->is_typed && kind != LW_GROWN_VIEW;
     if (is_typed)
         items = is_list ? "like" : "key_like";
-    *found = lw_tuple_row(f, lw_field_of_object(f, arg.value.type, items)) != NULL;
+    *found = lw_type_get_kind(lw_types_of(f), lw_field_of_object(f, arg.value.type, items),
+                              LW_TK_TUPLE) != NULL;
     return *found ? call_method(f, node, is_max ? "__max__" : "__min__", &arg, 1, out) : LW_OK;
 }
 
-/* ---- items of lists of tuples ---- */
+/* ---- items of lists of tuples and of arrays ---- */
 
 lw_type
 lw_item_of_rows(lw_infer_frame *f, lw_type rows)
@@ -300,6 +316,8 @@ lw_item_of_rows(lw_infer_frame *f, lw_type rows)
 
     if (row == NULL || row->kind == LW_TK_ARRAY)
         return row ? row->elements[0] : (lw_type)LW_T_BOTTOM;
+    if (row->user_class != NULL && row->user_class->is_arrays)
+        return lw_field_of_object(f, rows, "like");
     items = lw_arena_take(f->run->arena, (n + 1) * sizeof *items);
     for (uint32_t i = 0; items && i < n; i++)
         items[i] = lw_item_of_rows(f, lw_type_get(lw_types_of(f), rows)->elements[i]);

@@ -464,6 +464,76 @@ fail:
     return status;
 }
 
+/* The type of arrays in slots, of which extents and strides are known at run time only. */
+static lw_type
+slot_type(lw_types *types, const lw_type_row *array)
+{
+    lw_layout layout = array->layout == LW_LAYOUT_C ? LW_LAYOUT_C : LW_LAYOUT_ANY;
+
+    return lw_type_array_owned(
+        types,
+        lw_type_array(types, array->elements[0], array->ndim, layout, array->readonly, NULL),
+        true);
+}
+
+/* Whether arrays of the type x can be in slots of the type `like`. */
+static lw_status
+check_slot(lw_infer_frame *f, uint32_t node, const lw_arg *args)
+{
+    const lw_type_row *x = lw_array_row(f, args[2].value.type);
+    const lw_type_row *like = lw_array_row(f, args[3].value.type);
+
+    if (x == NULL || like == NULL)
+        return LW_OK;
+    if (x->elements[0] != like->elements[0] || x->ndim != like->ndim)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E120",
+            lw_format_text(f, "this is %s, and the first one is %s",
+                           lw_describe_type(f, args[2].value.type),
+                           lw_describe_type(f, args[3].value.type)),
+            "convert it, `x.astype(...)` or `x.reshape(...)`, or use a list for each type",
+            "the arrays of a list must have one dtype and one number of axes");
+    if (like->layout == LW_LAYOUT_C && x->layout != LW_LAYOUT_C)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E120",
+            lw_format_text(f, "this is %s, and the first one is %s",
+                           lw_describe_type(f, args[2].value.type),
+                           lw_describe_type(f, args[3].value.type)),
+            "make it contiguous, `np.ascontiguousarray(x)`, or put it into the list first",
+            "the first array of this list is contiguous, and this one is not");
+    if (x->readonly && !like->readonly)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E120",
+            lw_format_text(f, "this is %s", lw_describe_type(f, args[2].value.type)),
+            "put a copy into the list, `x.copy()`",
+            "the arrays of this list can be written to, and this one cannot");
+    return LW_OK;
+}
+
+/* Arrays in the slots of lists. The arguments have the types that
+ * lanewise/_growing_lists_arrays.py gives them. */
+static lw_status
+type_slots(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
+           lw_infer_value *out)
+{
+    const lw_type_row *like =
+        lw_array_row(f, args[impl == LW_IMPL_SLOT_KIND ? 0 : 2].value.type);
+    lw_status status = LW_OK;
+
+    if (like == NULL)
+        return LW_OK;
+    if (impl == LW_IMPL_SET_SLOT) {
+        LW_TRY(check_slot(f, node, args));
+        f->resizes = true;
+        lw_note_store(f);
+        out->type = LW_T_NONE;
+    } else {
+        out->type = slot_type(lw_types_of(f), like);
+    }
+fail:
+    return status;
+}
+
 /* Typed lists and dicts. The arguments have the types that lanewise/_typed_containers.py gives
  * them.
  */
@@ -480,8 +550,10 @@ type_cells(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
             "kernels of GPUs and functions of `forall`, `vectorize` and the like "
             "take arrays",
             "pass an array, `np.array(x)`",
-            "typed lists and dicts work in functions of `njit` that are called "
-            "on the host");
+            "typed lists and dicts, and lists of arrays, work in functions of `njit` "
+            "that are called on the host");
+    if (impl >= LW_IMPL_SLOT_KIND && impl <= LW_IMPL_SET_SLOT)
+        return type_slots(f, node, impl, args, out);
     if (impl == LW_IMPL_SET_WORD) {
         f->resizes = true;
         lw_note_store(f);

@@ -756,7 +756,7 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
         lw_status status = lw_infer_object_items(f, node, iterable, &found, &iterable);
         if (status != LW_OK || (found && lw_typed_in(&f->nodes, node)->asks == 0))
             return status;
-        if (is_list && lw_tuple_row(f, iterable.type)) {
+        if (is_list && lw_type_get_kind(lw_types_of(f), iterable.type, LW_TK_TUPLE)) {
             item->type = lw_item_of_rows(f, iterable.type);
             return LW_OK;
         }

@@ -14,6 +14,8 @@
 #include "core/front/lower/address.h"
 
 #include "core/front/diagnose.h"
+#include "core/front/named.h"
+#include "core/ir/cell_words.h"
 #include "core/ir/counted.h"
 #include "core/ir/facts.h"
 
@@ -307,9 +309,9 @@ bytes_of(lw_lower_frame *f, int64_t item, const lw_ref *extents, uint32_t n, lw_
     return lw_ir_select(b, *too_many, lw_const64(f, INT64_MAX / 2), bytes);
 }
 
-/* A dense array of these extents. */
-static lw_lower_value
-dense(lw_lower_frame *f, lw_type type, lw_ref address, const lw_ref *extents, lw_ref reference)
+lw_lower_value
+lw_lower_dense(lw_lower_frame *f, lw_type type, lw_ref address, const lw_ref *extents,
+               lw_ref reference)
 {
     const lw_type_row *row = lw_array_row_of(f, type);
     lw_ref parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {address};
@@ -337,7 +339,7 @@ lw_lower_new_array(lw_lower_frame *f, lw_type type, const lw_ref *extents)
     lw_lower_raise(f, lw_ir_compare(b, LW_OP_EQ, memory, lw_ir_zero(b, LW_DT_ptr)),
                    "MemoryError", LW_COUNTED_NO_MEMORY);
     address = lw_ir_offset(b, memory, lw_const64(f, LW_COUNTED_HEADER));
-    return dense(f, type, address, extents, memory);
+    return lw_lower_dense(f, type, address, extents, memory);
 }
 
 /* The extents that argument `index` gives for an array of this type. */
@@ -385,7 +387,7 @@ lw_lower_view(lw_lower_frame *f, uint32_t node, bool is_dense)
 
     extents_of(f, node, 1, type, parts + 1);
     if (is_dense)
-        return dense(f, type, parts[0], parts + 1, reference);
+        return lw_lower_dense(f, type, parts[0], parts + 1, reference);
     extents_of(f, node, 2, type, parts + 1 + row->ndim);
     parts[1 + 2 * row->ndim] = reference;
     return lw_value_of(f, type, parts, 1 + 2u * row->ndim + row->owned);
@@ -410,4 +412,113 @@ lw_lower_axis(lw_lower_frame *f, uint32_t node)
         lw_lower_raise(f, outside, "ValueError",
                        "Invalid axis: it is out of bounds for this array");
     return lw_value_scalar(f, LW_T_INDEX, lw_ir_select(b, outside, zero, at));
+}
+
+/* ---- arrays in the slots of lists (core/ir/cell_words.h) ----
+ *
+ * A slot has the address, extents and strides of an array, and a reference to its memory. */
+
+/* A word behind the one at the address. */
+static lw_ref
+word_at(lw_lower_frame *f, lw_ref address, int word)
+{
+    return lw_ir_offset(&f->b, address, lw_const64(f, 8 * (int64_t)word));
+}
+
+static lw_ref
+load_word(lw_lower_frame *f, lw_dtype type, lw_ref address, int word)
+{
+    return lw_ir_load(&f->b, type, 1, word_at(f, address, word), 8, 0);
+}
+
+/* The first word of the cell of an axis. */
+static int
+axis_word(uint32_t axis)
+{
+    return LW_CELL_WORDS * (1 + (int)axis);
+}
+
+/* The address of word k, i64. */
+static lw_ref
+address_of(lw_lower_frame *f, lw_lower_value words, lw_ref k)
+{
+    return lw_ir_offset(&f->b, lw_part_at(&words, 0), lw_ir_mul(&f->b, k, lw_const64(f, 8)));
+}
+
+lw_lower_value
+lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k, lw_type type)
+{
+    const lw_type_row *row = lw_array_row_of(f, type);
+    lw_ref at = address_of(f, words, k), parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {0}, memory;
+
+    assert(row->owned);
+    for (uint32_t i = 0; i < row->ndim; i++)
+        parts[1 + i] = load_word(f, LW_DT_i64, at, axis_word(i) + LW_SLOT_EXTENT);
+    parts[0] = load_word(f, LW_DT_ptr, at, LW_CELL_ADDRESS);
+    memory = load_word(f, LW_DT_ptr, at, LW_CELL_MEMORY);
+    lw_ir_hold(&f->b, lw_ir_owner(&f->b), memory);
+    if (row->layout == LW_LAYOUT_C)
+        return lw_lower_dense(f, type, parts[0], parts + 1, memory);
+    for (uint32_t i = 0; i < row->ndim; i++)
+        parts[1 + row->ndim + i] = load_word(f, LW_DT_i64, at, axis_word(i) + LW_SLOT_STRIDE);
+    parts[1 + 2 * row->ndim] = memory;
+    return lw_value_of(f, type, parts, 2 + 2u * row->ndim);
+}
+
+lw_ref
+lw_lower_slot_count(lw_lower_frame *f, lw_lower_value words, lw_type type)
+{
+    lw_builder *b = &f->b;
+    lw_ref behind = lw_ir_sub(b, lw_part_at(&words, 1), lw_const64(f, LW_CELLS_BEGIN));
+    lw_ref size = lw_const64(f, lw_slot_words((int)lw_array_row_of(f, type)->ndim));
+    lw_ref none = lw_ir_compare(b, LW_OP_LT, behind, lw_const64(f, 0));
+
+    behind = lw_ir_select(b, none, lw_const64(f, 0), behind); /* a list that has had no items */
+    return lw_ir_div(b, lw_ir_cast(b, LW_DT_u64, behind), lw_ir_cast(b, LW_DT_u64, size));
+}
+
+/* slot(cells, k, like) */
+static lw_lower_value
+lower_slot(lw_lower_frame *f, uint32_t node)
+{
+    lw_lower_value words = lw_lower_argument(f, node, 0);
+    lw_lower_value k = lw_lower_argument_as(f, node, 1, (lw_type)LW_DT_i64);
+
+    return lw_lower_slot(f, words, lw_part_at(&k, 0), lw_typed_at(f, node)->type);
+}
+
+/* set_slot(cells, k, x, like) */
+static lw_lower_value
+lower_set_slot(lw_lower_frame *f, uint32_t node)
+{
+    static const lw_dtype types[] = {LW_DT_ptr, LW_DT_ptr, LW_DT_i64, LW_DT_ptr};
+    lw_builder *b = &f->b;
+    uint32_t number = lw_ir_extern_add(b->module, LW_CELL_SET, LW_DT_void, types, 4);
+    lw_lower_value words = lw_lower_argument(f, node, 0), x;
+    lw_lower_value k = lw_lower_argument_as(f, node, 1, (lw_type)LW_DT_i64);
+    lw_ref at = address_of(f, words, lw_part_at(&k, 0)), args[4];
+    const lw_type_row *row;
+
+    x = lw_lower_argument(f, node, 2);
+    row = lw_array_row_of(f, x.type);
+    args[0] = at;
+    args[1] = lw_part_at(&x, 0);
+    args[2] = lw_const64(f, 0);
+    args[3] = row->owned ? lw_part_at(&x, 1 + 2u * row->ndim) : lw_ir_zero(b, LW_DT_ptr);
+    (void)lw_ir_host_call(b, number, args, 4);
+    for (uint32_t i = 0; i < row->ndim; i++) {
+        lw_ir_store(b, word_at(f, at, axis_word(i) + LW_SLOT_EXTENT), lw_array_extent(f, x, i),
+                    8, 0);
+        lw_ir_store(b, word_at(f, at, axis_word(i) + LW_SLOT_STRIDE), lw_array_stride(f, x, i),
+                    8, 0);
+    }
+    return (lw_lower_value){.type = lw_typed_at(f, node)->type};
+}
+
+lw_lower_value
+lw_lower_slots(lw_lower_frame *f, uint32_t node, lw_impl impl)
+{
+    if (impl == LW_IMPL_SLOT_KIND)
+        return lw_value_zero(f, lw_typed_at(f, node)->type);
+    return impl == LW_IMPL_SLOT ? lower_slot(f, node) : lower_set_slot(f, node);
 }

@@ -3,6 +3,7 @@
 
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
+#include "core/ir/cell_words.h"
 
 #include <assert.h>
 #include <string.h>
@@ -310,7 +311,44 @@ of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type item)
 
 static void take_shortest(lw_lower_frame *f, lw_iterator *it);
 
-/* The items of a list of tuples, whose arrays these are. */
+/* Of an object that is the items of a list of arrays. */
+static lw_lower_value
+field_of_arrays(lw_lower_frame *f, lw_lower_value arrays, const char *name)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, arrays.type);
+    uint32_t i = 0;
+
+    while (i + 1 < row->n && strcmp(row->names[i], name) != 0)
+        i++;
+    return lw_value_element(f, arrays, i);
+}
+
+static lw_iterator
+of_slots(lw_lower_frame *f, lw_lower_value arrays)
+{
+    lw_lower_value words = field_of_arrays(f, arrays, "words");
+    lw_type item = field_of_arrays(f, arrays, "like").type;
+
+    lw_lower_guard(f, words); /* the loop may assign to the variable that it was read from */
+    return (lw_iterator){.kind = LW_OVER_SLOTS,
+                         .type = arrays.type,
+                         .item = item,
+                         .count = lw_lower_slot_count(f, words, item),
+                         .tuple = words};
+}
+
+static lw_lower_value
+item_slot(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
+{
+    uint32_t ndim = lw_array_row_of(f, it->item)->ndim;
+
+    k = lw_ir_mul(&f->b, lw_ir_cast(&f->b, LW_DT_i64, k),
+                  lw_const64(f, lw_slot_words((int)ndim)));
+    return lw_lower_slot(f, it->tuple, lw_ir_add(&f->b, k, lw_const64(f, LW_CELLS_BEGIN)),
+                         it->item);
+}
+
+/* The items of a list of tuples, whose arrays these are, or of a list of arrays. */
 static lw_iterator
 of_rows(lw_lower_frame *f, lw_lower_value rows, lw_type item)
 {
@@ -318,6 +356,8 @@ of_rows(lw_lower_frame *f, lw_lower_value rows, lw_type item)
     const lw_type_row *items = lw_type_get_kind(f->l->types, item, LW_TK_TUPLE);
     lw_iterator it = {.kind = LW_OVER_ZIP, .n_inner = row->n, .item = item};
 
+    if (row->user_class != NULL && row->user_class->is_arrays)
+        return of_slots(f, rows);
     it.inner = lw_arena_take(f->l->arena, (it.n_inner + 1) * sizeof *it.inner);
     for (uint32_t i = 0; it.inner && i < it.n_inner; i++) {
         lw_lower_value part = lw_value_element(f, rows, i);
@@ -694,6 +734,7 @@ lw_iterator_item(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
     case LW_OVER_TABLE: return lw_table_item(f, &it->table, k);
     case LW_OVER_ARRAY: return item_array(f, it, k);
     case LW_OVER_RANGE: return item_range(f, it, k);
+    case LW_OVER_SLOTS: return item_slot(f, it, k);
     case LW_OVER_REVERSED: return item_reversed(f, it, k, i);
     case LW_OVER_INDICES: return item_indices(f, it, k);
     default: return item_tuple(f, it, k, i);

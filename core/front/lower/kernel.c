@@ -431,6 +431,8 @@ lower_cells(const kernel_call *c)
         return lower_set_word(c);
     if (c->impl == LW_IMPL_CELLS)
         return lower_new_cells(c);
+    if (c->impl >= LW_IMPL_SLOT_KIND && c->impl <= LW_IMPL_SET_SLOT)
+        return lw_lower_slots(c->f, c->node, c->impl);
     return c->impl == LW_IMPL_SET_CELL ? lower_set_cell(c) : lower_cell(c);
 }
 

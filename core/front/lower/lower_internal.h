@@ -452,6 +452,18 @@ lw_lower_value lw_lower_new_array(lw_lower_frame *f, lw_type type, const lw_ref 
 lw_lower_value lw_lower_empty(lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_axis(lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_view(lw_lower_frame *f, uint32_t node, bool is_dense);
+/* An array whose elements lie side by side; extents: i64, one for each axis; reference: to its
+ * memory, for a type that is owned. */
+lw_lower_value lw_lower_dense(lw_lower_frame *f, lw_type type, lw_ref address,
+                              const lw_ref *extents, lw_ref reference);
+
+/* The array in the slot that begins at word k, i64, with a reference to its memory. type: its
+ * type, which is owned. */
+lw_lower_value lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k, lw_type type);
+/* How many slots of arrays of this type the words have, u64. */
+lw_ref lw_lower_slot_count(lw_lower_frame *f, lw_lower_value words, lw_type type);
+/* slot_kind, slot and set_slot of core/tables/array_names.def */
+lw_lower_value lw_lower_slots(lw_lower_frame *f, uint32_t node, lw_impl impl);
 
 /* ---- escape.c ---- */
 /* E102 when the function, which is complete now, returns memory of its own. */
@@ -580,10 +592,11 @@ typedef struct lw_iterator {
         LW_OVER_ENUMERATE,
         LW_OVER_ZIP,
         LW_OVER_REVERSED,
-        LW_OVER_INDICES
+        LW_OVER_INDICES,
+        LW_OVER_SLOTS, /* of a list of arrays; `tuple`: its words */
     } kind;
     lw_type type; /* type of the iterable: RANGE, TUPLE or ARRAY */
-    lw_type item; /* ARRAY: of one item */
+    lw_type item; /* ARRAY and SLOTS: of one item */
     bool fixed;
     uint32_t n_fixed;
     lw_ref count;             /* u64, an upper bound; 0: n_fixed, or lw_iterator_count */

@@ -61,7 +61,8 @@ lw_resizes_in_parallel(lw_lower_frame *f, uint32_t instance)
                        .help = "use `range`, or let each iteration assign an item of a list "
                                "that has all of them; a list of one iteration alone is `[]`",
                        .where = f->fn->name},
-            l->err, "a typed list or dict that changes in a loop over prange");
+            l->err,
+            "a typed list or dict that changes in a loop over prange, or a list of arrays");
     return true;
 }
 

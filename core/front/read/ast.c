@@ -137,7 +137,8 @@ lw_ast_get(PyObject *node, PyObject *field)
     assert(node != NULL);
     PyObject *value;
 
-    if (PyErr_Occurred()) /* reading has failed, and looking a name up could clear the exception */
+    if (PyErr_Occurred()) /* reading has failed, and looking a name up could clear the exception
+                           */
         return NULL;
     value = PyObject_GetAttr(node, field);
     if (value == NULL) {

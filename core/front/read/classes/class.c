@@ -414,15 +414,16 @@ set_grown(lw_reader *r, PyObject *object, lw_class *class)
         const char *name, *class;
         lw_service service;
         lw_grown_kind kind;
-        bool is_typed;
+        bool is_typed, is_arrays;
     } kinds[] = {
-        {"list", "GrownList", LW_SERVICE_GROWING_LISTS, LW_GROWN_LIST, false},
-        {"dict", "GrownDict", LW_SERVICE_GROWING_DICTS, LW_GROWN_DICT, false},
-        {"set", "GrownSet", LW_SERVICE_GROWING_DICTS, LW_GROWN_SET, false},
-        {"dict view", "View", LW_SERVICE_GROWING_DICTS, LW_GROWN_VIEW, false},
-        {"List", "TypedList", LW_SERVICE_TYPED, LW_GROWN_LIST, true},
-        {"Dict", "TypedDict", LW_SERVICE_TYPED, LW_GROWN_DICT, true},
-        {"typed dict view", "TypedView", LW_SERVICE_TYPED, LW_GROWN_VIEW, true},
+        {"list", "GrownList", LW_SERVICE_GROWING_LISTS, LW_GROWN_LIST, false, false},
+        {"dict", "GrownDict", LW_SERVICE_GROWING_DICTS, LW_GROWN_DICT, false, false},
+        {"set", "GrownSet", LW_SERVICE_GROWING_DICTS, LW_GROWN_SET, false, false},
+        {"dict view", "View", LW_SERVICE_GROWING_DICTS, LW_GROWN_VIEW, false, false},
+        {"Arrays", "Arrays", LW_SERVICE_GROWING_LISTS, LW_GROWN_NONE, false, true},
+        {"List", "TypedList", LW_SERVICE_TYPED, LW_GROWN_LIST, true, false},
+        {"Dict", "TypedDict", LW_SERVICE_TYPED, LW_GROWN_DICT, true, false},
+        {"typed dict view", "TypedView", LW_SERVICE_TYPED, LW_GROWN_VIEW, true, false},
     };
     PyObject *found;
 
@@ -433,6 +434,7 @@ set_grown(lw_reader *r, PyObject *object, lw_class *class)
         if (found == object) {
             class->grown = kinds[i].kind;
             class->is_typed = kinds[i].is_typed;
+            class->is_arrays = kinds[i].is_arrays;
         }
         Py_XDECREF(found);
         return found ? true : lw_read_failed(r);

@@ -1,0 +1,115 @@
+"""The items of lists of arrays, ``out.append(x[i:j])``, in compiled code.
+
+Such a list holds the arrays themselves, not their elements: each item is a slot of `words` (core/ir/cell_words.h) with the address, the
+shape, the strides and a reference to the memory of an array, which may be a view of another one. All arrays of a list have one dtype and
+one number of axes: those of `like`, an array without elements. Functions called on the host have such lists.
+
+The class and the functions are compiled and never called.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lanewise._core import intrinsics
+from lanewise.errors import TypingError
+
+_arrays = intrinsics.arrays  # core/tables/array_names.def
+
+FIRST = 8  # words in front of the slots
+CELL = 3  # words of a cell: a slot has one, and one for each axis
+
+
+class Arrays:
+    def __init__(self, words, like):
+        self.words = words
+        self.like = like
+
+    def room(self):
+        """How many slots there are."""
+        return max(0, (self.words.shape[0] - FIRST) // (CELL + CELL * self.like.ndim))
+
+    def get(self, at):
+        return _arrays.slot(self.words, FIRST + at * (CELL + CELL * self.like.ndim), self.like)
+
+    def put(self, at, x):
+        _arrays.set_slot(self.words, FIRST + at * (CELL + CELL * self.like.ndim), x, self.like)
+
+    def first(self, n):
+        """The first n items."""
+        return Arrays(self.words[: FIRST + n * (CELL + CELL * self.like.ndim)], self.like)
+
+    def with_room(self, n):
+        """New slots for n arrays of this type."""
+        return Arrays(_arrays.cells(FIRST + n * (CELL + CELL * self.like.ndim)), self.like)
+
+    def taken(self, start, step, n):
+        """A copy of n items, which are the same arrays."""
+        made = self.with_room(n)
+        for k in range(n):
+            made.put(k, self.get(start + k * step))
+        return made
+
+    def grown(self, n):
+        """A copy of the first n items, with room for as many again."""
+        made = self.with_room(max(8, 2 * n))
+        for k in range(n):
+            made.put(k, self.get(k))
+        return made
+
+    def repeated(self, n, times):
+        made = self.with_room(n * times)
+        for k in range(times):
+            for j in range(n):
+                made.put(k * n + j, self.get(j))
+        return made
+
+    def augment(self, at, x, op):
+        """What `out[at] += x` and the like change: the array itself, as Python does."""
+        y = self.get(at)
+        if op == "+":
+            y += x
+        elif op == "-":
+            y -= x
+        elif op == "*":
+            y *= x
+        elif op == "/":
+            y /= x
+        elif op == "//":
+            y //= x
+        elif op == "%":
+            y %= x
+        elif op == "**":
+            y **= x
+        elif op == "&":
+            y &= x
+        elif op == "|":
+            y |= x
+        elif op == "^":
+            y ^= x
+        elif op == "<<":
+            y <<= x
+        elif op == ">>":
+            y >>= x
+        else:
+            raise TypingError("this operator has no meaning for arrays in a list")
+
+    def stacked(self, n):
+        """One array with the first n items along a new first axis, as `np.array` makes it."""
+        if n == 0:
+            raise ValueError("np.array of a list without arrays: their shape is not known")
+        shape = self.get(0).shape
+        made = np.empty((n,) + shape, self.like.dtype)
+        for k in range(n):
+            x = self.get(k)
+            if x.shape != shape:
+                raise ValueError("all input arrays must have the same shape")
+            made[k] = x
+        return made
+
+
+def slots_for(x):
+    """The items of a list that has none yet, and will have arrays such as x."""
+    like = _arrays.slot_kind(x)
+    return Arrays(_arrays.cells(FIRST), like)
+
