@@ -74,11 +74,13 @@ has_prange(const lw_typed *typed)
     for (uint32_t i = 1; i < typed->instances.n; i++) {
         const lw_instance *instance = &typed->instances.data[i];
 
-        for (uint32_t k = 1; k < tree->nodes.n; k++)
-            if (tree->nodes.data[k].kind == LW_NODE_CALL &&
-                lw_typed_in(&instance->nodes, k)->call == LW_CALL_NAMED &&
-                lw_typed_in(&instance->nodes, k)->target == LW_NAME_lanewise_prange)
+        for (uint32_t k = 0; k < instance->nodes.n; k++) {
+            uint32_t node = instance->nodes.first + k;
+            const lw_typed_node *t = lw_typed_in(&instance->nodes, node);
+            if (tree->nodes.data[node].kind == LW_NODE_CALL && t->call == LW_CALL_NAMED &&
+                t->target == LW_NAME_lanewise_prange)
                 return &tree->fns.data[instance->fn];
+        }
     }
     return NULL;
 }

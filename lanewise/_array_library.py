@@ -335,37 +335,59 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     return out
 
 
-def _slopes_apart(out, f, x):
-    """By the points' coordinates; numpy.gradient shows the formula."""
-    t = out.dtype.type
+def _inner_slopes(out, f, x):
+    """Between the ends, by the points' coordinates; numpy.gradient shows the formula."""
     for i in range(1, f.shape[0] - 1):
         before = x[i] - x[i - 1]
         after = x[i + 1] - x[i]
-        out[i] = t(-after / (before * (before + after))) * f[i - 1] + t((after - before) / (before * after)) * f[i] + t(before / (after * (before + after))) * f[i + 1]
+        out[i] = -after / (before * (before + after)) * f[i - 1] + (after - before) / (before * after) * f[i] + before / (after * (before + after)) * f[i + 1]
+
+
+def _slopes_by_places(out, f, x, edge_order):
+    n = f.shape[0]
+    first, last = x[1] - x[0], x[n - 1] - x[n - 2]
+    _inner_slopes(out, f, x)
+    if edge_order == 1:
+        out[0] = (f[1] - f[0]) / first
+        out[n - 1] = (f[n - 1] - f[n - 2]) / last
+    else:
+        second = x[2] - x[1]
+        out[0] = -(2.0 * first + second) / (first * (first + second)) * f[0] + (first + second) / (first * second) * f[1] + -first / (second * (first + second)) * f[2]
+        second = x[n - 2] - x[n - 3]
+        out[n - 1] = last / (second * (second + last)) * f[n - 3] + -(last + second) / (second * last) * f[n - 2] + (2.0 * last + second) / (last * (second + last)) * f[n - 1]
+
+
+def _slopes_by_step(out, f, dx, edge_order):
+    n = f.shape[0]
+    for i in range(1, n - 1):
+        out[i] = (f[i + 1] - f[i - 1]) / (2.0 * dx)
+    if edge_order == 1:
+        out[0] = (f[1] - f[0]) / dx
+        out[n - 1] = (f[n - 1] - f[n - 2]) / dx
+    else:
+        out[0] = -1.5 / dx * f[0] + 2.0 / dx * f[1] + -0.5 / dx * f[2]
+        out[n - 1] = 0.5 / dx * f[n - 3] + -2.0 / dx * f[n - 2] + 1.5 / dx * f[n - 1]
+
+
+def _are_even(x):
+    """Whether all distances are the first one."""
+    for i in range(2, x.shape[0]):
+        if x[i] - x[i - 1] != x[1] - x[0]:
+            return False
+    return True
 
 
 def _slopes(out, f, x, edge_order):
-    """Of rows along the first axis."""
-    t = out.dtype.type
-    n = f.shape[0]
+    """Fills `out` along the first axis."""
     if isinstance(x, np.ndarray):
-        if x.ndim != 1 or x.shape[0] != n:
+        if x.ndim != 1 or x.shape[0] != f.shape[0]:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-        first, second = x[1] - x[0], x[n - 1] - x[n - 2]
-        _slopes_apart(out, f, x)
+        if _are_even(x):
+            _slopes_by_step(out, f, x[1] - x[0], edge_order)
+        else:
+            _slopes_by_places(out, f, x, edge_order)
     else:
-        first, second = x, x
-        for i in range(1, n - 1):
-            out[i] = (f[i + 1] - f[i - 1]) / t(2.0 * x)
-    if edge_order == 1:
-        out[0] = (f[1] - f[0]) / t(first)
-        out[n - 1] = (f[n - 1] - f[n - 2]) / t(second)
-        return
-    third, fourth = (x[2] - x[1], x[n - 2] - x[n - 3]) if isinstance(x, np.ndarray) else (x, x)
-    out[0] = (t(-(2.0 * first + third) / (first * (first + third))) * f[0] + t((first + third) / (first * third)) * f[1]
-              + t(-first / (third * (first + third))) * f[2])
-    out[n - 1] = (t(second / (fourth * (fourth + second))) * f[n - 3] + t(-(second + fourth) / (fourth * second)) * f[n - 2]
-                  + t((2.0 * second + fourth) / (second * (fourth + second))) * f[n - 1])
+        _slopes_by_step(out, f, x, edge_order)
 
 
 def _gradient(f, x, k, edge_order):
@@ -375,7 +397,13 @@ def _gradient(f, x, k, edge_order):
         raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
     out = np.empty(f.shape, _mean_type(f.dtype.type))
     # differences and their products need floats: integers would wrap around
-    at = _as(x, _mean_type(x.dtype.type)) if isinstance(x, np.ndarray) else x * 1.0
+    places = _array_of(x)
+    if not isinstance(places, np.ndarray):
+        at = places * 1.0
+    elif places.ndim == 0:
+        at = places[()] * 1.0
+    else:
+        at = _as(places, _mean_type(places.dtype.type))
     _slopes(_axis_first(out, k), _axis_first(_as(f, out.dtype.type), k), at, edge_order)
     return out
 
@@ -387,12 +415,20 @@ def _gradients(f, varargs, k, edge_order):
     return (_gradient(f, x, k, edge_order), *_gradients(f, varargs, k + 1, edge_order))
 
 
+def _has_axes(x):
+    return isinstance(x, (tuple, list)) or (isinstance(x, np.ndarray) and x.ndim > 0)
+
+
 def gradient(f, *varargs, axis=None, edge_order=1):
+    if isinstance(f.dtype.type(0), np.bool_):
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
+    if f.ndim == 0:
+        return ()
     if axis is not None:
         if len(varargs) > 1:
             raise TypeError("invalid number of arguments")
         return _gradient(f, 1.0 if len(varargs) == 0 else varargs[0], _arrays.axis(axis, f.ndim), edge_order)
-    if len(varargs) > 1 and len(varargs) != f.ndim:
+    if len(varargs) > 0 and len(varargs) != f.ndim and (len(varargs) > 1 or _has_axes(varargs[0])):
         raise TypeError("invalid number of arguments")
     every = _gradients(f, varargs, 0, edge_order)
     return every[0] if f.ndim == 1 else every
@@ -911,8 +947,6 @@ def _unraveled(i, shape):
 
 
 def _check_flat(i, n):
-    if not isinstance(i, (int, np.integer)):
-        raise TypeError("only int indices permitted")
     if i < 0 or i >= n:
         raise ValueError(f"index {i} is out of bounds for array with size {n}")
 
@@ -922,12 +956,21 @@ def _flat(i, n):
     return np.intp(i)
 
 
+def _ints(shape):
+    return () if len(shape) == 0 else (int(shape[0]), *_ints(shape[1:]))
+
+
 def unravel_index(indices, shape, order="C"):
     if order != "C" and order != "F":
         raise ValueError("only 'C' or 'F' order is permitted")
-    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    extents = _ints(shape if isinstance(shape, (tuple, list)) else (shape,))
     places = _array_of(indices)
-    flat = _each(lambda i: _flat(i, math.prod(extents)), places, np.intp) if isinstance(places, np.ndarray) else _flat(places, math.prod(extents))
+    if not isinstance(places.dtype.type(0) if isinstance(places, np.ndarray) else places, (int, np.integer, np.bool_)):
+        raise TypeError("only int indices permitted")
+    n = math.prod(extents)
+    flat = _each(lambda i: _flat(i, n), places, np.intp) if isinstance(places, np.ndarray) else _flat(places, n)
+    if len(extents) == 0:
+        return ()
     return _unraveled(flat, extents) if order == "C" else _unraveled(flat, extents[::-1])[::-1]
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from lanewise._array_functions import _array_of, _as, _axis_first, _without
 from lanewise._array_library import _select, _select_by_samples, isin, unique
 from lanewise._core import intrinsics
-from lanewise._new_arrays import _common_type, _inserted, argsort, concatenate, copy, flatnonzero, flip, ravel, sorted_copy, swapaxes, zeros
+from lanewise._new_arrays import _common_type, _inserted, argsort, concatenate, copy, expand_dims, flatnonzero, flip, ravel, sorted_copy, swapaxes, zeros
 from lanewise._special import i0
+from lanewise.errors import TypingError
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
@@ -116,7 +117,7 @@ def _place_of(p, n, k):
     return p if p >= 0 else p + n
 
 
-def _at_places(arr, places, values, k):
+def _inserted_apart(arr, places, values, k):
     """With a row for each place; places that are the same get their rows in the order of the list."""
     n = arr.shape[k]
     m = places.shape[0]
@@ -140,9 +141,10 @@ def _at_places(arr, places, values, k):
     return out
 
 
-def _at_place(arr, obj, values, k):
+def _inserted_together(arr, place, values, k):
+    """With all rows of `values`, along their first axis, at one place."""
     n = arr.shape[k]
-    p = _place_of(obj, n, k)
+    p = _place_of(place, n, k)
     several = isinstance(values, np.ndarray) and values.ndim == arr.ndim
     m = values.shape[0] if several else 1
     out = np.empty(_inserted(_without(arr.shape, k), k, n + m), arr.dtype)
@@ -155,9 +157,23 @@ def _at_place(arr, obj, values, k):
     return out
 
 
+def _with_axes(values, ndim):
+    """Axes of extent 1 before the others, so that there are ndim."""
+    return values if values.ndim >= ndim else _with_axes(expand_dims(values, 0), ndim)
+
+
+def _inserted_at(arr, places, values, k):
+    if places.shape[0] != 1:
+        return _inserted_apart(arr, places, values, k)
+    rows = _axis_first(_with_axes(values, arr.ndim), k) if isinstance(values, np.ndarray) else values
+    return _inserted_together(arr, int(places[0]), rows, k)
+
+
 def _check_places(obj):
     if not isinstance(obj.dtype.type(0), (np.integer, np.bool_)):
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    if obj.ndim != 1:
+        raise ValueError("index array argument obj to insert must be one dimensional or scalar")
 
 
 def _places_of(obj):
@@ -165,28 +181,49 @@ def _places_of(obj):
     return flatnonzero(obj) if isinstance(obj.dtype.type(0), np.bool_) else obj
 
 
+def _only(x):
+    """The element of an array without axes; other values as they are."""
+    return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
+
+
 def insert(arr, obj, values, axis=None):
     if axis is None:
         return insert(ravel(arr), obj, values, 0)
+    if isinstance(obj, slice):
+        raise TypingError("np.insert takes places in compiled code, not a slice: write `np.arange(start, stop, step)`")
     k = _arrays.axis(axis, arr.ndim)
-    given = _array_of(values)
+    if isinstance(obj, (tuple, list)) and len(obj) == 0:
+        return copy(arr)
+    given = _only(_array_of(values))
     new = _as(given, arr.dtype.type) if isinstance(given, np.ndarray) else arr.dtype.type(given)
-    if isinstance(obj, (tuple, list, np.ndarray)):
-        return _at_places(arr, _places_of(_array_of(obj)), new, k)
-    return _at_place(arr, obj, new, k)
+    places = _only(_array_of(obj))
+    if isinstance(places, np.ndarray):
+        return _inserted_at(arr, _places_of(places), new, k)
+    return _inserted_together(arr, places, new, k)
 
 
-def _widths(pad_width, k):
+def _check_widths(widths, most):
+    """Whether so many broadcast."""
+    if len(widths) != 1 and len(widths) != most:
+        raise ValueError("operands could not be broadcast together: pad_width must have the shape (ndim, 2), (1, 2), (2,), (1,) or ()")
+
+
+def _widths(pad_width, k, ndim):
     """What comes before and after along axis k."""
+    if isinstance(pad_width, np.ndarray):
+        raise TypingError("pad_width must be an int or a tuple in compiled code, not an array: write `((a[0, 0], a[0, 1]), ...)`")
     if not isinstance(pad_width, (tuple, list)):
         return (pad_width, pad_width)
-    pair = pad_width
     if isinstance(pad_width[0], (tuple, list)):
+        _check_widths(pad_width, ndim)
         pair = pad_width[0 if len(pad_width) == 1 else k]
+    else:
+        pair = pad_width
+    _check_widths(pair, 2)
     return (pair[0], pair[0]) if len(pair) == 1 else (pair[0], pair[1])
 
 
-def _mirrored(i, n, mode):
+def _row_outside(i, n, mode):
     """The row of n that stands in place i, which may be outside."""
     if mode == "edge":
         return 0 if i < 0 else (n - 1 if i >= n else i)
@@ -212,25 +249,26 @@ def _padded(a, before, after, k, mode, value):
     of = _axis_first(a, k)
     into[before:before + n] = of
     for i in range(before):
-        into[i] = value if mode == "constant" else of[_mirrored(i - before, n, mode)]
+        into[i] = value if mode == "constant" else of[_row_outside(i - before, n, mode)]
     for i in range(after):
-        into[before + n + i] = value if mode == "constant" else of[_mirrored(n + i, n, mode)]
+        into[before + n + i] = value if mode == "constant" else of[_row_outside(n + i, n, mode)]
     return out
 
 
-def _padded_from(a, pad_width, k, ndim, mode, value):
-    if k == ndim:
+def _padded_from(a, pad_width, k, mode, value):
+    """Padded along axis k and those behind it."""
+    if k == a.ndim:
         return copy(a) if k == 0 else a
-    before, after = _widths(pad_width, k)
-    return _padded_from(_padded(a, before, after, k, mode, value), pad_width, k + 1, ndim, mode, value)
+    before, after = _widths(pad_width, k, a.ndim)
+    return _padded_from(_padded(a, before, after, k, mode, value), pad_width, k + 1, mode, value)
 
 
 def pad(array, pad_width, mode="constant", constant_values=0):
     if mode != "constant" and mode != "edge" and mode != "wrap" and mode != "reflect" and mode != "symmetric":
         raise ValueError("mode of np.pad in compiled code must be 'constant', 'edge', 'wrap', 'reflect' or 'symmetric'")
-    if isinstance(pad_width, (tuple, list)) and isinstance(pad_width[0], (tuple, list)) and len(pad_width) != 1 and len(pad_width) != array.ndim:
-        raise ValueError(f"operands could not be broadcast together with remapped shapes [original->remapped]: ({len(pad_width)},2)  and requested shape ({array.ndim},2)")
-    return _padded_from(array, pad_width, 0, array.ndim, mode, array.dtype.type(constant_values))
+    if isinstance(constant_values, (tuple, list, np.ndarray)):
+        raise TypingError("constant_values must be one number in compiled code")
+    return _padded_from(array, pad_width, 0, mode, array.dtype.type(constant_values))
 
 
 def extract(condition, arr):

@@ -225,6 +225,10 @@ def _counts(x, out):
         out[int(x[i])] += 1
 
 
+def _doubled(x):
+    return abs(x) * 2
+
+
 @pytest.mark.parametrize("keywords", [{}, {"parallel": False}, {"debug": True}], ids=str)
 def test_races_of_prange_are_not_looked_for(keywords):
     out = np.zeros(2, int)
@@ -235,3 +239,4 @@ def test_races_of_prange_are_not_looked_for(keywords):
         lw.njit(_counts)(np.ones(3), out)
     assert out.tolist() == [0, 6]
     assert lw.njit(check={"race"})(lambda x: x[1])(np.ones(3)) == 1
+    assert lw.njit(check={"race"})(lambda x: _doubled(x[1]) + _doubled(x[2]))(np.ones(3)) == 4  # a tree of several functions
