@@ -363,6 +363,8 @@ def _steps(step: Any, n: int) -> Any:
 
 def _edge(h1: Any, h2: Any) -> tuple[Any, Any, Any]:
     """The weights of the first three elements, with h1 and h2 between them, in the derivative at the first one."""
+    if h1 == h2:
+        return -1.5 / h1, 2.0 / h1, -0.5 / h1
     return -(2.0 * h1 + h2) / (h1 * (h1 + h2)), (h1 + h2) / (h1 * h2), -h1 / (h2 * (h1 + h2))
 
 

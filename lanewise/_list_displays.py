@@ -64,6 +64,25 @@ def _changed_by(node: ast.AST, methods: frozenset[str] = _CHANGING) -> str:
     return ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
 
 
+def _nested_changed_by(node: ast.AST) -> str:
+    """The variable whose lists within its list the expression or statement may change, as in ``x[i].append(v)``; or an empty text."""
+    target: ast.AST | None = None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+        target = node.func.value
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
+        target = node.value
+    while isinstance(target, ast.Subscript):
+        target = target.value
+        if isinstance(target, ast.Name):
+            return target.id
+    return ""
+
+
+def _has_lists(value: ast.expr | None) -> bool:
+    """Whether a display has displays of lists."""
+    return any(isinstance(arm, ast.List) and any(isinstance(item, (ast.List, ast.ListComp)) or _parts_of_repeated(item) for item in arm.elts) for arm in _arms(value))
+
+
 def _parts_of_repeated(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     """x and n of ``[x] * n`` and ``n * [x]``."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
@@ -206,6 +225,8 @@ class _Facts:
                 self._add(node.name, None)
             elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
                 self._add(node.name, None)
+        nested = {_nested_changed_by(node) for node in ast.walk(function)}
+        self.changed |= {name for name in nested if any(map(_has_lists, self.values.get(name, [])))}
         self.growing = {name for name, values in self.values.items() if name in self.changed or name in self.returned or _are_mixed(values)} | self.changed
         self.growing = self.with_sources(self.growing)
 
@@ -490,11 +511,26 @@ class _Displays(_Rewriter):
         if name == "sorted" and node.args:
             made = ast.Call(_constant(_growing_lists.sorted), [self._iterated(node.args[0]), *map(self.visit, node.args[1:])], [self.visit(keyword) for keyword in node.keywords])
             return self._at(node, made)
+        in_item = self._in_item(node)
+        if in_item is not None:
+            return self.generic_visit(self._at(node, in_item))
         if isinstance(function, ast.Attribute) and function.attr == "extend" and len(node.args) == 1:
             node.func = self.visit(function)
             node.args = [self._iterated(node.args[0], function.value)]
             return node
         return self.generic_visit(node)
+
+    def _in_item(self, call: ast.Call) -> ast.expr | None:
+        """``x[i].append(v)`` and ``d.setdefault(k, []).append(v)`` of variables, whose lists may get the type of their items here; None: it is another call."""
+        row = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "extend") and len(call.args) == 1 and not call.keywords else None
+        function = None
+        if isinstance(row, ast.Subscript) and isinstance(row.value, ast.Name) and not isinstance(row.slice, (ast.Slice, ast.Tuple)):
+            function = _growing_dicts.append_in if call.func.attr == "append" else _growing_dicts.extend_in  # type: ignore[attr-defined]
+            x, place = row.value, row.slice
+        elif isinstance(row, ast.Call) and isinstance(row.func, ast.Attribute) and row.func.attr == "setdefault" and isinstance(row.func.value, ast.Name) and len(row.args) == 2 and isinstance(row.args[1], ast.List) and not row.args[1].elts:
+            function = _growing_dicts.append_at if call.func.attr == "append" else None  # type: ignore[attr-defined]
+            x, place = row.func.value, row.args[0]
+        return _call(function, x, place, call.args[0]) if function is not None and x.id in self.facts.values else None
 
     def _iterated(self, node: ast.expr, target: ast.expr | None = None) -> ast.expr:
         """An argument that is iterated over: a list of what an iterator gives, which no variable can hold, and a copy of the target itself."""

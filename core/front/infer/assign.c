@@ -5,16 +5,20 @@
 #include <assert.h>
 #include <string.h>
 
-/* a, b, c = p[j]: the items of an array, whose number is compared at run time. */
+/* a, b, c = p[j]: the items of an array, or of a list, whose number is compared at run time.
+ * of: the array, or what holds the items of a list of tuples or arrays. */
 static lw_status
-assign_items(lw_infer_frame *f, uint32_t target, lw_type array)
+assign_items(lw_infer_frame *f, uint32_t target, lw_type of)
 {
     const lw_node *n = lw_node_of(f, target);
     lw_infer_value item = {LW_T_BOTTOM, 0};
     int64_t count = -1;
-    lw_status status;
+    lw_status status = LW_OK;
 
-    LW_TRY(lw_infer_array_items(f, target, array, &item.type, &count));
+    if (lw_array_row(f, of))
+        LW_TRY(lw_infer_array_items(f, target, of, &item.type, &count));
+    else
+        item.type = lw_item_of_rows(f, of);
     if (count >= 0 && count != n->c)
         return lw_complain(f, n->loc, "E153",
                            lw_format_text(f, "%u target%s here, the array has %lld item%s",
@@ -72,26 +76,29 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     const uint32_t *items = f->run->tree->lists.data + n->b;
     const lw_type_row *row;
     uint32_t n_values, n_fixed = n->c, star = n->c, at = 0;
+    bool are_rows = lw_has_grown(f, value.type);
     lw_status status = LW_OK;
 
     LW_TRY(unpacked_value(f, target, &value));
-    row = lw_tuple_row(f, value.type);
+    are_rows = are_rows && lw_type_get_kind(lw_types_of(f), value.type, LW_TK_TUPLE) != NULL;
+    row = are_rows ? NULL : lw_tuple_row(f, value.type);
     n_values = row ? row->n : 0;
     for (uint32_t i = 0; i < n->c; i++)
         if (lw_node_of(f, items[i])->kind == LW_NODE_STAR) {
             star = i;
             n_fixed = n->c - 1;
         }
-    if (lw_array_row(f, value.type) && star == n->c)
+    if ((are_rows || lw_array_row(f, value.type)) && star == n->c)
         return assign_items(f, target, value.type);
     if (value.type != LW_T_BOTTOM && row == NULL)
         return lw_complain(f, n->loc, "E120",
                            lw_format_text(f, "the value is %s", lw_describe_value(f, value)),
-                           lw_array_row(f, value.type)
+                           are_rows || lw_array_row(f, value.type)
                                ? "unpack a list of it, `a, *b = list(x)`, or take slices: "
                                  "`rest = row[1:]`"
                                : NULL,
-                           lw_array_row(f, value.type)
+                           are_rows ? "a list of tuples or arrays cannot be unpacked with `*`"
+                           : lw_array_row(f, value.type)
                                ? "an array cannot be unpacked with `*`"
                                : "only a tuple, a list or an array can be unpacked");
     if (row && (star == n->c ? n_values != n_fixed : n_values < n_fixed))

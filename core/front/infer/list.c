@@ -225,7 +225,10 @@ takes_lists(lw_name_id name)
     case LW_NAME_builtins_type:
     case LW_NAME_builtins_enumerate:
     case LW_NAME_builtins_zip:
-    case LW_NAME_builtins_reversed: return true;
+    case LW_NAME_builtins_reversed:
+    case LW_NAME_arrays_slot_kind:
+    case LW_NAME_arrays_slot:
+    case LW_NAME_arrays_set_slot: return true;
     default: return false;
     }
 }

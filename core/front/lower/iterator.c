@@ -3,7 +3,6 @@
 
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
-#include "core/ir/cell_words.h"
 
 #include <assert.h>
 #include <string.h>
@@ -327,46 +326,44 @@ static lw_iterator
 of_slots(lw_lower_frame *f, lw_lower_value arrays)
 {
     lw_lower_value words = field_of_arrays(f, arrays, "words");
-    lw_type item = field_of_arrays(f, arrays, "like").type;
+    lw_lower_value like = field_of_arrays(f, arrays, "like");
 
     lw_lower_guard(f, words); /* the loop may assign to the variable that it was read from */
     return (lw_iterator){.kind = LW_OVER_SLOTS,
                          .type = arrays.type,
-                         .item = item,
-                         .count = lw_lower_slot_count(f, words, item),
-                         .tuple = words};
+                         .item = like.type,
+                         .count = lw_lower_slot_count(f, words, like),
+                         .tuple = arrays};
 }
 
 static lw_lower_value
 item_slot(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
 {
-    uint32_t ndim = lw_array_row_of(f, it->item)->ndim;
+    lw_lower_value like = field_of_arrays(f, it->tuple, "like");
 
-    k = lw_ir_mul(&f->b, lw_ir_cast(&f->b, LW_DT_i64, k),
-                  lw_const64(f, lw_slot_words((int)ndim)));
-    return lw_lower_slot(f, it->tuple, lw_ir_add(&f->b, k, lw_const64(f, LW_CELLS_BEGIN)),
-                         it->item);
+    return lw_lower_slot(f, field_of_arrays(f, it->tuple, "words"),
+                         lw_lower_slot_at(f, k, like), like);
 }
 
-/* The items of a list of tuples, whose arrays these are, or of a list of arrays. */
-static lw_iterator
-of_rows(lw_lower_frame *f, lw_lower_value rows, lw_type item)
+lw_iterator
+lw_iterator_of_rows(lw_lower_frame *f, lw_lower_value rows, lw_type item)
 {
     const lw_type_row *row = lw_type_get(f->l->types, rows.type);
     const lw_type_row *items = lw_type_get_kind(f->l->types, item, LW_TK_TUPLE);
     lw_iterator it = {.kind = LW_OVER_ZIP, .n_inner = row->n, .item = item};
 
+    if (row->kind == LW_TK_ARRAY)
+        return of_array(f, rows, item);
     if (row->user_class != NULL && row->user_class->is_arrays)
         return of_slots(f, rows);
     it.inner = lw_arena_take(f->l->arena, (it.n_inner + 1) * sizeof *it.inner);
     for (uint32_t i = 0; it.inner && i < it.n_inner; i++) {
         lw_lower_value part = lw_value_element(f, rows, i);
-        bool is_array = lw_type_kind_of(f->l->types, part.type) == LW_TK_ARRAY;
         lw_type of_part = items && i < items->n
                               ? items->elements[i]
                               : lw_type_get(f->l->types, part.type)->elements[0];
 
-        it.inner[i] = is_array ? of_array(f, part, of_part) : of_rows(f, part, of_part);
+        it.inner[i] = lw_iterator_of_rows(f, part, of_part);
     }
     if (it.inner == NULL)
         it.n_inner = 0;
@@ -559,7 +556,7 @@ of_object(lw_lower_frame *f, uint32_t node, lw_lower_value object, lw_type item)
     value = lw_lower_asked(f, node, object);
     if (lw_typed_at(f, node)->asks && lw_type_is_grown(f->l->types, type) &&
         lw_value_is_tuple(&value, f))
-        made = of_rows(f, value, item);
+        made = lw_iterator_of_rows(f, value, item);
     else
         made = value.iterator ? *value.iterator : of_value(f, lw_lower_items(f, value), item);
     made.size_at = it.size_at;

@@ -457,11 +457,14 @@ lw_lower_value lw_lower_view(lw_lower_frame *f, uint32_t node, bool is_dense);
 lw_lower_value lw_lower_dense(lw_lower_frame *f, lw_type type, lw_ref address,
                               const lw_ref *extents, lw_ref reference);
 
-/* The array in the slot that begins at word k, i64, with a reference to its memory. type: its
- * type, which is owned. */
-lw_lower_value lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k, lw_type type);
-/* How many slots of arrays of this type the words have, u64. */
-lw_ref lw_lower_slot_count(lw_lower_frame *f, lw_lower_value words, lw_type type);
+/* The array or typed list in the slot that begins at word k, i64, with a reference to its
+ * memory. like: a value of its type, which gives a list's other parts. */
+lw_lower_value lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k,
+                             lw_lower_value like);
+/* The first word of slot k, i64; k: any integer. */
+lw_ref lw_lower_slot_at(lw_lower_frame *f, lw_ref k, lw_lower_value like);
+/* How many such slots the words have, u64. */
+lw_ref lw_lower_slot_count(lw_lower_frame *f, lw_lower_value words, lw_lower_value like);
 /* slot_kind, slot and set_slot of core/tables/array_names.def */
 lw_lower_value lw_lower_slots(lw_lower_frame *f, uint32_t node, lw_impl impl);
 
@@ -593,7 +596,7 @@ typedef struct lw_iterator {
         LW_OVER_ZIP,
         LW_OVER_REVERSED,
         LW_OVER_INDICES,
-        LW_OVER_SLOTS, /* of a list of arrays; `tuple`: its words */
+        LW_OVER_SLOTS, /* of a list of arrays; `tuple`: the object that is its items */
     } kind;
     lw_type type; /* type of the iterable: RANGE, TUPLE or ARRAY */
     lw_type item; /* ARRAY and SLOTS: of one item */
@@ -619,6 +622,9 @@ typedef struct lw_iterator {
 lw_ref lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step);
 /* item: the type of one item. */
 lw_iterator lw_iterator_of(lw_lower_frame *f, uint32_t node, lw_type item);
+/* Of an array, or of what holds the items of a list of tuples (a tuple of arrays) or of arrays.
+ */
+lw_iterator lw_iterator_of_rows(lw_lower_frame *f, lw_lower_value rows, lw_type item);
 /* ---- parallel.c: loops over prange ---- */
 /* Whether the iterable is a call of prange, and its iterations go to all cores. */
 bool lw_is_parallel(lw_lower_frame *f, uint32_t iterable);

@@ -215,25 +215,27 @@ assign_rest(lw_lower_frame *f, uint32_t name, lw_lower_value tuple, uint32_t fro
         (lw_lower_value){.type = web_at(f, web)->type, .n = parts ? at : 0, .parts = parts});
 }
 
-/* a, b = row: all items are read before anything is assigned. */
+/* a, b = row: all items are read before anything is assigned. of: an array, or what holds the
+ * items of a list of tuples or arrays. */
 static void
-assign_items(lw_lower_frame *f, uint32_t target, lw_lower_value array)
+assign_items(lw_lower_frame *f, uint32_t target, lw_lower_value of)
 {
     const lw_node *n = lw_node_at(f, target);
     lw_lower_value *items = lw_arena_take(f->l->arena, (n->c + 1) * sizeof *items);
-    lw_ref extent = lw_array_extent(f, array, 0);
-    lw_type type = lw_typed_at(f, target)->operand;
+    lw_iterator it = lw_iterator_of_rows(f, of, lw_typed_at(f, target)->operand);
 
     if (items == NULL)
         return;
     lw_lower_set_loc(f, target);
     if (lw_raises_errors(f))
         lw_lower_raise(
-            f, lw_ir_compare(&f->b, LW_OP_NE, extent, lw_ir_int(&f->b, LW_DT_i64, n->c)),
+            f,
+            lw_ir_compare(&f->b, LW_OP_NE, lw_iterator_count(f, &it),
+                          lw_ir_int(&f->b, LW_DT_u64, n->c)),
             "ValueError",
             "the list or array has more or fewer items than there are names to unpack it to");
     for (uint32_t i = 0; i < n->c; i++)
-        items[i] = lw_lower_array_item(f, array, lw_ir_int(&f->b, LW_DT_u64, i), type);
+        items[i] = lw_iterator_item(f, &it, lw_ir_int(&f->b, LW_DT_u64, i), i);
     for (uint32_t i = 0; i < n->c; i++)
         lw_lower_assign(f, lw_list_at(f, n->b + i), items[i]);
 }
@@ -245,9 +247,12 @@ assign_tuple(lw_lower_frame *f, uint32_t target, lw_lower_value value)
 {
     const lw_node *n = lw_node_at(f, target);
     uint32_t have, at = 0;
+    bool are_rows = lw_typed_at(f, target)->asks && lw_type_is_grown(f->l->types, value.type);
 
-    value = lw_lower_items(f, lw_lower_asked(f, target, value));
-    if (lw_type_kind_of(f->l->types, value.type) == LW_TK_ARRAY) {
+    value = lw_lower_asked(f, target, value);
+    are_rows = are_rows && lw_value_is_tuple(&value, f);
+    value = are_rows ? value : lw_lower_items(f, value);
+    if (are_rows || lw_type_kind_of(f->l->types, value.type) == LW_TK_ARRAY) {
         assign_items(f, target, value);
         return;
     }
