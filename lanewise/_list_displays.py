@@ -78,6 +78,18 @@ def _nested_changed_by(node: ast.AST) -> str:
     return ""
 
 
+def _adds_to_item(node: ast.AST) -> bool:
+    """Whether it is a call such as ``x[i].append(v)`` or ``d.setdefault(k, []).append(v)``."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend") and isinstance(node.func.value, (ast.Subscript, ast.Call))
+
+
+def _root(node: ast.expr) -> str:
+    """The variable of which an expression is an attribute, at any depth."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def _has_lists(value: ast.expr | None) -> bool:
     """Whether a display has displays of lists."""
     return any(isinstance(arm, ast.List) and any(isinstance(item, (ast.List, ast.ListComp)) or _parts_of_repeated(item) for item in arm.elts) for arm in _arms(value))
@@ -491,6 +503,9 @@ class _Displays(_Rewriter):
 
     def visit_Call(self, node: ast.Call) -> Any:
         function = node.func
+        given = [argument for argument in self.facts.changes.of_arguments(node, self.names) if isinstance(argument, ast.List) and argument.elts]
+        if given:  # displays for parameters whose lists the function changes
+            node.args = [self._list(argument) if argument in given else argument for argument in node.args]
         if self._takes_key(function):
             node.keywords = [self._called_key(keyword) for keyword in node.keywords]
         if self._is_of_numpy(function):
@@ -524,13 +539,15 @@ class _Displays(_Rewriter):
         """``x[i].append(v)`` and ``d.setdefault(k, []).append(v)`` of variables, whose lists may get the type of their items here; None: it is another call."""
         row = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "extend") and len(call.args) == 1 and not call.keywords else None
         function = None
-        if isinstance(row, ast.Subscript) and isinstance(row.value, ast.Name) and not isinstance(row.slice, (ast.Slice, ast.Tuple)):
+        if isinstance(row, ast.Subscript) and isinstance(row.value, (ast.Name, ast.Attribute)) and not isinstance(row.slice, (ast.Slice, ast.Tuple)):
             function = _growing_dicts.append_in if call.func.attr == "append" else _growing_dicts.extend_in  # type: ignore[attr-defined]
             x, place = row.value, row.slice
         elif isinstance(row, ast.Call) and isinstance(row.func, ast.Attribute) and row.func.attr == "setdefault" and isinstance(row.func.value, ast.Name) and len(row.args) == 2 and isinstance(row.args[1], ast.List) and not row.args[1].elts:
             function = _growing_dicts.append_at if call.func.attr == "append" else None  # type: ignore[attr-defined]
             x, place = row.func.value, row.args[0]
-        return _call(function, x, place, call.args[0]) if function is not None and x.id in self.facts.values else None
+        if function is None or _root(x) not in self.facts.values:
+            return None
+        return _call(function, x, place, call.args[0])
 
     def _iterated(self, node: ast.expr, target: ast.expr | None = None) -> ast.expr:
         """An argument that is iterated over: a list of what an iterator gives, which no variable can hold, and a copy of the target itself."""
@@ -596,7 +613,7 @@ class _Displays(_Rewriter):
 def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionDef | None:
     """The function with lists that grow; None: it has none. names: its globals."""
     makes = (ast.List, ast.ListComp, ast.Delete)
-    if not any(isinstance(node, makes) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
+    if not any(isinstance(node, makes) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) or _adds_to_item(node) for node in ast.walk(function)):
         return None
     made = copy.deepcopy(function)
     _move(made)

@@ -722,7 +722,8 @@ print_int(__int128 value, lw_text *out)
         lw_text_add_int128(out, value);
 }
 
-/* What a typed list or dict says of its items: arrays, or tuples of them. */
+/* What a list or dict says of its items: arrays, tuples of them, or the object of a list of
+ * arrays, whose field `like` is such an array. */
 static void
 print_like(const lw_types *types, lw_type like, lw_text *out)
 {
@@ -732,6 +733,8 @@ print_like(const lw_types *types, lw_type like, lw_text *out)
         lw_text_add(out, "?");
     } else if (row->kind == LW_TK_ARRAY) {
         lw_type_print(types, row->elements[0], out);
+    } else if (row->user_class != NULL && row->user_class->is_arrays) {
+        lw_type_print(types, row->elements[row->n - 1], out);
     } else {
         for (uint32_t i = 0; i < row->n; i++) {
             lw_text_add(out, i ? ", " : "(");
@@ -741,13 +744,33 @@ print_like(const lw_types *types, lw_type like, lw_text *out)
     }
 }
 
-/* List[float64], Dict[int64, float64]: the fields behind `words`. */
+/* Whether the field of a list or dict says what its items are: those of typed ones stand behind
+ * `words`. */
+static bool
+tells_items(const lw_type_row *row, uint32_t i)
+{
+    const char *name = row->names ? row->names[i] : "";
+    size_t n = strlen(name);
+
+    if (row->user_class->is_typed)
+        return i > 0;
+    return n >= strlen("items") && strcmp(name + n - strlen("items"), "items") == 0 &&
+           !(row->user_class->grown == LW_GROWN_SET && row->elements[i] == LW_T_NONE);
+}
+
+/* List[float64], dict[int64, float64] */
 static void
 print_container(const lw_types *types, const lw_type_row *row, lw_text *out)
 {
-    for (uint32_t i = 1; i < row->n; i++) {
-        lw_text_addf(out, "%s%s", i > 1 ? "" : row->user_class->name, i > 1 ? ", " : "[");
+    bool is_first = true;
+
+    lw_text_addf(out, "%s[", row->user_class->name);
+    for (uint32_t i = 0; i < row->n; i++) {
+        if (!tells_items(row, i))
+            continue;
+        lw_text_add(out, is_first ? "" : ", ");
         print_like(types, row->elements[i], out);
+        is_first = false;
     }
     lw_text_add(out, "]");
 }
@@ -755,7 +778,7 @@ print_container(const lw_types *types, const lw_type_row *row, lw_text *out)
 static bool
 is_container(const lw_type_row *row)
 {
-    return row->user_class && row->user_class->is_typed && row->n > 1 &&
+    return row->user_class && row->user_class->grown && row->n > 1 &&
            row->user_class->grown != LW_GROWN_VIEW;
 }
 

@@ -20,6 +20,7 @@ def fake_driver(tmp_path_factory):
 
 # Half a minute each, in the compilers: under the sanitizer test_guvectorize_device, test_reductions and the C tests go the same ways.
 LONG = {"test_reductions_device", "test_guvectorize_scan", "test_guvectorize_pairs", "test_guvectorize_rows", "test_guvectorize_recurrence", "test_products"}
+LONGEST = {"test_guvectorize_scan", "test_guvectorize_pairs", "test_guvectorize_recurrence", "test_guvectorize_matrices"}
 ON_ONE = LONG | {"test_dlpack_malformed", "test_guvectorize_tiles", "test_reduce_records", "test_ufunc_methods", "test_scan_device",
                  "test_gufunc_examples", "test_in_place_cores", "test_given_outputs", "test_excluded_device", "test_excluded_cores_device", "test_misaligned_device", "test_captures_change_device",
                  "test_vectorize_device", "test_transposed_device", "test_guvectorize_matrices", "test_device_elements", "test_random_launches", "test_array_function_calls", "test_remembered_foreign", "test_threads_device", "test_profile", "test_explain", "test_progress", "test_array_library_device"}
@@ -40,6 +41,8 @@ def test_on_fake_driver(name, devices, fake_driver, run_python, request):
     thorough, sanitized = request.config.getoption("--thorough"), "LW_ASAN" in os.environ
     if name in LONG and sanitized:
         pytest.skip("runs without the sanitizer")
+    if name in LONGEST and not thorough:
+        pytest.skip("with --thorough: test_guvectorize_device and test_guvectorize_rows launch in the same ways, and the host runs these kernels")
     if name in ON_TWO and devices == 1 and not thorough:
         pytest.skip("with --thorough: what runs on two devices makes the calls that it makes on one")
     cases = 6 if thorough or name in SMALL else 1 if name in LONG or sanitized else 2

@@ -512,6 +512,51 @@ def test_errors_while_it_runs():
         njit(as_an_array_of_rows)(3)
 
 
+class Graph:
+    def __init__(self, n):
+        self.next = [[] for _ in range(n)]
+        self.weights = [[0.5] for _ in range(n)]
+        self.parts = []
+
+    def add(self, u, v):
+        self.next[u].append(v)
+        self.weights[u].append(v * 0.5)
+        self.parts.append(np.arange(v))
+
+
+def graph(n):
+    g = Graph(n)
+    for i in range(n - 1):
+        g.add(i, i + 1)
+    return g.next, g.weights, g.parts, len(g.weights[1])
+
+
+def test_fields_of_objects():
+    check(njit(graph)(4), graph(4))
+
+
+def put_into(path, k, out):
+    path.append(k)
+    out.append(path.copy())
+
+
+def from_a_display(n):
+    out = [[1]]
+    put_into([0, n], n, out)
+    put_into([5], n, out)
+    return out
+
+
+def test_a_display_that_a_function_changes():
+    check(njit(from_a_display)(3), from_a_display(3))
+
+
+def test_types_in_messages():
+    with pytest.raises(errors.CompileError) as failed:
+        njit(lambda n: ([[0] * n for _ in range(n)], [np.ones(3) for _ in range(n)], {1: [2.5]}, [(n, 1.5) for _ in range(n)]).nothing)(3)
+    assert "tuple(list[List[int64]], list[float64[::1]], dict[int64, List[float64]], list[(int64, float64)])" in str(failed.value)
+
+
 def pairs_of_a_list(n):
     x = []
     for i in range(n):

@@ -320,6 +320,17 @@ adds_items(const lw_ast *ast, PyObject *node)
     }
 }
 
+/* `x[i].append` and `d.setdefault(k, []).append` */
+static bool
+adds_to_item(const lw_ast *ast, PyObject *node)
+{
+    static const char *const methods[] = {"append", NULL};
+    lw_ast_kind kind = kind_at(ast, node, ast->value);
+
+    return (kind == LW_AST_Subscript || kind == LW_AST_Call) &&
+           is_any_of(lw_ast_get(node, ast->attr), methods);
+}
+
 /* Whether a function with this node may have to be rewritten. */
 static bool
 may_be_of_lists(const lw_ast *ast, PyObject *node)
@@ -338,7 +349,8 @@ may_be_of_lists(const lw_ast *ast, PyObject *node)
     case LW_AST_GeneratorExp:
     case LW_AST_Delete: return true;
     case LW_AST_Name: return is_any_of(lw_ast_get(node, ast->id), functions);
-    case LW_AST_Attribute: return is_any_of(lw_ast_get(node, ast->attr), methods);
+    case LW_AST_Attribute:
+        return is_any_of(lw_ast_get(node, ast->attr), methods) || adds_to_item(ast, node);
     case LW_AST_For: return kind_at(ast, node, ast->iter) == LW_AST_Name;
     case LW_AST_AugAssign: return adds_items(ast, node);
     default: return false;
