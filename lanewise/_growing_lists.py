@@ -153,6 +153,35 @@ def put(items, at, x):
         items[at] = x
 
 
+def check_unnamed(x):
+    """Whether x may be put into a list under which it has no name any more: lists that are typed may have names."""
+    if isinstance(x, (list, GrownList)) and not isinstance(x, _typed_containers_lists.TypedList):
+        raise TypingError("a list that is used under its name again is put into a list or dict, which would have another one: put a copy into it, `x.copy()`, or the expression that makes the list")
+
+
+def unnamed(x):
+    check_unnamed(x)
+    return x
+
+
+def check_all_unnamed(items):
+    if len(items) > 0:
+        check_unnamed(items[0])
+        check_all_unnamed(items[1:])
+
+
+def listed_named(items):
+    """`listed` of a display in which names stand."""
+    if len(items) <= 16:
+        check_all_unnamed(items)
+    return listed(items)
+
+
+def repeated_named(x, n):
+    check_unnamed(x)
+    return repeated_item(x, n)
+
+
 def shared(x, like):
     """A list as the item of a list: a typed list, for items such as those of `like`, another one, or None."""
     if isinstance(x, _typed_containers_lists.TypedList):

@@ -22,7 +22,7 @@ from lanewise._growing_dicts import (
 )
 from lanewise._growing_lists import get, put, view
 from lanewise._typed_containers_lists import (
-    CELL, DICT_KEYS, FILLED, HASHES, IS_PLAIN, LIST_ITEMS, MOST_CELLS, N, PLACES, TypedList, USED, WORDS, check, check_cells, held, kind_of, lent, made_list, make_room, n_cells, put_in,
+    CELL, DICT_KEYS, FILLED, HASHES, IS_PLAIN, N, PLACES, TypedList, USED, WORDS, check, check_cells, held, kind_of, lent, make_room, n_cells, put_in,
 )
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def

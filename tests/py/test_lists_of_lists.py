@@ -470,7 +470,7 @@ def lists_of_two_types(n):
 
 
 WRONG = [
-    (changed_after_it_was_put, "E165: a list that may have two names"), (number_among_lists, "E120: the items of this list are lists, but this is not one"),
+    (changed_after_it_was_put, r"E120: a list that is used under its name again(.|\n)*`x\.copy\(\)`"), (number_among_lists, "E120: the items of this list are lists, but this is not one"),
     (float_among_ints, "E120: the items of this list are ints, and this is a float"), (three_levels, "E120: (.|\n)*use an array of several axes"),
     (sorted_without_a_key, "E120: lists in a list have no order"), (lists_of_two_types, "E120: the lists of a list must have items of one type"),
 ]
