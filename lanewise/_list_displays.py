@@ -125,7 +125,8 @@ def _root(node: ast.expr) -> str:
 
 def _has_lists(value: ast.expr | None) -> bool:
     """Whether a display has displays of lists."""
-    return any(isinstance(arm, ast.List) and any(isinstance(item, (ast.List, ast.ListComp)) or _parts_of_repeated(item) for item in arm.elts) for arm in _arms(value))
+    items = [item for arm in _arms(value) if arm is not None for item in (arm.elts if isinstance(arm, ast.List) else (_parts_of_repeated(arm) or ())[:1])]
+    return any(isinstance(item, (ast.List, ast.ListComp)) or _parts_of_repeated(item) for item in items)
 
 
 def _parts_of_repeated(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
@@ -418,11 +419,15 @@ class _Displays(_Rewriter):
         parts = _parts_of_repeated(node)
         if parts is not None:
             repeated = _growing_lists.repeated_named if self._named(parts[0]) else _growing_lists.repeated_item
-            return self._at(node, _call(repeated, *map(self.visit, parts)))
+            return self._at(node, _call(repeated, self._long(parts[0]), self.visit(parts[1])))
         if isinstance(node, ast.List) and node.elts:
             function = _growing_lists.listed_named if any(map(self._named, node.elts)) else _growing_lists.listed
             return self._at(node, _call(function, ast.Tuple([self.visit(item) for item in node.elts], ast.Load())))
         return self.visit(node)
+
+    def _long(self, item: ast.expr) -> ast.expr:
+        """An item, which is a list if it is ``[x] * n``: as a tuple of compiled code, it could have few items only."""
+        return self._list(item) if _parts_of_repeated(item) is not None else self.visit(item)
 
     def _named(self, item: ast.expr) -> bool:
         """Whether the item of a display is something that has a name afterwards."""
@@ -480,6 +485,8 @@ class _Displays(_Rewriter):
         bound = {part.id for generator in node.generators for part in ast.walk(generator.target) if isinstance(part, ast.Name)}
         if not any(name.id in bound for name in _list_names.names_in(node.elt)):
             node.elt = self._unnamed(node.elt)
+        if _parts_of_repeated(node.elt) is not None:
+            node.elt = self._list(node.elt)
         return self.generic_visit(node)
 
     def visit_List(self, node: ast.List) -> Any:
@@ -604,7 +611,9 @@ class _Displays(_Rewriter):
         return self.generic_visit(node)
 
     def _checked(self, item: ast.expr) -> ast.expr:
-        """An item that may be a list which a function has received and returns."""
+        """An item that may be a list which a function has received and returns, or a long one."""
+        if _parts_of_repeated(item) is not None:
+            return self._list(item)
         if isinstance(item, ast.Subscript) and isinstance(item.slice, ast.Constant) and isinstance(item.value, ast.Name) and any(isinstance(value, ast.Tuple) for value in self.facts.values.get(item.value.id, [])):
             return self._at(item, _call(_growing_lists.unnamed, item))
         if isinstance(item, ast.Call) and isinstance(item.func, ast.Name) and item.func.id not in dir(builtins) and any(isinstance(argument, ast.Name) and argument.id in self.facts.growing for argument in item.args):

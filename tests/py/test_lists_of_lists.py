@@ -398,8 +398,27 @@ def many_numbers(n):
     return out, [len(r) for r in out], [[(i, i, i, i, i)] for i in range(n)]
 
 
+def long_rows(n):
+    t = [[0] * 100 for _ in range(n)]
+    t.append([n] * 70)
+    t[1][99] = 5
+    wide = [[0] * 10000] * 2
+    wide[0][1] = 3
+    return t, len(wide[1]), wide[1][:3]
+
+
+def places_of_the_list(n):
+    t = [[] for _ in range(n)]
+    for i in range(len(t)):
+        t[i].append(i)
+    flat = [1]
+    for i in range(len(flat) + 2):
+        flat.append(i)
+    return t, flat
+
+
 PROGRAMS = [
-    many_numbers,
+    many_numbers, long_rows, places_of_the_list,
     squares_of_zeros, rows_that_grow, rows_made_by_loops, table_of_paths, a_row_by_its_name, the_same_row_twice, groups_by_a_test, neighbours,
     rows_of_other_lengths, sorted_by_a_key, rows_of_tuples, stack_of_paths, every_change, loops_that_change_rows, ints_among_floats,
     rows_without_items, rows_that_are_given_away, groups_by_setdefault, breadth_first, displays, groups_that_begin_empty, extended_rows,

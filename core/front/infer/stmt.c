@@ -206,6 +206,8 @@ hold_lists(lw_infer_frame *f, uint32_t node, held_lists *held)
         of = lw_node_of(f, of->a);
         if (of->kind == LW_NODE_ATTRIBUTE)
             LW_TRY(hold_lists(f, of->a, held));
+    } else if (lw_type_is_number(f, lw_typed_in(&f->nodes, node)->type)) {
+        return LW_OK; /* range(len(x)) */
     } else if (of->kind == LW_NODE_CALL) {
         /* enumerate(x), zip(x, y); what a function gives, such as list(x), is another list */
         for (uint32_t i = 0; i < of->c && !calls_function(f, of->a); i++)
