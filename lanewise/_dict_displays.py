@@ -82,14 +82,14 @@ class _Displays(_Rewriter):
             return self.generic_visit(node)
         if not node.keys:
             return self._at(node, _call(_growing_dicts.empty_dict))
-        pairs: list[ast.expr] = [ast.Tuple([self.visit(key), self._unnamed(self.visit(value))], ast.Load()) for key, value in zip(node.keys, node.values) if key]
+        pairs: list[ast.expr] = [ast.Tuple([self.visit(key), self.visit(value)], ast.Load()) for key, value in zip(node.keys, node.values) if key]
         return self._at(node, _call(_growing_dicts.dict_of, ast.Tuple(pairs, ast.Load())))
 
     def visit_Set(self, node: ast.Set) -> Any:
         return self._at(node, _call(_growing_dicts.set_of, ast.Tuple([self.visit(item) for item in node.elts], ast.Load())))
 
     def visit_DictComp(self, node: ast.DictComp) -> Any:
-        pair = ast.Tuple([self.visit(node.key), self._unnamed(self.visit(node.value))], ast.Load())
+        pair = ast.Tuple([self.visit(node.key), self.visit(node.value)], ast.Load())
         return self._at(node, _call(_growing_dicts.dict_of, ast.ListComp(pair, [self.visit(part) for part in node.generators])))
 
     def visit_SetComp(self, node: ast.SetComp) -> Any:

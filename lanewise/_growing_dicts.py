@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from lanewise import _growing_lists, _typed_containers_lists
-from lanewise._growing_lists import Arrays, GrownList, Items, augmented, check, filled, get, listed, place, put, taken, view
+from lanewise import _growing_lists
+from lanewise._growing_lists import Arrays, GrownList, Items, augmented, check, filled, get, listed, put, taken, view
 from lanewise.errors import TypingError
 
 KEYS, VALUES, ITEMS = "keys of this dict", "values of this dict", "items of this set"
@@ -433,7 +433,7 @@ class GrownDict(Table):
         entry = entry_of(self, one)
         if self.value_items is None or entry < 0:
             self[key] = default
-            return self[key] if isinstance(default, (list, GrownList)) else default
+            return default
         return get(self.value_items, entry)
 
     def keys(self):
@@ -715,60 +715,6 @@ def set_of(items):
     made = empty_set()
     made.update(items)
     return made
-
-
-# ---- lists in lists and dicts, which may have no item yet ----
-
-
-def are_untyped(items):
-    """Whether they are lists whose items have no type yet."""
-    return isinstance(items, Arrays) and not isinstance(items.like, np.ndarray) and items.like.like is None
-
-
-def list_over(words):
-    """A list with these words, whose items have no type yet."""
-    made = _typed_containers_lists.TypedList()
-    made.words = words
-    return made
-
-
-def append_in(x, i, v):
-    """`x[i].append(v)`"""
-    if isinstance(x, GrownList) and are_untyped(x.items):
-        row = list_over(x.items.get(place(i, x.n)).words)
-        row.append(v)
-        x.items = x.items.of_type(row)
-    elif isinstance(x, GrownDict) and are_untyped(x.value_items):
-        row = list_over(x[i].words)
-        row.append(v)
-        x.value_items = x.value_items.of_type(row)
-    else:
-        x[i].append(v)
-
-
-def extend_in(x, i, y):
-    """`x[i].extend(y)`"""
-    if isinstance(x, GrownList) and are_untyped(x.items):
-        row = list_over(x.items.get(place(i, x.n)).words)
-        row.extend(y)
-        x.items = x.items.of_type(row)
-    elif isinstance(x, GrownDict) and are_untyped(x.value_items):
-        row = list_over(x[i].words)
-        row.extend(y)
-        x.value_items = x.value_items.of_type(row)
-    else:
-        x[i].extend(y)
-
-
-def append_at(x, key, v):
-    """`x.setdefault(key, []).append(v)`"""
-    if isinstance(x, GrownDict):
-        if key in x:
-            append_in(x, key, v)
-        else:
-            x[key] = [v]
-    else:
-        raise TypingError("setdefault is a method of dicts")
 
 
 # ---- del ----

@@ -16,11 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from lanewise._core import intrinsics
 from lanewise._growing_lists_arrays import Arrays, slots_for
 from lanewise.errors import TypingError
-
-_arrays = intrinsics.arrays  # core/tables/array_names.def
 
 
 ITEMS = "items of this list"
@@ -87,9 +84,9 @@ def check_first(x, what):
         if len(x) > 1:
             check_first(x[1:], what)
     elif isinstance(x, str):
-        raise TypingError("the ", what, " must be numbers, arrays, lists of numbers, or tuples of these, and this is a string: use a number that stands for it")
-    elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number, np.ndarray, list, GrownList)):
-        raise TypingError("the ", what, " must be numbers, arrays, lists of numbers, or tuples of these: in place of objects in it, make one list for each field")
+        raise TypingError("the ", what, " must be numbers, arrays, or tuples of these, and this is a string: use a number that stands for it")
+    elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number, np.ndarray)):
+        raise TypingError("the ", what, " must be numbers, arrays, or tuples of these: in place of lists or objects in it, make an array of two axes, one list of all items, or one for each field")
 
 
 def check(items, x, what):
@@ -106,11 +103,8 @@ def check(items, x, what):
             if len(items) > 1:
                 check(items[1:], x[1:], what)
     elif isinstance(items, Arrays):
-        if isinstance(items.like, np.ndarray):
-            if not isinstance(x, np.ndarray):
-                raise TypingError("the ", what, " are arrays, but this is not one: all must have one type")
-        elif not isinstance(x, (list, GrownList)):
-            raise TypingError("the ", what, " are lists, but this is not one: all must have one type")
+        if not isinstance(x, np.ndarray):
+            raise TypingError("the ", what, " are arrays, but this is not one: all must have one type")
     elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number)):
         raise TypingError("the ", what, " are numbers, but this is not one: all must have one type")
     else:
@@ -148,67 +142,9 @@ def put(items, at, x):
     if isinstance(items, tuple):
         put_row(items, at, x)
     elif isinstance(items, Arrays):
-        items.put(at, x if isinstance(x, np.ndarray) else shared(x, items.like))
+        items.put(at, x)
     else:
         items[at] = x
-
-
-def check_unnamed(x):
-    """Whether x may be put into a list under which it has no name any more: lists that are typed may have names."""
-    if isinstance(x, (list, GrownList)) and not isinstance(x, _typed_containers_lists.TypedList):
-        raise TypingError("a list that is used under its name again is put into a list or dict, which would have another one: put a copy into it, `x.copy()`, or the expression that makes the list")
-
-
-def unnamed(x):
-    check_unnamed(x)
-    return x
-
-
-def check_all_unnamed(items):
-    if len(items) > 0:
-        check_unnamed(items[0])
-        check_all_unnamed(items[1:])
-
-
-def listed_named(items):
-    """`listed` of a display in which names stand."""
-    if len(items) <= 16:
-        check_all_unnamed(items)
-    return listed(items)
-
-
-def repeated_named(x, n):
-    check_unnamed(x)
-    return repeated_item(x, n)
-
-
-def shared(x, like):
-    """A list as the item of a list: a typed list, for items such as those of `like`, another one, or None."""
-    if isinstance(x, _typed_containers_lists.TypedList):
-        return x
-    _held = (x,)  # a change of x under its own name, which the item would not show, is refused
-    if not isinstance(x, GrownList):
-        return shared(listed(x), like)
-    made = _typed_containers_lists.plain_list(like_of(x.items) if like is None else like_of(x.items) if like.like is None else like.like)
-    made.extend(x)
-    return made
-
-
-def like_of(items):
-    """An array without elements, or a tuple of such, of the type of the items; None: nobody knows it."""
-    if items is None:
-        return None
-    if isinstance(items, tuple):
-        return likes_of(items)
-    if isinstance(items, Arrays):
-        raise TypingError("a list in a list has arrays or lists as items: its items must be numbers or tuples of numbers, use an array of several axes")
-    return np.empty(0, items.dtype)
-
-
-def likes_of(items):
-    if len(items) == 1:
-        return (like_of(items[0]),)
-    return (like_of(items[0]),) + likes_of(items[1:])
 
 
 def put_row(items, at, x):
@@ -223,8 +159,6 @@ def appended(items, n, x):
         return appended_row(items, n, x)
     if isinstance(x, np.ndarray):
         return appended_array(items, n, x)
-    if isinstance(x, (list, GrownList)):
-        return appended_array(items, n, shared(x, None if items is None else items.like))
     if items is None:
         first = np.array([x])
         made = np.empty(8, first.dtype)
@@ -335,7 +269,7 @@ def taken_rows(items, start, step, n):
 
 
 def check_comparable(x):
-    if isinstance(x.items, Arrays) and isinstance(x.items.like, np.ndarray):
+    if isinstance(x.items, Arrays):
         raise TypingError("whether arrays in a list are equal is not one truth value: compare them in a loop, with np.array_equal")
 
 
@@ -345,8 +279,6 @@ def check_order(x):
         check_order(x[0])
         if len(x) > 1:
             check_order(x[1:])
-    elif isinstance(x, GrownList):
-        raise TypingError("lists in a list have no order in compiled code: sort by a key, `key=len`, or use tuples")
     elif isinstance(x, np.ndarray):
         raise TypingError("arrays have no order: sort by a key, `key=lambda x: x.sum()`")
     elif isinstance(x, (complex, np.complexfloating)):
@@ -355,7 +287,7 @@ def check_order(x):
 
 def check_order_of(items):
     if isinstance(items, Arrays):
-        raise TypingError("arrays and lists in a list have no order in compiled code: give a key, `key=len` or `key=lambda x: x[0]`")
+        raise TypingError("arrays have no order: give a key, `key=lambda x: x.sum()`")
 
 
 def in_order(items, order):
@@ -512,8 +444,6 @@ class GrownList(Items):
             if others.items is not None:
                 for k in range(others.n):
                     self.append(get(others.items, k))
-        elif isinstance(others, (tuple, list)) and len(others) > 0 and isinstance(others[0], (list, GrownList)):  # which may have other lengths
-            append_each(self, others)
         else:
             for x in others:
                 self.append(x)
@@ -678,12 +608,6 @@ def listed(x):
     return made
 
 
-def append_each(made, x):
-    if len(x) > 0:
-        made.append(x[0])
-        append_each(made, x[1:])
-
-
 def apart(x):
     """What a variable adds to itself: a copy of a list, and other values as they are."""
     if isinstance(x, GrownList):
@@ -764,8 +688,6 @@ def filled(x, n):
         return filled_row(x, n)
     if isinstance(x, np.ndarray):
         return appended_array(None, 0, x).repeated(1, n)
-    if isinstance(x, (list, GrownList)):
-        return appended_array(None, 0, shared(x, None)).repeated(1, n)
     first = np.array([x])
     made = np.empty(n, first.dtype)
     made[:] = x
@@ -1024,6 +946,3 @@ def in_python(items: Any, n: int) -> Any:
     if isinstance(items, tuple):
         return [*zip(*(in_python(part, n) for part in items))]
     return items[:n] if isinstance(items, list) else items[:n].tolist()  # a list: of arrays
-
-
-from lanewise import _typed_containers_lists  # noqa: E402  (which needs this module's functions)

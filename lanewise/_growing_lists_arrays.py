@@ -1,11 +1,8 @@
-"""The items of lists of arrays and of lists, ``out.append(x[i:j])``, in compiled code.
+"""The items of lists of arrays, ``out.append(x[i:j])``, in compiled code.
 
 Such a list holds the arrays themselves, not their elements: each item is a slot of `words` (core/ir/cell_words.h) with the address, the
 shape, the strides and a reference to the memory of an array, which may be a view of another one. All arrays of a list have one dtype and
 one number of axes: those of `like`, an array without elements. Functions called on the host have such lists.
-
-The lists in a list are typed lists (lanewise/_typed_containers.py), of which the words are in the slot, so that all who hold one see its
-changes; `like` is such a list, too.
 
 The class and the functions are compiled and never called.
 """
@@ -23,14 +20,6 @@ FIRST = 8  # words in front of the slots
 CELL = 3  # words of a cell: a slot has one, and one for each axis
 
 
-def slot_words(like):
-    return CELL + CELL * (like.ndim if isinstance(like, np.ndarray) else 1)
-
-
-def as_array(x):
-    return x if isinstance(x, np.ndarray) else np.array(x)
-
-
 class Arrays:
     def __init__(self, words, like):
         self.words = words
@@ -38,29 +27,23 @@ class Arrays:
 
     def room(self):
         """How many slots there are."""
-        return max(0, (self.words.shape[0] - FIRST) // slot_words(self.like))
+        return max(0, (self.words.shape[0] - FIRST) // (CELL + CELL * self.like.ndim))
 
     def get(self, at):
-        return _arrays.slot(self.words, FIRST + at * slot_words(self.like), self.like)
-
-    def array(self, at):
-        """The item, or an array of the items of the list that it is."""
-        return as_array(self.get(at))
+        return _arrays.slot(self.words, FIRST + at * (CELL + CELL * self.like.ndim), self.like)
 
     def put(self, at, x):
-        _arrays.set_slot(self.words, FIRST + at * slot_words(self.like), x, self.like)
+        _arrays.set_slot(self.words, FIRST + at * (CELL + CELL * self.like.ndim), x, self.like)
 
     def first(self, n):
         """The first n items."""
-        return Arrays(self.words[: FIRST + n * slot_words(self.like)], self.like)
+        return Arrays(self.words[: FIRST + n * (CELL + CELL * self.like.ndim)], self.like)
 
     def with_room(self, n):
         """New slots for n arrays of this type."""
-        return Arrays(_arrays.cells(FIRST + n * slot_words(self.like)), self.like)
-
-    def of_type(self, x):
-        """The same slots, of items such as x."""
-        return Arrays(self.words, _arrays.slot_kind(x))
+        if n > 1 << 40:
+            raise MemoryError("there is no memory for so many arrays in a list")
+        return Arrays(_arrays.cells(FIRST + n * (CELL + CELL * self.like.ndim)), self.like)
 
     def taken(self, start, step, n):
         """A copy of n items, which are the same arrays."""
@@ -116,12 +99,11 @@ class Arrays:
     def stacked(self, n):
         """One array with the first n items along a new first axis, as `np.array` makes it."""
         if n == 0:
-            raise ValueError("np.array of a list without arrays or lists: their shape is not known")
-        first = self.array(0)
-        shape = first.shape
-        made = np.empty((n,) + shape, first.dtype)
+            raise ValueError("np.array of a list without arrays: their shape is not known")
+        shape = self.get(0).shape
+        made = np.empty((n,) + shape, self.like.dtype)
         for k in range(n):
-            x = self.array(k)
+            x = self.get(k)
             if x.shape != shape:
                 raise ValueError("all input arrays must have the same shape")
             made[k] = x

@@ -17,7 +17,7 @@ import textwrap
 import types
 from typing import Any
 
-from lanewise import _growing_dicts, _growing_lists, _list_names
+from lanewise import _growing_dicts, _growing_lists
 
 _CHANGING = frozenset(("append", "extend", "insert", "pop", "clear", "sort", "reverse", "remove"))
 _READING = frozenset(("len", "sum", "min", "max", "any", "all", "sorted", "list", "tuple", "enumerate", "zip", "reversed", "range", "print", "bool"))
@@ -62,71 +62,6 @@ def _changed_by(node: ast.AST, methods: frozenset[str] = _CHANGING) -> str:
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
         target = node.value
     return ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
-
-
-def _nested_changed_by(node: ast.AST) -> str:
-    """The variable whose lists within its list the expression or statement may change, as in ``x[i].append(v)``; or an empty text."""
-    target: ast.AST | None = None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
-        target = node.func.value
-    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
-        target = node.value
-    while isinstance(target, ast.Subscript):
-        target = target.value
-        if isinstance(target, ast.Name):
-            return target.id
-    return ""
-
-
-def _adds_to_item(node: ast.AST) -> bool:
-    """Whether it is a call such as ``x[i].append(v)`` or ``d.setdefault(k, []).append(v)``, or ``x.append(y)`` of something that has a name."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    return (node.func.attr in ("append", "extend") and isinstance(node.func.value, (ast.Subscript, ast.Call))) or (node.func.attr in ("append", "insert") and any(map(_list_names.names_in, node.args)))
-
-
-def _is_fresh(value: ast.expr, facts: _Facts) -> bool:
-    """Whether the value, if it is a list, is one that nothing else has."""
-    if isinstance(value, ast.IfExp):
-        return _is_fresh(value.body, facts) and _is_fresh(value.orelse, facts)
-    if isinstance(value, ast.Subscript):
-        return isinstance(value.slice, ast.Slice)
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        return value.func.attr == "copy"
-    if isinstance(value, ast.Call):
-        return _called(value) in ("list", "sorted") or not any(isinstance(argument, ast.Name) and (argument.id in facts.growing or None in facts.values.get(argument.id, [])) for argument in value.args)
-    return isinstance(value, (ast.List, ast.ListComp, ast.BinOp, ast.Constant))
-
-
-def _given(function: ast.FunctionDef, facts: _Facts) -> set[int]:
-    """Of the names in `items_of` the statements: those of lists that the function has made, and that nothing reads by a name afterwards."""
-    found = set()
-    nested = [part for part in ast.walk(function) if isinstance(part, (ast.FunctionDef, ast.Lambda)) and part is not function]
-    others = {name for known, values in facts.values.items() for value in values for name in _names_of(value) if name != known}
-    for statement in ast.walk(function):
-        items = _list_names.items_of(statement) if isinstance(statement, (ast.Expr, ast.Assign)) else []
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List):
-            items += _list_names.names_in(statement.value)
-        for item in items:
-            made = all(value is not None and _is_fresh(value, facts) for value in facts.values.get(item.id, [None]))
-            made = made or _list_names.is_made_before(function, statement, item.id, lambda value: _is_fresh(value, facts))  # type: ignore[arg-type]
-            once = sum(isinstance(part, ast.Name) and part.id == item.id for part in ast.walk(statement)) == 1
-            if made and once and item.id not in others and not any(_list_names.mentions(part, item.id) for part in nested) and _list_names.is_dead_behind(function, statement, item.id):  # type: ignore[arg-type]
-                found.add(id(item))
-    return found
-
-
-def _root(node: ast.expr) -> str:
-    """The variable of which an expression is an attribute, at any depth."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _has_lists(value: ast.expr | None) -> bool:
-    """Whether a display has displays of lists."""
-    items = [item for arm in _arms(value) if arm is not None for item in (arm.elts if isinstance(arm, ast.List) else (_parts_of_repeated(arm) or ())[:1])]
-    return any(isinstance(item, (ast.List, ast.ListComp)) or _parts_of_repeated(item) for item in items)
 
 
 def _parts_of_repeated(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
@@ -271,8 +206,6 @@ class _Facts:
                 self._add(node.name, None)
             elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
                 self._add(node.name, None)
-        nested = {_nested_changed_by(node) for node in ast.walk(function)}
-        self.changed |= {name for name in nested if any(map(_has_lists, self.values.get(name, [])))}
         self.growing = {name for name, values in self.values.items() if name in self.changed or name in self.returned or _are_mixed(values)} | self.changed
         self.growing = self.with_sources(self.growing)
 
@@ -372,25 +305,12 @@ class _Rewriter(ast.NodeTransformer):
         self.facts = facts
         self.names = names  # the globals and closure variables of the function
         self.loops = self.hoisted = 0
-        self.given: set[int] = set()  # ids of the names of lists that no name has any more when they have become items
 
     def _is_builtin(self, name: str) -> bool:
         return name not in self.facts.values and self.names.get(name, getattr(builtins, name)) is getattr(builtins, name)
 
     def _at(self, old: ast.AST, new: Any) -> Any:
         return ast.fix_missing_locations(ast.copy_location(new, old))
-
-    def _may_be_list(self, name: str) -> bool:
-        values = [arm for value in self.facts.values.get(name, []) for arm in _arms(value)]
-        return name in self.facts.growing or any(isinstance(value, (ast.List, ast.ListComp)) or _called(value) in ("list", "sorted") or _parts_of_repeated(value) for value in values if value)
-
-    def _unnamed(self, item: ast.expr) -> ast.expr:
-        """An item of a display, which complains if it is a list that has a name."""
-        if isinstance(item, ast.Name):
-            return self._at(item, _call(_growing_lists.unnamed, item)) if self._may_be_list(item.id) else item
-        if isinstance(item, ast.Tuple):
-            item.elts = [self._unnamed(part) for part in item.elts]
-        return item
 
     def _comprehension(self, node: ast.expr) -> ast.ListComp | None:
         """The list of what a generator expression or an iterator gives, which no variable of compiled code can hold; None: it is another value."""
@@ -418,20 +338,10 @@ class _Displays(_Rewriter):
             return self._at(node, ast.IfExp(self.visit(node.test), node.body, node.orelse))
         parts = _parts_of_repeated(node)
         if parts is not None:
-            repeated = _growing_lists.repeated_named if self._named(parts[0]) else _growing_lists.repeated_item
-            return self._at(node, _call(repeated, self._long(parts[0]), self.visit(parts[1])))
+            return self._at(node, _call(_growing_lists.repeated_item, *map(self.visit, parts)))
         if isinstance(node, ast.List) and node.elts:
-            function = _growing_lists.listed_named if any(map(self._named, node.elts)) else _growing_lists.listed
-            return self._at(node, _call(function, ast.Tuple([self.visit(item) for item in node.elts], ast.Load())))
+            return self._at(node, _call(_growing_lists.listed, ast.Tuple([self.visit(item) for item in node.elts], ast.Load())))
         return self.visit(node)
-
-    def _long(self, item: ast.expr) -> ast.expr:
-        """An item, which is a list if it is ``[x] * n``: as a tuple of compiled code, it could have few items only."""
-        return self._list(item) if _parts_of_repeated(item) is not None else self.visit(item)
-
-    def _named(self, item: ast.expr) -> bool:
-        """Whether the item of a display is something that has a name afterwards."""
-        return any(id(name) not in self.given for name in _list_names.names_in(item))
 
     def _value(self, target: ast.expr, value: ast.expr) -> ast.expr:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
@@ -446,10 +356,9 @@ class _Displays(_Rewriter):
             starred = self._starred(node)
             if starred is not None:
                 return starred
-        checks = self._checks(node)
         node.value = self._value(node.targets[0], node.value)
         node.targets = [self.visit(target) for target in node.targets]
-        return [*checks, node] if checks else node
+        return node
 
     def _is_list(self, node: ast.expr) -> bool:
         """Whether a variable has a list that grows, wherever it has a value."""
@@ -471,7 +380,7 @@ class _Displays(_Rewriter):
         made = [] if x is node.value else [_set(".starred", self._listed(node.value))]
         enough = ast.Expr(_call(_growing_lists.check_enough, x, _constant(len(parts) - 1)))
         assigned = [enough, *(ast.Assign([target], value) for target, value in parts)]
-        return [self._at(node, one) for one in made] + [part for one in assigned for part in _statements(self.visit(self._at(node, one)))]
+        return [self._at(node, one) for one in made] + [self.visit(self._at(node, one)) for one in assigned]
 
     def _makes_list(self, node: ast.expr, seen: tuple[str, ...] = ()) -> bool:
         """Whether an expression is a list in Python, and no tuple in compiled code. seen: variables that have what is asked for."""
@@ -480,14 +389,6 @@ class _Displays(_Rewriter):
             values = self.facts.values.get(name, [])
             return name in seen or (bool(values) and all(value is not None and self._makes_list(value, (*seen, name)) for value in values))
         return isinstance(node, ast.ListComp) or _parts_of_repeated(node) is not None or (_called(node) in ("list", "sorted") and self._is_builtin(_called(node)))
-
-    def visit_ListComp(self, node: ast.ListComp) -> Any:
-        bound = {part.id for generator in node.generators for part in ast.walk(generator.target) if isinstance(part, ast.Name)}
-        if not any(name.id in bound for name in _list_names.names_in(node.elt)):
-            node.elt = self._unnamed(node.elt)
-        if _parts_of_repeated(node.elt) is not None:
-            node.elt = self._list(node.elt)
-        return self.generic_visit(node)
 
     def visit_List(self, node: ast.List) -> Any:
         if node.elts or not isinstance(node.ctx, ast.Load):
@@ -522,9 +423,8 @@ class _Displays(_Rewriter):
     def visit_Expr(self, node: ast.Expr) -> Any:
         """``x.append(x.pop() + n)``: arguments that change a list are evaluated in statements of their own, before the list is read."""
         call = node.value
-        checks = self._checks(node)
         if not isinstance(call, ast.Call) or not self._changes_own_list(call):
-            return [*checks, self.generic_visit(node)]
+            return self.generic_visit(node)
         statements: list[ast.stmt] = []
 
         def hoisted(value: ast.expr) -> ast.expr:
@@ -538,12 +438,7 @@ class _Displays(_Rewriter):
         call.args = [hoisted(argument) for argument in call.args]
         for keyword in call.keywords:
             keyword.value = hoisted(keyword.value)
-        return [*checks, *map(self.visit, statements), self.generic_visit(node)]
-
-    def _checks(self, node: ast.stmt) -> list[ast.stmt]:
-        """Statements that complain of a list which the statement puts into another one, and which has a name afterwards."""
-        named = {item.id: item for item in _list_names.items_of(node) if id(item) not in self.given and item.id in self.facts.values}
-        return [self._at(item, ast.Expr(_call(_growing_lists.check_unnamed, _load(item.id)))) for item in named.values()]
+        return [*map(self.visit, statements), self.generic_visit(node)]
 
     def _changes_own_list(self, call: ast.Call) -> bool:
         """Whether arguments of a call change the list whose method it is, or a list that is another argument."""
@@ -599,40 +494,11 @@ class _Displays(_Rewriter):
         if name == "sorted" and node.args:
             made = ast.Call(_constant(_growing_lists.sorted), [self._iterated(node.args[0]), *map(self.visit, node.args[1:])], [self.visit(keyword) for keyword in node.keywords])
             return self._at(node, made)
-        in_item = self._in_item(node)
-        if in_item is not None:
-            return self.generic_visit(self._at(node, in_item))
-        if isinstance(function, ast.Attribute) and function.attr in ("append", "insert"):
-            node.args = [self._checked(argument) for argument in node.args]
         if isinstance(function, ast.Attribute) and function.attr == "extend" and len(node.args) == 1:
             node.func = self.visit(function)
             node.args = [self._iterated(node.args[0], function.value)]
             return node
         return self.generic_visit(node)
-
-    def _checked(self, item: ast.expr) -> ast.expr:
-        """An item that may be a list which a function has received and returns, or a long one."""
-        if _parts_of_repeated(item) is not None:
-            return self._list(item)
-        if isinstance(item, ast.Subscript) and isinstance(item.slice, ast.Constant) and isinstance(item.value, ast.Name) and any(isinstance(value, ast.Tuple) for value in self.facts.values.get(item.value.id, [])):
-            return self._at(item, _call(_growing_lists.unnamed, item))
-        if isinstance(item, ast.Call) and isinstance(item.func, ast.Name) and item.func.id not in dir(builtins) and any(isinstance(argument, ast.Name) and argument.id in self.facts.growing for argument in item.args):
-            return self._at(item, _call(_growing_lists.unnamed, item))
-        return item
-
-    def _in_item(self, call: ast.Call) -> ast.expr | None:
-        """``x[i].append(v)`` and ``d.setdefault(k, []).append(v)`` of variables, whose lists may get the type of their items here; None: it is another call."""
-        row = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "extend") and len(call.args) == 1 and not call.keywords else None
-        function = None
-        if isinstance(row, ast.Subscript) and isinstance(row.value, (ast.Name, ast.Attribute)) and not isinstance(row.slice, (ast.Slice, ast.Tuple)):
-            function = _growing_dicts.append_in if call.func.attr == "append" else _growing_dicts.extend_in  # type: ignore[attr-defined]
-            x, place = row.value, row.slice
-        elif isinstance(row, ast.Call) and isinstance(row.func, ast.Attribute) and row.func.attr == "setdefault" and isinstance(row.func.value, ast.Name) and len(row.args) == 2 and isinstance(row.args[1], ast.List) and not row.args[1].elts:
-            function = _growing_dicts.append_at if call.func.attr == "append" else None  # type: ignore[attr-defined]
-            x, place = row.func.value, row.args[0]
-        if function is None or _root(x) not in self.facts.values:
-            return None
-        return _call(function, x, place, call.args[0])
 
     def _iterated(self, node: ast.expr, target: ast.expr | None = None) -> ast.expr:
         """An argument that is iterated over: a list of what an iterator gives, which no variable can hold, and a copy of the target itself."""
@@ -645,11 +511,6 @@ class _Displays(_Rewriter):
         return self.visit(made) if made is not None else _call(_growing_lists.listed, self.visit(node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        checks = self._checks(node)
-        made = self._augmented(node)
-        return [*checks, made] if checks else made
-
-    def _augmented(self, node: ast.AugAssign) -> Any:
         target = node.target
         if isinstance(target, ast.Name) and isinstance(node.op, ast.Add):
             if isinstance(node.value, ast.Name) and node.value.id == target.id:  # which need not be a list
@@ -703,7 +564,7 @@ class _Displays(_Rewriter):
 def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionDef | None:
     """The function with lists that grow; None: it has none. names: its globals."""
     makes = (ast.List, ast.ListComp, ast.Delete)
-    if not any(isinstance(node, makes) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) or _adds_to_item(node) for node in ast.walk(function)):
+    if not any(isinstance(node, makes) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
         return None
     made = copy.deepcopy(function)
     _move(made)
@@ -713,7 +574,6 @@ def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionD
         made = _Renamed(aliases).visit(made)
         facts = _Facts(made, names)
     displays = _Displays(facts, names)
-    displays.given = _given(made, facts)
     made.body = [part for statement in made.body for part in _statements(displays.visit(statement))]
     return made
 

@@ -728,18 +728,18 @@ def _check_any(n, what):
 def _joined_list(items, n, axis):
     """`_joined` of the first n items of a list of arrays."""
     _check_any(n, "concatenate")
-    first = items.array(0)
+    first = items.get(0)
     k = _arrays.axis(axis, first.ndim)
     extent = 0
     for i in range(n):
-        x = items.array(i)
+        x = items.get(i)
         _check_rows(x, first, k)
         extent += x.shape[k]
     out = np.empty(_inserted(_without(first.shape, k), k, extent), first.dtype)
     rows = _axis_first(out, k)
     at = 0
     for i in range(n):
-        part = _axis_first(items.array(i), k)
+        part = _axis_first(items.get(i), k)
         rows[at : at + part.shape[0]] = part
         at += part.shape[0]
     return out
@@ -748,9 +748,9 @@ def _joined_list(items, n, axis):
 def _mapped(items, n, f, axis):
     """The items of a list of the arrays f(x, axis), for each of the first n."""
     _check_any(n, "stack")
-    made = slots_for(f(items.array(0), axis)).with_room(n)
+    made = slots_for(f(items.get(0), axis)).with_room(n)
     for i in range(n):
-        made.put(i, f(items.array(i), axis))
+        made.put(i, f(items.get(i), axis))
     return made
 
 
@@ -785,9 +785,7 @@ def _with_axis(arrays, axis):
 
 def stack(arrays, axis=0):
     if isinstance(arrays, GrownList):
-        _check_any(arrays.n, "stack")
-        first = arrays.items.array(0)
-        k = _arrays.axis(axis, first.ndim + 1)
+        k = _arrays.axis(axis, arrays.items.like.ndim + 1)
         items = _mapped(arrays.items, arrays.n, expand_dims, k)
         for i in range(arrays.n):
             if items.get(i).shape != items.get(0).shape:

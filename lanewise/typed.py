@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from lanewise import _core, _growing_dicts, types
-from lanewise import _typed_containers as _compiled, _typed_containers_lists as _lists
+from lanewise import _typed_containers as _compiled
 from lanewise._core import jit
 
 __all__ = ["Dict", "List"]
@@ -96,7 +96,7 @@ def _rows_of(arrays: Any, n: int) -> list[Any]:
 # ---- what Python calls ----
 
 _call = jit(target="cpu")  # also where functions run as plain Python
-_new_list = _call(lambda like: _lists.made_list(like).words)
+_new_list = _call(lambda like: _compiled.made_list(like).words)
 _new_dict = _call(lambda: _compiled.TypedDict().words)
 _rows = _call(_compiled.held)
 _append_rows = _call(_compiled.append_rows)
@@ -170,7 +170,7 @@ class List(MutableSequence):
         return _converted(self._like, x, "items of this list")
 
     def _list(self) -> list[Any]:
-        return [] if self._like is None else _rows_of(_rows(self._words, self._like, _lists.LIST_ITEMS), len(self))
+        return [] if self._like is None else _rows_of(_rows(self._words, self._like, _compiled.LIST_ITEMS), len(self))
 
     def _replace(self, items: list[Any]) -> None:
         if items or self._like is not None:
@@ -425,8 +425,8 @@ class Dict(MutableMapping):
 
 
 def _checked(*likes: Any) -> Any:
-    if sum(map(_compiled.n_cells, likes)) > _lists.MOST_CELLS:
-        raise TypeError(f"items of a typed container have at most {_lists.MOST_CELLS} numbers, keys and values of a dict together")
+    if sum(map(_compiled.n_cells, likes)) > _compiled.MOST_CELLS:
+        raise TypeError(f"items of a typed container have at most {_compiled.MOST_CELLS} numbers, keys and values of a dict together")
     return likes if len(likes) > 1 else likes[0]
 
 

@@ -328,7 +328,7 @@ void *
 lw_cells_new(int64_t n_words)
 {
     size_t n_bytes = (size_t)n_words * sizeof(uint64_t);
-    header *h = lw_counted_new(n_bytes);
+    header *h = n_words >= 0 && n_words < INT64_MAX / 16 ? lw_counted_new(n_bytes) : NULL;
 
     if (h == NULL)
         return NULL;

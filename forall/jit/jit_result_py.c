@@ -235,20 +235,22 @@ array_of_slot(const lw_bound *bound, const uint64_t *slot, const lw_array_result
     return lw_counted_array(&kind, descr, parts, argument_at(bound, parts[0]));
 }
 
-/* A list of the arrays in all slots; None for those that have got none. kind, descr: of them.
- */
+/* A list of what is in all slots; None for those that have got no array. items: the words, and
+ * an array of the type of those in the slots, which was the last result that r has read. */
 static PyObject *
-arrays_in_slots(const lw_bound *bound, PyArrayObject *words, const lw_array_result *kind,
-                PyArray_Descr *descr)
+arrays_of(const result_reader *r, PyObject *items)
 {
-    Py_ssize_t size = lw_slot_words(kind->ndim);
+    const lw_array_result *like = &r->scalar->arrays[r->i - 1];
+    PyArrayObject *words = (PyArrayObject *)PyTuple_GET_ITEM(items, 0);
+    PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)PyTuple_GET_ITEM(items, 1));
+    Py_ssize_t size = lw_slot_words(like->ndim);
     Py_ssize_t n = (PyArray_SIZE(words) - LW_CELLS_BEGIN) / size;
     const uint64_t *slots = (const uint64_t *)PyArray_DATA(words) + LW_CELLS_BEGIN;
     PyObject *list = PyList_New(n < 0 ? 0 : n);
 
     for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
         const uint64_t *slot = slots + i * size;
-        PyObject *array = slot[LW_CELL_ADDRESS] ? array_of_slot(bound, slot, kind, descr)
+        PyObject *array = slot[LW_CELL_ADDRESS] ? array_of_slot(r->bound, slot, like, descr)
                                                 : Py_NewRef(Py_None);
         if (array == NULL)
             Py_CLEAR(list);
@@ -256,26 +258,6 @@ arrays_in_slots(const lw_bound *bound, PyArrayObject *words, const lw_array_resu
             PyList_SET_ITEM(list, i, array);
     }
     return list;
-}
-
-/* The items of a list of arrays or of lists: its words, and an array or a typed list of the
- * type of those in the slots, which r has read last. */
-static PyObject *
-arrays_of(const result_reader *r, PyObject *items)
-{
-    static const lw_array_result of_words = {.is_array = true, .ndim = 1, .owned = true};
-    PyArrayObject *words = (PyArrayObject *)PyTuple_GET_ITEM(items, 0);
-    PyObject *like = PyTuple_GET_ITEM(items, 1), *list, *result;
-
-    if (PyArray_Check(like))
-        return arrays_in_slots(r->bound, words, &r->scalar->arrays[r->i - 1],
-                               PyArray_DESCR((PyArrayObject *)like));
-    list = arrays_in_slots(r->bound, words, &of_words, lw_descr_of(LW_DT_i64));
-    if (list == NULL)
-        return NULL;
-    result = lw_service_call(LW_SERVICE_TYPED, "lists_in_python", like, &list, 1, NULL);
-    Py_DECREF(list);
-    return result;
 }
 
 /* The captures of the tree hold its classes. */

@@ -348,8 +348,8 @@ def bool_after_int(n):
     return out
 
 
-def list_of_lists_of_lists(n):
-    return [[[i]] for i in range(n)]
+def list_of_lists(n):
+    return [[i] for i in range(n)]
 
 
 def never_filled(n):
@@ -372,7 +372,7 @@ def put_elsewhere(n):
 @pytest.mark.parametrize("function, message, line", [
     (many, "have a type of fewer bits", "out.append(n)"), (float_after_int, "are ints, and this is a float: begin with a float", "out.append(0.5)"),
     (tuple_of_another_length, "tuples of another length", "out.append((1, 2, 3))"), (number_after_tuple, "are tuples, but this is not one", "out[0] = n"),
-    (bool_after_int, "write int", "out.insert(0, n > 1)"), (list_of_lists_of_lists, "a list in a list has arrays or lists as items", "[[[i]] for i in range(n)]"),
+    (bool_after_int, "write int", "out.insert(0, n > 1)"), (list_of_lists, "items of this list must be numbers", "[[i] for i in range(n)]"),
     (never_filled, "nothing is ever put into this list, dict or set", "return out[0]"), (put_elsewhere, "are ints, and this is a float", "x.append(v)"),
 ])
 @pytest.mark.parametrize("typing", ["weak", "numba"])
@@ -702,3 +702,44 @@ def test_variables_that_have_a_list_and_a_global():
     assert lw.njit(longer)(3.0) == [1.0, 2.0, 3.0]
     with pytest.raises(lw.errors.TypingError, match="E120: only a list can be added to a list"):
         lw.njit(added)(3.0)
+
+
+def pairs_of_a_list(n):
+    x = []
+    for i in range(n):
+        x.append((i, i * 10, 0.5))
+    a, b = x
+    return a, b
+
+
+def test_a_list_of_tuples_is_unpacked_into_its_items():
+    assert lw.njit(pairs_of_a_list)(2) == ((0, 0, 0.5), (1, 10, 0.5))
+    with pytest.raises(ValueError, match="more or fewer items than there are names"):
+        lw.njit(pairs_of_a_list)(3)
+
+
+def slice_to_its_own_name(n):
+    t = [k for k in range(n)]
+    t = t[1:]
+    return t
+
+
+def appended_to_in_a_range_of_its_length(n):
+    t = [1]
+    for i in range(len(t) + 2):
+        t.append(i)
+    return t
+
+
+def put_into(path, k):
+    path.append(k)
+    return len(path)
+
+
+def display_that_a_function_changes(n):
+    return put_into([0, n], n) + put_into([5], n)
+
+
+@pytest.mark.parametrize("function", [slice_to_its_own_name, appended_to_in_a_range_of_its_length, display_that_a_function_changes])
+def test_lists_that_were_refused(function):
+    assert lw.njit(function)(4) == function(4)

@@ -264,8 +264,16 @@ def groups(x):
     return d
 
 
+def unpacked(x):
+    out = []
+    for i in range(2):
+        out.append(x[i])
+    a, b = out
+    return a, b
+
+
 PROGRAMS = [
-    rows, columns_that_are_changed, made_in_a_comprehension, stack_of_arrays, of_other_lengths, joined, joined_matrices, in_order, beside_numbers, never_filled,
+    unpacked, rows, columns_that_are_changed, made_in_a_comprehension, stack_of_arrays, of_other_lengths, joined, joined_matrices, in_order, beside_numbers, never_filled,
     the_same_array_again, in_loops, of_matrices, not_contiguous, of_another_dtype, many, queue, kept_when_the_list_changes, by_another_function, slices, chosen,
     exchanged, in_a_handler, stored_by_an_expression, without_axes, dict_of_rows, dict_that_changes, large_dict, groups,
 ]
@@ -438,6 +446,12 @@ def test_a_read_only_array_among_others():
     check(njit(lambda y, x: [y, x])(y, X[0].copy()), [y, X[0]])
 
 
+def test_no_memory_for_the_slots():
+    for n in (1 << 41, 1 << 62, (1 << 64) // 6):
+        with pytest.raises(MemoryError):
+            njit(lambda x, n: len([x[0]] * n))(X, n)
+
+
 def test_errors_while_it_runs():
     with pytest.raises(ValueError, match="need at least one array to concatenate"):
         njit(lambda x: np.concatenate([r for r in x if r[0] > 100]))(X)
@@ -495,3 +509,9 @@ def test_typed_containers_have_numbers():
 
     with pytest.raises(errors.TypingError, match="this is an array"):
         njit(f)(X)
+
+
+def test_types_in_messages():
+    with pytest.raises(errors.CompileError) as failed:
+        njit(lambda n: ([n * 1.5 for _ in range(n)] + [2.5], [np.ones(3) for _ in range(n)], {1: 2.5}, [(n, 1.5) for _ in range(n)]).nothing)(3)
+    assert "tuple(list[float64], list[float64[::1]], dict[int64, float64], list[(int64, float64)])" in str(failed.value)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import _growing_lists_arrays, _typed_containers, _typed_containers_lists, errors, njit, runtime, types
+from lanewise import _typed_containers, errors, njit, runtime, types
 from lanewise.experimental import jitclass
 from lanewise.typed import Dict, List
 
@@ -653,8 +653,7 @@ def test_words_are_those_of_the_header():
     """lanewise/_typed_containers.py counts cells as core/ir/cell_words.h does."""
     text = (pathlib.Path(__file__).parents[2] / "core/ir/cell_words.h").read_text()
     of_header = {name: int(value) for name, value in re.findall(r"(LW_CELL\w+) = (\d+)", text)}
-    assert of_header["LW_CELLS_BEGIN"] == _typed_containers_lists.LIST_ITEMS == _typed_containers.HASHES
-    assert of_header["LW_CELL_WORDS"] == _typed_containers.CELL == _growing_lists_arrays.CELL
-    assert of_header["LW_CELLS_BEGIN"] == _growing_lists_arrays.FIRST
-    most = max(_typed_containers_lists.LIST_ITEMS, _typed_containers.DICT_KEYS) + _typed_containers_lists.MOST_CELLS * _typed_containers.CELL
+    assert of_header["LW_CELLS_BEGIN"] == _typed_containers.LIST_ITEMS == _typed_containers.HASHES
+    assert of_header["LW_CELL_WORDS"] == _typed_containers.CELL
+    most = max(_typed_containers.LIST_ITEMS, _typed_containers.DICT_KEYS) + _typed_containers.MOST_CELLS * _typed_containers.CELL
     assert most <= _typed_containers.WORDS

@@ -120,19 +120,6 @@ fail:
     return status;
 }
 
-/* Whether the value is an argument, by its name, that is a list: under another name, in a list
- * or dict, it would be another list. */
-static bool
-is_list_of_caller(lw_infer_frame *f, uint32_t node, lw_type type)
-{
-    const lw_node *n = lw_node_of(f, node);
-    const lw_class *class = lw_class_by_value(f, type);
-
-    return f->notes != NULL && !f->fn->of_package && n->kind == LW_NODE_NAME &&
-           n->a < f->fn->vars.n && class != NULL && class->grown == LW_GROWN_LIST &&
-           !class->is_typed && (*lw_lost(f, n->a) & LW_HOLDS_PARAM) != 0;
-}
-
 lw_status
 lw_infer_list_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
                     lw_infer_value value)
@@ -146,11 +133,6 @@ lw_infer_list_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
     lw_status status;
 
     LW_TRY(lw_infer_before_stores(f, stored.node, &value));
-    if (is_list_of_caller(f, stored.node, value.type))
-        return lw_complain(f, lw_node_of(f, stored.node)->loc, "E120",
-                           "the caller has it under a name, too",
-                           "put a copy into it, `x.copy()`",
-                           "a list that is an argument is put into a list or dict");
     stored.value.type = value.type;
     args[1] = stored;
     if (is_slice && grown_kind(f, object.type) != LW_GROWN_LIST)
@@ -243,10 +225,7 @@ takes_lists(lw_name_id name)
     case LW_NAME_builtins_type:
     case LW_NAME_builtins_enumerate:
     case LW_NAME_builtins_zip:
-    case LW_NAME_builtins_reversed:
-    case LW_NAME_arrays_slot_kind:
-    case LW_NAME_arrays_slot:
-    case LW_NAME_arrays_set_slot: return true;
+    case LW_NAME_builtins_reversed: return true;
     default: return false;
     }
 }

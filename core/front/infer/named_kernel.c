@@ -464,20 +464,9 @@ fail:
     return status;
 }
 
-/* The array of a value in a slot: itself, or the words of a typed list, its first part; NULL:
- * it is neither. */
-static const lw_type_row *
-array_in_slot(lw_infer_frame *f, lw_type type)
-{
-    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
-    bool is_list = row && row->user_class && row->user_class->is_typed;
-
-    return lw_array_row(f, is_list ? row->elements[0] : type);
-}
-
 /* The type of arrays in slots, of which extents and strides are known at run time only. */
 static lw_type
-type_of_array(lw_types *types, const lw_type_row *array)
+slot_type(lw_types *types, const lw_type_row *array)
 {
     lw_layout layout = array->layout == LW_LAYOUT_C ? LW_LAYOUT_C : LW_LAYOUT_ANY;
 
@@ -487,58 +476,29 @@ type_of_array(lw_types *types, const lw_type_row *array)
         true);
 }
 
-/* The type of what is in slots, an array or a typed list, with the same promises of all arrays
- * in it. */
-static lw_type
-slot_type(lw_infer_frame *f, lw_type type)
-{
-    lw_types *types = lw_types_of(f);
-    const lw_type_row *row = lw_type_get(types, type);
-    lw_type *elements, made;
-
-    if (row == NULL || (row->kind != LW_TK_ARRAY && row->kind != LW_TK_TUPLE))
-        return type;
-    if (row->kind == LW_TK_ARRAY)
-        return type_of_array(types, row);
-    elements = lw_arena_take(f->run->arena, (row->n + 1) * sizeof *elements);
-    if (elements == NULL)
-        return LW_T_BOTTOM;
-    for (uint32_t i = 0; i < lw_type_get(types, type)->n; i++)
-        elements[i] = slot_type(f, lw_type_get(types, type)->elements[i]);
-    row = lw_type_get(types, type);
-    made = lw_type_tuple(types, elements, row->n, row->names);
-    return lw_type_tuple_of_class(types, made, lw_type_get(types, type)->user_class);
-}
-
 /* Whether arrays of the type x can be in slots of the type `like`. */
 static lw_status
 check_slot(lw_infer_frame *f, uint32_t node, const lw_arg *args)
 {
-    const lw_type_row *x = array_in_slot(f, args[2].value.type);
-    const lw_type_row *like = array_in_slot(f, args[3].value.type);
-    bool are_lists = like && lw_array_row(f, args[3].value.type) == NULL;
-    const char *found;
+    const lw_type_row *x = lw_array_row(f, args[2].value.type);
+    const lw_type_row *like = lw_array_row(f, args[3].value.type);
 
     if (x == NULL || like == NULL)
         return LW_OK;
-    found = lw_format_text(f, "this is %s, and the first one is %s",
-                           lw_describe_type(f, args[2].value.type),
-                           lw_describe_type(f, args[3].value.type));
-    if (are_lists)
-        return slot_type(f, args[2].value.type) == args[3].value.type
-                   ? LW_OK
-                   : lw_complain(f, lw_node_of(f, node)->loc, "E120", found,
-                                 "begin with a list that has an item, or with a typed one, "
-                                 "`typed.List.empty_list(float64)`",
-                                 "the lists of a list must have items of one type");
     if (x->elements[0] != like->elements[0] || x->ndim != like->ndim)
         return lw_complain(
-            f, lw_node_of(f, node)->loc, "E120", found,
+            f, lw_node_of(f, node)->loc, "E120",
+            lw_format_text(f, "this is %s, and the first one is %s",
+                           lw_describe_type(f, args[2].value.type),
+                           lw_describe_type(f, args[3].value.type)),
             "convert it, `x.astype(...)` or `x.reshape(...)`, or use a list for each type",
             "the arrays of a list must have one dtype and one number of axes");
     if (like->layout == LW_LAYOUT_C && x->layout != LW_LAYOUT_C)
         return lw_complain(
-            f, lw_node_of(f, node)->loc, "E120", found,
+            f, lw_node_of(f, node)->loc, "E120",
+            lw_format_text(f, "this is %s, and the first one is %s",
+                           lw_describe_type(f, args[2].value.type),
+                           lw_describe_type(f, args[3].value.type)),
             "make it contiguous, `np.ascontiguousarray(x)`, or put it into the list first",
             "the first array of this list is contiguous, and this one is not");
     if (x->readonly && !like->readonly)
@@ -550,16 +510,17 @@ check_slot(lw_infer_frame *f, uint32_t node, const lw_arg *args)
     return LW_OK;
 }
 
-/* Arrays and typed lists in the slots of lists. The arguments have the types that
+/* Arrays in the slots of lists. The arguments have the types that
  * lanewise/_growing_lists_arrays.py gives them. */
 static lw_status
 type_slots(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
            lw_infer_value *out)
 {
-    lw_type like = args[impl == LW_IMPL_SLOT_KIND ? 0 : 2].value.type;
+    const lw_type_row *like =
+        lw_array_row(f, args[impl == LW_IMPL_SLOT_KIND ? 0 : 2].value.type);
     lw_status status = LW_OK;
 
-    if (array_in_slot(f, like) == NULL)
+    if (like == NULL)
         return LW_OK;
     if (impl == LW_IMPL_SET_SLOT) {
         LW_TRY(check_slot(f, node, args));
@@ -567,7 +528,7 @@ type_slots(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
         lw_note_store(f);
         out->type = LW_T_NONE;
     } else {
-        out->type = slot_type(f, like);
+        out->type = slot_type(lw_types_of(f), like);
     }
 fail:
     return status;

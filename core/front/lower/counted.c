@@ -414,19 +414,9 @@ lw_lower_axis(lw_lower_frame *f, uint32_t node)
     return lw_value_scalar(f, LW_T_INDEX, lw_ir_select(b, outside, zero, at));
 }
 
-/* ---- arrays and lists in the slots of lists (core/ir/cell_words.h) ----
+/* ---- arrays in the slots of lists (core/ir/cell_words.h) ----
  *
- * A slot has the address, extents and strides of an array, and a reference to its memory. Of a
- * typed list the array are its words, the first part of it; its other parts are those of
- * `like`.
- */
-
-/* The array of a value in a slot, of which it is the first part. */
-static lw_lower_value
-array_in(lw_lower_frame *f, lw_lower_value value)
-{
-    return lw_value_is_tuple(&value, f) ? lw_value_element(f, value, 0) : value;
-}
+ * A slot has the address, extents and strides of an array, and a reference to its memory. */
 
 /* A word behind the one at the address. */
 static lw_ref
@@ -455,11 +445,11 @@ address_of(lw_lower_frame *f, lw_lower_value words, lw_ref k)
     return lw_ir_offset(&f->b, lw_part_at(&words, 0), lw_ir_mul(&f->b, k, lw_const64(f, 8)));
 }
 
-static lw_lower_value
-load_array(lw_lower_frame *f, lw_ref at, lw_type type)
+lw_lower_value
+lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k, lw_type type)
 {
     const lw_type_row *row = lw_array_row_of(f, type);
-    lw_ref parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {0}, memory;
+    lw_ref at = address_of(f, words, k), parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {0}, memory;
 
     assert(row->owned);
     for (uint32_t i = 0; i < row->ndim; i++)
@@ -475,40 +465,12 @@ load_array(lw_lower_frame *f, lw_ref at, lw_type type)
     return lw_value_of(f, type, parts, 2 + 2u * row->ndim);
 }
 
-lw_lower_value
-lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k, lw_lower_value like)
-{
-    lw_lower_value array = load_array(f, address_of(f, words, k), array_in(f, like).type);
-    lw_ref *parts = lw_arena_take(f->l->arena, (like.n + 1) * sizeof *parts);
-
-    if (parts == NULL || array.n > like.n)
-        return array;
-    memcpy(parts, like.parts, like.n * sizeof *parts);
-    memcpy(parts, array.parts, array.n * sizeof *parts);
-    return (lw_lower_value){.type = like.type, .n = like.n, .parts = parts};
-}
-
-static uint32_t
-slot_axes(lw_lower_frame *f, lw_lower_value like)
-{
-    return lw_array_row_of(f, array_in(f, like).type)->ndim;
-}
-
 lw_ref
-lw_lower_slot_at(lw_lower_frame *f, lw_ref k, lw_lower_value like)
-{
-    lw_ref words = lw_const64(f, lw_slot_words((int)slot_axes(f, like)));
-
-    return lw_ir_add(&f->b, lw_ir_mul(&f->b, lw_ir_cast(&f->b, LW_DT_i64, k), words),
-                     lw_const64(f, LW_CELLS_BEGIN));
-}
-
-lw_ref
-lw_lower_slot_count(lw_lower_frame *f, lw_lower_value words, lw_lower_value like)
+lw_lower_slot_count(lw_lower_frame *f, lw_lower_value words, lw_type type)
 {
     lw_builder *b = &f->b;
     lw_ref behind = lw_ir_sub(b, lw_part_at(&words, 1), lw_const64(f, LW_CELLS_BEGIN));
-    lw_ref size = lw_const64(f, lw_slot_words((int)slot_axes(f, like)));
+    lw_ref size = lw_const64(f, lw_slot_words((int)lw_array_row_of(f, type)->ndim));
     lw_ref none = lw_ir_compare(b, LW_OP_LT, behind, lw_const64(f, 0));
 
     behind = lw_ir_select(b, none, lw_const64(f, 0), behind); /* a list that has had no items */
@@ -521,9 +483,8 @@ lower_slot(lw_lower_frame *f, uint32_t node)
 {
     lw_lower_value words = lw_lower_argument(f, node, 0);
     lw_lower_value k = lw_lower_argument_as(f, node, 1, (lw_type)LW_DT_i64);
-    lw_lower_value like = lw_lower_argument_as(f, node, 2, lw_typed_at(f, node)->type);
 
-    return lw_lower_slot(f, words, lw_part_at(&k, 0), like);
+    return lw_lower_slot(f, words, lw_part_at(&k, 0), lw_typed_at(f, node)->type);
 }
 
 /* set_slot(cells, k, x, like) */
@@ -538,7 +499,7 @@ lower_set_slot(lw_lower_frame *f, uint32_t node)
     lw_ref at = address_of(f, words, lw_part_at(&k, 0)), args[4];
     const lw_type_row *row;
 
-    x = array_in(f, lw_lower_argument(f, node, 2));
+    x = lw_lower_argument(f, node, 2);
     row = lw_array_row_of(f, x.type);
     args[0] = at;
     args[1] = lw_part_at(&x, 0);

@@ -3,6 +3,7 @@
 
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
+#include "core/ir/cell_words.h"
 
 #include <assert.h>
 #include <string.h>
@@ -326,23 +327,25 @@ static lw_iterator
 of_slots(lw_lower_frame *f, lw_lower_value arrays)
 {
     lw_lower_value words = field_of_arrays(f, arrays, "words");
-    lw_lower_value like = field_of_arrays(f, arrays, "like");
+    lw_type item = field_of_arrays(f, arrays, "like").type;
 
     lw_lower_guard(f, words); /* the loop may assign to the variable that it was read from */
     return (lw_iterator){.kind = LW_OVER_SLOTS,
                          .type = arrays.type,
-                         .item = like.type,
-                         .count = lw_lower_slot_count(f, words, like),
-                         .tuple = arrays};
+                         .item = item,
+                         .count = lw_lower_slot_count(f, words, item),
+                         .tuple = words};
 }
 
 static lw_lower_value
 item_slot(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
 {
-    lw_lower_value like = field_of_arrays(f, it->tuple, "like");
+    uint32_t ndim = lw_array_row_of(f, it->item)->ndim;
 
-    return lw_lower_slot(f, field_of_arrays(f, it->tuple, "words"),
-                         lw_lower_slot_at(f, k, like), like);
+    k = lw_ir_mul(&f->b, lw_ir_cast(&f->b, LW_DT_i64, k),
+                  lw_const64(f, lw_slot_words((int)ndim)));
+    return lw_lower_slot(f, it->tuple, lw_ir_add(&f->b, k, lw_const64(f, LW_CELLS_BEGIN)),
+                         it->item);
 }
 
 lw_iterator

@@ -457,14 +457,11 @@ lw_lower_value lw_lower_view(lw_lower_frame *f, uint32_t node, bool is_dense);
 lw_lower_value lw_lower_dense(lw_lower_frame *f, lw_type type, lw_ref address,
                               const lw_ref *extents, lw_ref reference);
 
-/* The array or typed list in the slot that begins at word k, i64, with a reference to its
- * memory. like: a value of its type, which gives a list's other parts. */
-lw_lower_value lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k,
-                             lw_lower_value like);
-/* The first word of slot k, i64; k: any integer. */
-lw_ref lw_lower_slot_at(lw_lower_frame *f, lw_ref k, lw_lower_value like);
-/* How many such slots the words have, u64. */
-lw_ref lw_lower_slot_count(lw_lower_frame *f, lw_lower_value words, lw_lower_value like);
+/* The array in the slot that begins at word k, i64, with a reference to its memory. type: its
+ * type, which is owned. */
+lw_lower_value lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k, lw_type type);
+/* How many slots of arrays of this type the words have, u64. */
+lw_ref lw_lower_slot_count(lw_lower_frame *f, lw_lower_value words, lw_type type);
 /* slot_kind, slot and set_slot of core/tables/array_names.def */
 lw_lower_value lw_lower_slots(lw_lower_frame *f, uint32_t node, lw_impl impl);
 
@@ -596,7 +593,7 @@ typedef struct lw_iterator {
         LW_OVER_ZIP,
         LW_OVER_REVERSED,
         LW_OVER_INDICES,
-        LW_OVER_SLOTS, /* of a list of arrays; `tuple`: the object that is its items */
+        LW_OVER_SLOTS, /* of a list of arrays; `tuple`: its words */
     } kind;
     lw_type type; /* type of the iterable: RANGE, TUPLE or ARRAY */
     lw_type item; /* ARRAY and SLOTS: of one item */

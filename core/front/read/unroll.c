@@ -320,34 +320,6 @@ adds_items(const lw_ast *ast, PyObject *node)
     }
 }
 
-/* `x[i].append` and `d.setdefault(k, []).append` */
-static bool
-adds_to_item(const lw_ast *ast, PyObject *node)
-{
-    static const char *const methods[] = {"append", NULL};
-    lw_ast_kind kind = kind_at(ast, node, ast->value);
-
-    return (kind == LW_AST_Subscript || kind == LW_AST_Call) &&
-           is_any_of(lw_ast_get(node, ast->attr), methods);
-}
-
-/* `x.append(y)` and `x.insert(i, y)` of something that has a name */
-static bool
-puts_by_name(const lw_ast *ast, PyObject *node)
-{
-    static const char *const methods[] = {"append", "insert", NULL};
-    PyObject *callee = lw_ast_get(node, ast->func), *args;
-    Py_ssize_t n = lw_ast_list(node, ast->args, &args);
-    lw_ast_kind kind;
-
-    if (n == 0 || callee == NULL)
-        return false;
-    kind = lw_ast_kind_of(ast, PyList_GET_ITEM(args, n - 1));
-    return (kind == LW_AST_Name || kind == LW_AST_Tuple) &&
-           lw_ast_kind_of(ast, callee) == LW_AST_Attribute &&
-           is_any_of(lw_ast_get(callee, ast->attr), methods);
-}
-
 /* Whether a function with this node may have to be rewritten. */
 static bool
 may_be_of_lists(const lw_ast *ast, PyObject *node)
@@ -365,10 +337,8 @@ may_be_of_lists(const lw_ast *ast, PyObject *node)
     case LW_AST_SetComp:
     case LW_AST_GeneratorExp:
     case LW_AST_Delete: return true;
-    case LW_AST_Call: return puts_by_name(ast, node);
     case LW_AST_Name: return is_any_of(lw_ast_get(node, ast->id), functions);
-    case LW_AST_Attribute:
-        return is_any_of(lw_ast_get(node, ast->attr), methods) || adds_to_item(ast, node);
+    case LW_AST_Attribute: return is_any_of(lw_ast_get(node, ast->attr), methods);
     case LW_AST_For: return kind_at(ast, node, ast->iter) == LW_AST_Name;
     case LW_AST_AugAssign: return adds_items(ast, node);
     default: return false;
