@@ -217,10 +217,7 @@ def in_places(items, order):
     if isinstance(items, tuple):
         return in_places_row(items, order)
     if isinstance(items, Arrays):
-        made = items.with_room(len(order))
-        for k in range(len(order)):
-            made.put(k, items.get(order[k]))
-        return made
+        return items.in_places(order)
     return items[order]
 
 

@@ -173,7 +173,7 @@ def appended(items, n, x):
 
 
 def appended_array(items, n, x):
-    more = slots_for(x).with_room(8) if items is None else items.grown(n)
+    more = slots_for(x, 8) if items is None else items.grown(n)
     more.put(n, x)
     return more
 
@@ -297,9 +297,9 @@ def in_order(items, order):
         if len(items) > 1:
             in_order(items[1:], order)
     elif isinstance(items, Arrays):
-        old = items.taken(0, 1, len(order))
+        sorted_items = items.in_places(order)
         for k in range(len(order)):
-            items.put(k, old.get(order[k]))
+            items.put(k, sorted_items.get(k))
     else:
         items[: len(order)] = items[: len(order)][order]
 
@@ -658,6 +658,8 @@ def repeated(x, n):
 def repeated_items(items, n, times):
     if items is None:
         return None
+    if times > 0 and n > (1 << 62) // times:
+        raise MemoryError("there is no memory for so many items of a list")
     if isinstance(items, tuple):
         return repeated_rows(items, n, times)
     if isinstance(items, Arrays):
@@ -687,7 +689,10 @@ def filled(x, n):
     if isinstance(x, tuple):
         return filled_row(x, n)
     if isinstance(x, np.ndarray):
-        return appended_array(None, 0, x).repeated(1, n)
+        made = slots_for(x, n)
+        for k in range(n):
+            made.put(k, x)
+        return made
     first = np.array([x])
     made = np.empty(n, first.dtype)
     made[:] = x

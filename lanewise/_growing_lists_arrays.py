@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lanewise._array_functions import _axis_first
 from lanewise._core import intrinsics
 from lanewise.errors import TypingError
 
@@ -20,6 +21,26 @@ FIRST = 8  # words in front of the slots
 CELL = 3  # words of a cell: a slot has one, and one for each axis
 
 
+def slot_words(like):
+    return CELL + CELL * like.ndim
+
+
+def slot(like, at):
+    """The first word of a slot."""
+    return FIRST + at * slot_words(like)
+
+
+def new_slots(like, n):
+    if n > 1 << 40:
+        raise MemoryError("there is no memory for so many arrays in a list")
+    return Arrays(_arrays.cells(slot(like, n)), like)
+
+
+def slots_for(x, n):
+    """Slots for n arrays of the type of x."""
+    return new_slots(_arrays.slot_kind(x), n)
+
+
 class Arrays:
     def __init__(self, words, like):
         self.words = words
@@ -27,36 +48,41 @@ class Arrays:
 
     def room(self):
         """How many slots there are."""
-        return max(0, (self.words.shape[0] - FIRST) // (CELL + CELL * self.like.ndim))
+        return max(0, (self.words.shape[0] - FIRST) // slot_words(self.like))
 
     def get(self, at):
-        return _arrays.slot(self.words, FIRST + at * (CELL + CELL * self.like.ndim), self.like)
+        return _arrays.slot(self.words, slot(self.like, at), self.like)
 
     def put(self, at, x):
-        _arrays.set_slot(self.words, FIRST + at * (CELL + CELL * self.like.ndim), x, self.like)
+        _arrays.set_slot(self.words, slot(self.like, at), x, self.like)
 
     def first(self, n):
         """The first n items."""
-        return Arrays(self.words[: FIRST + n * (CELL + CELL * self.like.ndim)], self.like)
+        return Arrays(self.words[: slot(self.like, n)], self.like)
 
     def with_room(self, n):
         """New slots for n arrays of this type."""
-        if n > 1 << 40:
-            raise MemoryError("there is no memory for so many arrays in a list")
-        return Arrays(_arrays.cells(FIRST + n * (CELL + CELL * self.like.ndim)), self.like)
+        return new_slots(self.like, n)
 
     def taken(self, start, step, n):
         """A copy of n items, which are the same arrays."""
-        made = self.with_room(n)
+        return self.copied(start, step, n, n)
+
+    def grown(self, n):
+        """A copy of the first n items, with room for as many again."""
+        return self.copied(0, 1, n, max(8, 2 * n))
+
+    def copied(self, start, step, n, room):
+        made = self.with_room(room)
         for k in range(n):
             made.put(k, self.get(start + k * step))
         return made
 
-    def grown(self, n):
-        """A copy of the first n items, with room for as many again."""
-        made = self.with_room(max(8, 2 * n))
-        for k in range(n):
-            made.put(k, self.get(k))
+    def in_places(self, places):
+        """A copy of the items in these places, in their order."""
+        made = self.with_room(len(places))
+        for k in range(len(places)):
+            made.put(k, self.get(places[k]))
         return made
 
     def repeated(self, n, times):
@@ -96,22 +122,16 @@ class Arrays:
         else:
             raise TypingError("this operator has no meaning for arrays in a list")
 
-    def stacked(self, n):
-        """One array with the first n items along a new first axis, as `np.array` makes it."""
+    def stacked(self, n, axis=0):
+        """One array with the first n items along a new axis, as `np.array` and `np.stack` make it."""
         if n == 0:
             raise ValueError("np.array of a list without arrays: their shape is not known")
         shape = self.get(0).shape
-        made = np.empty((n,) + shape, self.like.dtype)
+        made = np.empty((*shape[:axis], n, *shape[axis:]), self.like.dtype)
+        rows = _axis_first(made, axis)
         for k in range(n):
             x = self.get(k)
             if x.shape != shape:
                 raise ValueError("all input arrays must have the same shape")
-            made[k] = x
+            rows[k] = x
         return made
-
-
-def slots_for(x):
-    """The items of a list that has none yet, and will have arrays such as x."""
-    like = _arrays.slot_kind(x)
-    return Arrays(_arrays.cells(FIRST), like)
-

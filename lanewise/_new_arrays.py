@@ -748,7 +748,7 @@ def _joined_list(items, n, axis):
 def _mapped(items, n, f, axis):
     """The items of a list of the arrays f(x, axis), for each of the first n."""
     _check_any(n, "stack")
-    made = slots_for(f(items.get(0), axis)).with_room(n)
+    made = slots_for(f(items.get(0), axis), n)
     for i in range(n):
         made.put(i, f(items.get(i), axis))
     return made
@@ -785,12 +785,8 @@ def _with_axis(arrays, axis):
 
 def stack(arrays, axis=0):
     if isinstance(arrays, GrownList):
-        k = _arrays.axis(axis, arrays.items.like.ndim + 1)
-        items = _mapped(arrays.items, arrays.n, expand_dims, k)
-        for i in range(arrays.n):
-            if items.get(i).shape != items.get(0).shape:
-                raise ValueError("all input arrays must have the same shape")
-        return _joined_list(items, arrays.n, k)
+        _check_any(arrays.n, "stack")
+        return arrays.items.stacked(arrays.n, _arrays.axis(axis, arrays.items.like.ndim + 1))
     all_arrays = _arrays_of(arrays)
     _check_shapes(all_arrays[1:], all_arrays[0].shape)
     k = _arrays.axis(axis, all_arrays[0].ndim + 1)

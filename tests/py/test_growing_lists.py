@@ -743,3 +743,20 @@ def display_that_a_function_changes(n):
 @pytest.mark.parametrize("function", [slice_to_its_own_name, appended_to_in_a_range_of_its_length, display_that_a_function_changes])
 def test_lists_that_were_refused(function):
     assert lw.njit(function)(4) == function(4)
+
+
+def repeated(n, times):
+    x = [n, n, n, n]
+    x.append(n)
+    x.pop()
+    x *= times
+    return len(x)
+
+
+@pytest.mark.parametrize("times", [1 << 62, 1 << 61, (1 << 60) + 1], ids=hex)
+def test_the_length_of_a_repeated_list_does_not_wrap(times):
+    with pytest.raises(MemoryError):
+        lw.njit(repeated)(1, times)
+    with pytest.raises(MemoryError):
+        lw.njit(repeated)((1, 2.5), times)
+    assert lw.njit(repeated)(1, -times) == 0

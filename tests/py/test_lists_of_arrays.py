@@ -446,10 +446,20 @@ def test_a_read_only_array_among_others():
     check(njit(lambda y, x: [y, x])(y, X[0].copy()), [y, X[0]])
 
 
+def repeated(x, times):
+    out = [x, x, x, x]
+    out.append(x)
+    out.pop()
+    out *= times
+    return len(out)
+
+
 def test_no_memory_for_the_slots():
     for n in (1 << 41, 1 << 62, (1 << 64) // 6):
         with pytest.raises(MemoryError):
             njit(lambda x, n: len([x[0]] * n))(X, n)
+        with pytest.raises(MemoryError):
+            njit(repeated)(X[0], n)
 
 
 def test_errors_while_it_runs():
