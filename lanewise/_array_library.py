@@ -335,6 +335,11 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     return out
 
 
+def _only(x):
+    """The element of an array without axes; other values as they are."""
+    return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
+
+
 def _inner_slopes(out, f, x):
     """Between the ends, by the points' coordinates; numpy.gradient shows the formula."""
     for i in range(1, f.shape[0] - 1):
@@ -397,13 +402,8 @@ def _gradient(f, x, k, edge_order):
         raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
     out = np.empty(f.shape, _mean_type(f.dtype.type))
     # differences and their products need floats: integers would wrap around
-    places = _array_of(x)
-    if not isinstance(places, np.ndarray):
-        at = places * 1.0
-    elif places.ndim == 0:
-        at = places[()] * 1.0
-    else:
-        at = _as(places, _mean_type(places.dtype.type))
+    places = _only(_array_of(x))
+    at = _as(places, _mean_type(places.dtype.type)) if isinstance(places, np.ndarray) else places * 1.0
     _slopes(_axis_first(out, k), _axis_first(_as(f, out.dtype.type), k), at, edge_order)
     return out
 

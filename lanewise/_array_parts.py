@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from lanewise._array_functions import _array_of, _as, _axis_first, _without
-from lanewise._array_library import _select, _select_by_samples, isin, unique
+from lanewise._array_library import _only, _select, _select_by_samples, isin, unique
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _common_type, _inserted, argsort, concatenate, copy, expand_dims, flatnonzero, flip, ravel, sorted_copy, swapaxes, zeros
 from lanewise._special import i0
@@ -179,11 +179,6 @@ def _check_places(obj):
 def _places_of(obj):
     _check_places(obj)
     return flatnonzero(obj) if isinstance(obj.dtype.type(0), np.bool_) else obj
-
-
-def _only(x):
-    """The element of an array without axes; other values as they are."""
-    return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
 
 
 def insert(arr, obj, values, axis=None):

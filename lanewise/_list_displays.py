@@ -471,9 +471,9 @@ class _Displays(_Rewriter):
 
     def visit_Call(self, node: ast.Call) -> Any:
         function = node.func
-        given = [argument for argument in self.facts.changes.of_arguments(node, self.names) if isinstance(argument, ast.List) and argument.elts]
-        if given:  # displays for parameters whose lists the function changes
-            node.args = [self._list(argument) if argument in given else argument for argument in node.args]
+        if any(isinstance(argument, ast.List) and argument.elts for argument in node.args):
+            given = self.facts.changes.of_arguments(node, self.names)  # for parameters whose lists the function changes
+            node.args = [self._list(argument) if isinstance(argument, ast.List) and argument.elts and argument in given else argument for argument in node.args]
         if self._takes_key(function):
             node.keywords = [self._called_key(keyword) for keyword in node.keywords]
         if self._is_of_numpy(function):

@@ -76,7 +76,7 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     const uint32_t *items = f->run->tree->lists.data + n->b;
     const lw_type_row *row;
     uint32_t n_values, n_fixed = n->c, star = n->c, at = 0;
-    bool are_rows = lw_has_grown(f, value.type);
+    bool are_rows = lw_has_grown(f, value.type), of_one_type;
     lw_status status = LW_OK;
 
     LW_TRY(unpacked_value(f, target, &value));
@@ -88,19 +88,19 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
             star = i;
             n_fixed = n->c - 1;
         }
-    if ((are_rows || lw_array_row(f, value.type)) && star == n->c)
+    of_one_type = are_rows || lw_array_row(f, value.type) != NULL;
+    if (of_one_type && star == n->c)
         return assign_items(f, target, value.type);
     if (value.type != LW_T_BOTTOM && row == NULL)
         return lw_complain(f, n->loc, "E120",
                            lw_format_text(f, "the value is %s", lw_describe_value(f, value)),
-                           are_rows || lw_array_row(f, value.type)
+                           of_one_type
                                ? "unpack a list of it, `a, *b = list(x)`, or take slices: "
                                  "`rest = row[1:]`"
                                : NULL,
                            are_rows ? "a list of tuples or arrays cannot be unpacked with `*`"
-                           : lw_array_row(f, value.type)
-                               ? "an array cannot be unpacked with `*`"
-                               : "only a tuple, a list or an array can be unpacked");
+                           : of_one_type ? "an array cannot be unpacked with `*`"
+                                         : "only a tuple, a list or an array can be unpacked");
     if (row && (star == n->c ? n_values != n_fixed : n_values < n_fixed))
         return lw_complain(f, n->loc, "E153",
                            lw_format_text(f, "%u target%s here, the %s has %u item%s", n_fixed,

@@ -476,6 +476,15 @@ slot_type(lw_types *types, const lw_type_row *array)
         true);
 }
 
+/* Of set_slot: what is put into the slot, and what the slots have. */
+static const char *
+both_types(lw_infer_frame *f, const lw_arg *args)
+{
+    return lw_format_text(f, "this is %s, and the first one is %s",
+                          lw_describe_type(f, args[2].value.type),
+                          lw_describe_type(f, args[3].value.type));
+}
+
 /* Whether arrays of the type x can be in slots of the type `like`. */
 static lw_status
 check_slot(lw_infer_frame *f, uint32_t node, const lw_arg *args)
@@ -487,18 +496,12 @@ check_slot(lw_infer_frame *f, uint32_t node, const lw_arg *args)
         return LW_OK;
     if (x->elements[0] != like->elements[0] || x->ndim != like->ndim)
         return lw_complain(
-            f, lw_node_of(f, node)->loc, "E120",
-            lw_format_text(f, "this is %s, and the first one is %s",
-                           lw_describe_type(f, args[2].value.type),
-                           lw_describe_type(f, args[3].value.type)),
+            f, lw_node_of(f, node)->loc, "E120", both_types(f, args),
             "convert it, `x.astype(...)` or `x.reshape(...)`, or use a list for each type",
             "the arrays of a list must have one dtype and one number of axes");
     if (like->layout == LW_LAYOUT_C && x->layout != LW_LAYOUT_C)
         return lw_complain(
-            f, lw_node_of(f, node)->loc, "E120",
-            lw_format_text(f, "this is %s, and the first one is %s",
-                           lw_describe_type(f, args[2].value.type),
-                           lw_describe_type(f, args[3].value.type)),
+            f, lw_node_of(f, node)->loc, "E120", both_types(f, args),
             "make it contiguous, `np.ascontiguousarray(x)`, or put it into the list first",
             "the first array of this list is contiguous, and this one is not");
     if (x->readonly && !like->readonly)
