@@ -377,17 +377,18 @@ class _Displays(_Rewriter):
         parts = _parts_of_starred(node.targets[0], x)
         if parts is None:
             return None
-        made = [] if x is node.value else [_set(".starred", self._listed(node.value))]
+        made = [] if x is node.value else [_set(".starred", self._listed(node.value))]  # what has a name is an array: its items in a list
         enough = ast.Expr(_call(_growing_lists.check_enough, x, _constant(len(parts) - 1)))
         assigned = [enough, *(ast.Assign([target], value) for target, value in parts)]
         return [self._at(node, one) for one in made] + [self.visit(self._at(node, one)) for one in assigned]
 
     def _makes_list(self, node: ast.expr, seen: tuple[str, ...] = ()) -> bool:
         """Whether an expression is a list in Python, and no tuple in compiled code. seen: variables that have what is asked for."""
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and isinstance(node.value, ast.Name):
-            name = node.value.id
-            values = self.facts.values.get(name, [])
-            return name in seen or (bool(values) and all(value is not None and self._makes_list(value, (*seen, name)) for value in values))
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            return isinstance(node.value, ast.Name) and self._makes_list(node.value, seen)
+        if isinstance(node, ast.Name):
+            values = self.facts.values.get(node.id, [])
+            return node.id in seen or (bool(values) and all(value is not None and self._makes_list(value, (*seen, node.id)) for value in values))
         return isinstance(node, ast.ListComp) or _parts_of_repeated(node) is not None or (_called(node) in ("list", "sorted") and self._is_builtin(_called(node)))
 
     def visit_List(self, node: ast.List) -> Any:
@@ -415,10 +416,15 @@ class _Displays(_Rewriter):
 
     def visit_Return(self, node: ast.Return) -> Any:
         if isinstance(node.value, ast.Tuple):
-            node.value.elts = [self._list(item) for item in node.value.elts]
+            node.value.elts = [self._returned(item) for item in node.value.elts]
         elif node.value is not None:
-            node.value = self._list(node.value)
+            node.value = self._returned(node.value)
         return node
+
+    def _returned(self, node: ast.expr) -> ast.expr:
+        """What Python receives as a list: also a slice of a display, which is a tuple in compiled code."""
+        values = self.facts.values.get(node.value.id, []) if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and isinstance(node.value, ast.Name) else []
+        return self._listed(node) if values and all(isinstance(value, ast.List) for value in values) else self._list(node)
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """``x.append(x.pop() + n)``: arguments that change a list are evaluated in statements of their own, before the list is read."""

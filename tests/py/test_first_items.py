@@ -52,7 +52,22 @@ def starred_slice(x):
     return b, made
 
 
-@pytest.mark.parametrize("function", [of_dict, of_list, with_default, starred_sorted, starred_list, starred_comprehension, starred_slice])
+def starred_name(x):
+    made, pairs = [v + 1 for v in x], [(v, -v) for v in x]
+    a, *b = made
+    b.append(made[0])
+    *c, d = pairs
+    return a, b, c, d, made
+
+
+def slice_of_display(x):
+    made = [x[0], 2.5, -x[1]]
+    return made[1:], made[::-1], made
+
+
+@pytest.mark.parametrize(
+    "function", [of_dict, of_list, with_default, starred_sorted, starred_list, starred_comprehension, starred_slice, starred_name, slice_of_display]
+)
 def test_programs(function):
     assert lw.njit(function)(X) == function(X)
 
