@@ -89,11 +89,11 @@ mv "\$out" "\$out.aarch64"
 printf '#!/bin/sh\n%s "%s" "%s" "\$@"\n' '$emulated' "$folder/root" "\$(realpath "\$out.aarch64")" >"\$out"
 chmod +x "\$out"
 END
-    cat >"$folder/bin/test_emit" <<END
-#!/bin/sh
-$emulated "$folder/root" "$folder/build/test_emit" "\$@"
-END
-    chmod +x "$folder/bin/python" "$folder/bin/cc" "$folder/bin/test_emit"
+    for name in test_emit atomics_dump numeric_dump; do
+        printf '#!/bin/sh\n%s "%s" "%s" "$@"\n' "$emulated" "$folder/root" "$folder/build/$name" >"$folder/bin/$name"
+        chmod +x "$folder/bin/$name"
+    done
+    chmod +x "$folder/bin/python" "$folder/bin/cc"
     ln -sf python "$folder/bin/python3"
     ln -sf cc "$folder/bin/gcc"
 }
@@ -136,7 +136,7 @@ build
 [ "${1:-}" != setup ] || exit 0
 
 export PATH="$folder/bin:$PATH" LW_C_BUILD="$folder/build" LANEWISE_CACHE_DIR="$folder/test-cache" LW_AARCH64_CPU="$processor"
-export LANEWISE_TEST_EMIT="$folder/bin/test_emit"
+export LW_TEST_PROGRAMS="$folder/bin"
 if [ $# -eq 0 ]; then
     say "C tests in the emulator"
     CUDA_HOME="$folder/site/nvidia/cu13" ctest --test-dir "$folder/build" --output-on-failure

@@ -14,26 +14,36 @@ FOLDERS = ("base", "tables", "ir", "opt", "emit")
 
 
 @functools.cache
-def emitter():
-    """The path of test_emit: LANEWISE_TEST_EMIT, or built here with the C compiler."""
-    given = os.environ.get("LANEWISE_TEST_EMIT")
-    if given:
-        return given
+def program(name, *more):
+    """The path of a program of tests/c: built by CMake in the folder LW_TEST_PROGRAMS, or here with the C compiler, from the core's sources and `more`."""
+    folder = os.environ.get("LW_TEST_PROGRAMS")
+    if folder:
+        return str(pathlib.Path(folder) / name)
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    assert compiler, "a C compiler is needed to build tests/c/test_emit.c"
-    out = pathlib.Path(tempfile.mkdtemp(prefix="lanewise-test-")) / "test_emit"
-    sources = [str(p) for folder in FOLDERS for p in sorted((ROOT / "core" / folder).glob("*.c"))]
+    assert compiler, f"a C compiler is needed to build tests/c/{name}.c"
+    out = pathlib.Path(tempfile.mkdtemp(prefix="lanewise-test-")) / name
+    sources = [p for folder in FOLDERS for p in sorted((ROOT / "core" / folder).glob("*.c"))]
+    sources += [ROOT / "core" / path for path in more]
     subprocess.run(
         [compiler, "-std=c17", "-O1", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-DLW_WINDOWS", f"-I{ROOT}",
-         str(ROOT / "tests/c/test_emit.c"), *sources, "-o", str(out), "-lm", "-ldl", "-lpthread"],
+         str(ROOT / "tests/c" / f"{name}.c"), *map(str, sources), "-o", str(out), "-lm", "-ldl", "-lpthread"],
         check=True,
     )
     return str(out)
 
 
+def printed(path, *arguments):
+    """What a program prints."""
+    return subprocess.run([path, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def emitter():
+    return program("test_emit")
+
+
 def ops_text(target, dtype, bits=256):
     """LLVM text with one function for every op of this type, and [(name, out, args)]."""
-    text = subprocess.run([emitter(), "ops", target, dtype, str(bits)], capture_output=True, text=True, check=True).stdout
+    text = printed(emitter(), "ops", target, dtype, str(bits))
     notes = [line.split()[2:] for line in text.splitlines() if line.startswith("; lw ")]
     return text, [(name, out, args) for name, out, *args in notes]
 

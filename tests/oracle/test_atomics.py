@@ -3,18 +3,12 @@ threads, and compiled for GPUs."""
 
 import ctypes
 import functools
-import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
 import threading
 
 import ir_tools
 import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 INTEGERS = {"i8": "i1", "u8": "u1", "i16": "i2", "u16": "u2", "i32": "i4", "u32": "u4", "i64": "i8", "u64": "u8"}
 FLOATS = {"f16": "f2", "f32": "f4", "f64": "f8"}
 COMPLEX = {"c64": "c8", "c128": "c16"}
@@ -26,20 +20,8 @@ EXTREMA = "max", "min", "nanmax", "nanmin"
 
 @functools.cache
 def dump(target="cpu"):
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    assert compiler, "a C compiler is needed to build tests/c/atomics_dump.c"
-    program = os.environ.get("LANEWISE_ATOMICS_DUMP")
-    if not program:
-        program = str(pathlib.Path(tempfile.mkdtemp(prefix="lanewise-test-")) / "atomics_dump")
-        sources = [p for folder in ir_tools.FOLDERS for p in sorted((ROOT / "core" / folder).glob("*.c"))]
-        sources += [ROOT / "core/front/numeric/atomics.c", ROOT / "core/front/numeric/integers.c", ROOT / "core/front/numeric/overflow.c"]
-        subprocess.run(
-            [compiler, "-std=c17", "-O1", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-DLW_WINDOWS", f"-I{ROOT}",
-             str(ROOT / "tests/c/atomics_dump.c"), *map(str, sources), "-o", program, "-lm", "-ldl", "-lpthread"],
-            check=True,
-        )
-        os.environ["LANEWISE_ATOMICS_DUMP"] = program
-    return subprocess.run([program, target], capture_output=True, text=True, check=True).stdout
+    path = ir_tools.program("atomics_dump", *(f"front/numeric/{name}.c" for name in ("atomics", "integers", "overflow")))
+    return ir_tools.printed(path, target)
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 libNVVM's compilers."""
 
 import ctypes
-import subprocess
 
 import numpy as np
 import pytest
@@ -162,7 +161,7 @@ def test_vectors_in_memory(lanes):
 
 @pytest.mark.parametrize("seed", [*range(25), *range(100, 125)])
 def test_random_modules_are_read_by_llvm(seed):
-    text = subprocess.run([ir_tools.emitter(), "random", "cpu", str(seed)], capture_output=True, text=True, check=True).stdout
+    text = ir_tools.printed(ir_tools.emitter(), "random", "cpu", str(seed))
     binding = ir_tools.llvm()
     module = binding.parse_assembly(text)
     module.verify()
@@ -175,7 +174,7 @@ needs_gpu_tools = pytest.mark.skipif(ir_tools.gpu_tools() is None, reason="libNV
 @pytest.mark.parametrize("arch", [75, 90, 100])
 @pytest.mark.parametrize("seed", [*range(12), *range(100, 112)])
 def test_random_modules_are_read_by_libnvvm(seed, arch):
-    text = subprocess.run([ir_tools.emitter(), "random", "cuda", str(seed)], capture_output=True, text=True, check=True).stdout
+    text = ir_tools.printed(ir_tools.emitter(), "random", "cuda", str(seed))
     assert b"entry" in ir_tools.compile_nvvm(text, arch)
 
 

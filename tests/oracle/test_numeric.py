@@ -9,18 +9,12 @@ import ctypes
 import functools
 import itertools
 import math
-import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
 
 import numpy as np
 import pytest
 
 import ir_tools
 
-ROOT = ir_tools.ROOT
 HELPERS = ("integers", "overflow", "floats", "numeric", "complex", "complex_functions")
 STORAGE = {"b1": "?", "f16": "f2", "bf16": "u2", "f32": "f4", "f64": "f8"}
 
@@ -30,27 +24,9 @@ def storage(dtype):
 
 
 @functools.cache
-def dump():
-    """The path of numeric_dump: LANEWISE_NUMERIC_DUMP, or built here with the C compiler."""
-    given = os.environ.get("LANEWISE_NUMERIC_DUMP")
-    if given:
-        return given
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    assert compiler, "a C compiler is needed to build tests/c/numeric_dump.c"
-    out = pathlib.Path(tempfile.mkdtemp(prefix="lanewise-test-")) / "numeric_dump"
-    sources = [p for folder in ir_tools.FOLDERS for p in sorted((ROOT / "core" / folder).glob("*.c"))]
-    sources += [ROOT / "core/front/numeric" / f"{name}.c" for name in HELPERS]
-    subprocess.run(
-        [compiler, "-std=c17", "-O1", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-DLW_WINDOWS", f"-I{ROOT}",
-         str(ROOT / "tests/c/numeric_dump.c"), *map(str, sources), "-o", str(out), "-lm", "-ldl", "-lpthread"],
-        check=True,
-    )
-    return str(out)
-
-
-@functools.cache
 def text(target="cpu"):
-    return subprocess.run([dump(), target], capture_output=True, text=True, check=True).stdout
+    path = ir_tools.program("numeric_dump", *(f"front/numeric/{name}.c" for name in HELPERS))
+    return ir_tools.printed(path, target)
 
 
 @functools.cache
