@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from lanewise import _growing_lists
-from lanewise._growing_lists import Arrays, GrownList, Items, augmented, check, filled, get, listed, put, taken, view
+from lanewise._growing_lists import NO_ARRAY, Arrays, GrownList, Items, Texts, augmented, check, filled, get, listed, put, taken, view, word_of
 from lanewise.errors import TypingError
 
 KEYS, VALUES, ITEMS = "keys of this dict", "values of this dict", "items of this set"
@@ -49,6 +49,8 @@ def hash_of(x):
         return mixed(hash_of(x.real) ^ (hash_of(x.imag) << 1))
     if isinstance(x, (float, np.floating)):
         return mixed(np.int64(0) if x == 0 else np.float64(x).view(np.int64))  # -0.0 equals 0.0
+    if isinstance(x, str):
+        return mixed(word_of(x))
     return mixed(np.int64(x))
 
 
@@ -157,6 +159,8 @@ def moved(items, hashes, used, room):
         return None
     if isinstance(items, tuple):
         return moved_row(items, hashes, used, room)
+    if isinstance(items, Texts):
+        return Texts(moved(items.words, hashes, used, room))
     made = items.with_room(room) if isinstance(items, Arrays) else np.empty(room, items.dtype)
     to = 0
     for k in range(used):
@@ -177,6 +181,8 @@ def array_of(items):
         raise TypingError("the items are tuples, of which no array is made: loop over them")
     elif isinstance(items, Arrays):
         return items.stacked(items.room())
+    elif isinstance(items, Texts):
+        raise TypingError(NO_ARRAY)
     return items
 
 
@@ -218,6 +224,8 @@ def in_places(items, order):
         return in_places_row(items, order)
     if isinstance(items, Arrays):
         return items.in_places(order)
+    if isinstance(items, Texts):
+        return Texts(in_places(items.words, order))
     return items[order]
 
 
@@ -243,7 +251,7 @@ def live_view(items, table):
 def as_key(keys, key, what):
     """The key in the type that the others have, so that equal ones have the same hash."""
     if isinstance(key, np.ndarray):
-        raise TypingError("the ", what, " must be numbers, or tuples of numbers, and this is an array, which has no hash: use its place, or a number that stands for it")
+        raise TypingError("the ", what, " must be numbers, strings, or tuples of these, and this is an array, which has no hash: use its place, or a number that stands for it")
     check(keys, key, what)
     return converted(keys, key)
 
@@ -255,7 +263,7 @@ def ints_converted(keys, key):
             if len(keys) == len(key):
                 return ints_converted_row(keys, key)
         return key
-    if keys is None or isinstance(key, (bool, np.bool_)):
+    if keys is None or isinstance(keys, Texts) or isinstance(key, (bool, np.bool_)):
         return key
     if isinstance(key, (int, np.integer)):
         zero = keys.dtype.type(0)
@@ -290,7 +298,7 @@ def looked_up(table, key, what):
 
 
 def converted(keys, key):
-    if keys is None:
+    if keys is None or isinstance(keys, Texts):
         return key
     if isinstance(keys, tuple):
         return converted_row(keys, key)
@@ -410,9 +418,14 @@ class GrownDict(Table):
     def pop(self, key, default=NO_DEFAULT):
         entry = self.found(key)
         if isinstance(default, str):
-            if default != NO_DEFAULT:
-                raise TypingError("the default must be a number, an array or a tuple of these, as the values are")
-            if entry < 0:
+            if isinstance(self.value_items, Texts):
+                if entry < 0:
+                    if default == NO_DEFAULT:
+                        missing(key)
+                    return default
+            elif default != NO_DEFAULT:
+                raise TypingError("the default must be a number, a string, an array or a tuple of these, as the values are")
+            elif entry < 0:
                 missing(key)
         elif entry < 0:
             return default
@@ -441,7 +454,7 @@ class GrownDict(Table):
 
     def items(self):
         if self.key_items is None:
-            return View(None, 0)
+            return View((None, None), 0)
         return live_view((self.key_items, self.value_items), self)
 
     def update(self, other):

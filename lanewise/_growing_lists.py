@@ -3,7 +3,8 @@
 In compiled code a list is an object of `GrownList`: the array of its items, which has room for more, and their number. Its methods are
 those of Python's lists. Nobody knows the dtype of a list without items, so its array is None; where such a list meets
 one with items, None becomes an array without elements (core/front/join.c). The items of a list of tuples are a tuple of arrays, one for each item
-of the tuples; those of a list of arrays are `Arrays` (lanewise/_growing_lists_arrays.py).
+of the tuples; those of a list of arrays are `Arrays` (lanewise/_growing_lists_arrays.py), and those of a list of strings `Texts`, which has an
+array of words (lanewise/_growing_lists_texts.py).
 
 Which expressions make such lists is said by lanewise/_list_displays.py and, for comprehensions, by lanewise/_generator_expressions.py.
 
@@ -17,11 +18,13 @@ from typing import Any
 import numpy as np
 
 from lanewise._growing_lists_arrays import Arrays, slots_for
+from lanewise._growing_lists_texts import Texts, word_of
 from lanewise.errors import TypingError
 
 
 ITEMS = "items of this list"
 NO_TYPE = "nothing is ever put into this list, dict or set: its items have no type; put one into it before a function that reads it is called"
+NO_ARRAY = "no array of strings is made: use numbers that stand for them"
 NARROW = " have a type of fewer bits than this one: convert it, or the first one"
 
 
@@ -58,7 +61,7 @@ def get(items, at):
         raise TypingError(NO_TYPE)
     if isinstance(items, tuple):
         return get_row(items, at)
-    if isinstance(items, Arrays):
+    if isinstance(items, (Arrays, Texts)):
         return items.get(at)
     return items[at]
 
@@ -83,10 +86,8 @@ def check_first(x, what):
         check_first(x[0], what)
         if len(x) > 1:
             check_first(x[1:], what)
-    elif isinstance(x, str):
-        raise TypingError("the ", what, " must be numbers, arrays, or tuples of these, and this is a string: use a number that stands for it")
-    elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number, np.ndarray)):
-        raise TypingError("the ", what, " must be numbers, arrays, or tuples of these: in place of lists or objects in it, make an array of two axes, one list of all items, or one for each field")
+    elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number, np.ndarray, str)):
+        raise TypingError("the ", what, " must be numbers, strings, arrays, or tuples of these: in place of lists or objects in it, make an array of two axes, one list of all items, or one for each field")
 
 
 def check(items, x, what):
@@ -105,6 +106,9 @@ def check(items, x, what):
     elif isinstance(items, Arrays):
         if not isinstance(x, np.ndarray):
             raise TypingError("the ", what, " are arrays, but this is not one: all must have one type")
+    elif isinstance(items, Texts):
+        if not isinstance(x, str):
+            raise TypingError("the ", what, " are strings, but this is not one: all must have one type")
     elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number)):
         raise TypingError("the ", what, " are numbers, but this is not one: all must have one type")
     else:
@@ -141,7 +145,7 @@ def put(items, at, x):
         raise TypingError(NO_TYPE)
     if isinstance(items, tuple):
         put_row(items, at, x)
-    elif isinstance(items, Arrays):
+    elif isinstance(items, (Arrays, Texts)):
         items.put(at, x)
     else:
         items[at] = x
@@ -159,6 +163,8 @@ def appended(items, n, x):
         return appended_row(items, n, x)
     if isinstance(x, np.ndarray):
         return appended_array(items, n, x)
+    if isinstance(x, str):
+        return Texts(appended(None if items is None else items.words, n, word_of(x)))
     if items is None:
         first = np.array([x])
         made = np.empty(8, first.dtype)
@@ -204,6 +210,8 @@ def room(items):
         return room(items[0])
     if isinstance(items, Arrays):
         return items.room()
+    if isinstance(items, Texts):
+        return room(items.words)
     return items.shape[0]
 
 
@@ -215,6 +223,8 @@ def view(items, n):
         return view_rows(items, n)
     if isinstance(items, Arrays):
         return items.first(n)
+    if isinstance(items, Texts):
+        return Texts(view(items.words, n))
     return items[:n]
 
 
@@ -234,6 +244,8 @@ def matrix(items, n):
 def zeros(items):
     if isinstance(items[0], Arrays):
         raise TypingError("an array of a list of tuples that contain arrays: make a list of numbers or of arrays")
+    elif isinstance(items[0], Texts):
+        raise TypingError(NO_ARRAY)
     elif isinstance(items[0], tuple):
         raise TypingError("an array of a list of tuples that contain tuples: make a list of plain tuples")
     zero = items[0].dtype.type(0)
@@ -256,6 +268,8 @@ def taken(items, start, step, n):
         return taken_rows(items, start, step, n)
     if isinstance(items, Arrays):
         return items.taken(start, step, n)
+    if isinstance(items, Texts):
+        return Texts(taken(items.words, start, step, n))
     made = np.empty(n, items.dtype)
     for k in range(n):
         made[k] = items[start + k * step]
@@ -300,6 +314,8 @@ def in_order(items, order):
         sorted_items = items.in_places(order)
         for k in range(len(order)):
             items.put(k, sorted_items.get(k))
+    elif isinstance(items, Texts):
+        in_order(items.words, order)
     else:
         items[: len(order)] = items[: len(order)][order]
 
@@ -310,6 +326,8 @@ def order_of(items, n, order):
         if len(items) > 1:
             return order_of(items[0], n, order_of(items[1:], n, order))
         return order_of(items[0], n, order)
+    if isinstance(items, Texts):
+        return items.order_of(order)
     return order[np.argsort(items[:n][order], kind="stable")]
 
 
@@ -381,6 +399,8 @@ class GrownList(Items):
             return matrix(self.items, self.n)
         if isinstance(self.items, Arrays):
             return self.items.stacked(self.n)
+        if isinstance(self.items, Texts):
+            raise TypingError(NO_ARRAY)
         return view(self.items, self.n)
 
     def __getitem__(self, i):
@@ -498,7 +518,7 @@ class GrownList(Items):
                 for k in range(self.n):
                     keys.append(key(get(self.items, k)))
                 in_order(self.items, order_of(keys.items, self.n, np.arange(self.n)))
-            elif isinstance(self.items, (tuple, Arrays)):
+            elif isinstance(self.items, (tuple, Arrays, Texts)):
                 in_order(self.items, order_of(self.items, self.n, np.arange(self.n)))
             elif isinstance(self.items.dtype.type(0), np.floating):
                 self.items[: self.n].sort(kind="stable")  # zeros of both signs are equal, and stay in their order
@@ -664,6 +684,8 @@ def repeated_items(items, n, times):
         return repeated_rows(items, n, times)
     if isinstance(items, Arrays):
         return items.repeated(n, times)
+    if isinstance(items, Texts):
+        return Texts(repeated_items(items.words, n, times))
     made = np.empty(n * times, items.dtype)
     for k in range(times):
         for j in range(n):
@@ -693,6 +715,8 @@ def filled(x, n):
         for k in range(n):
             made.put(k, x)
         return made
+    if isinstance(x, str):
+        return Texts(filled(word_of(x), n))
     first = np.array([x])
     made = np.empty(n, first.dtype)
     made[:] = x

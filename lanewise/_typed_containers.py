@@ -3,7 +3,7 @@
 They have the methods of the lists and dicts that functions make themselves (lanewise/_growing_lists.py, lanewise/_growing_dicts.py), but their
 numbers and arrays are not fields of the object: they stand in `words` (core/ir/cell_words.h), an array of int64 that Python and all functions share.
 So a change is seen at once by whoever holds the container, under whichever name, and stays if an exception follows. `like` and the like are
-arrays without elements, or tuples of such, which say what type the items have; None says that nobody knows it yet.
+arrays without elements, `Texts` of such an array, or tuples of these, which say what type the items have; None says that nobody knows it yet.
 
 An array in a cell may be used until the cell gets another one, when the list grows. What outlives that, as what a loop goes over, has a reference to its memory.
 
@@ -20,8 +20,9 @@ from lanewise._core import intrinsics
 from lanewise._growing_dicts import (
     KEYS, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, settle,
 )
-from lanewise._growing_lists import ITEMS, GrownList, bounds, check_first, get, matrix, place, put, view
+from lanewise._growing_lists import ITEMS, GrownList, Texts, bounds, check_first, get, matrix, place, put, view
 from lanewise.errors import TypingError
+from lanewise.types import unicode_type
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
@@ -47,7 +48,7 @@ def n_cells(like):
 
 def check_cells(n):
     if n > MOST_CELLS:
-        raise TypeError("the items of a typed list, or a key and a value of a typed dict, have at most 16 numbers")
+        raise TypeError("the items of a typed list, or a key and a value of a typed dict, have at most 16 numbers and strings")
 
 
 def lent(words, like, k):
@@ -56,6 +57,8 @@ def lent(words, like, k):
         return None
     if isinstance(like, tuple):
         return lent_row(words, like, k)
+    if isinstance(like, Texts):
+        return Texts(_arrays.cell(words, k, like.words))
     return _arrays.cell(words, k, like)
 
 
@@ -71,6 +74,8 @@ def held(words, like, k):
         return None
     if isinstance(like, tuple):
         return held_row(words, like, k)
+    if isinstance(like, Texts):
+        return Texts(_arrays.held_cell(words, k, like.words))
     return _arrays.held_cell(words, k, like)
 
 
@@ -86,6 +91,8 @@ def make_room(words, like, k, n):
         make_room(words, like[0], k, n)
         if len(like) > 1:
             make_room(words, like[1:], k + CELL * n_cells(like[0]), n)
+    elif isinstance(like, Texts):
+        make_room(words, like.words, k, n)
     elif words[k + 1] == n:
         more = np.empty(max(8, 2 * n), like.dtype)
         more[:n] = _arrays.cell(words, k, like)[:n]
@@ -98,14 +105,24 @@ def put_in(words, items, k):
         put_in(words, items[0], k)
         if len(items) > 1:
             put_in(words, items[1:], k + CELL * n_cells(items[0]))
+    elif isinstance(items, Texts):
+        put_in(words, items.words, k)
     elif items is not None:
         _arrays.set_cell(words, k, items)
+
+
+def like_of_type(type_):
+    if type_ is str or type_ is unicode_type:
+        return Texts(np.empty(0, np.int64))
+    return np.empty(0, type_)
 
 
 def kind_of(x):
     """The `like` of items such as this one."""
     if isinstance(x, tuple):
         return kinds_of(x)
+    if isinstance(x, str):
+        return Texts(np.empty(0, np.int64))
     return np.empty(0, np.array([x]).dtype)
 
 
@@ -118,7 +135,7 @@ def kinds_of(x):
 def check(like, x, what):
     """Whether x can be stored among such items, as it can in an array of their dtype."""
     if isinstance(x, np.ndarray):
-        raise TypingError("the ", what, " of a typed container must be numbers, or tuples of numbers, and this is an array: use a list or dict that the function makes, or a tuple of arrays as an argument")
+        raise TypingError("the ", what, " of a typed container must be numbers, strings, or tuples of these, and this is an array: use a list or dict that the function makes, or a tuple of arrays as an argument")
     elif like is None:
         check_first(x, what)
     elif isinstance(like, tuple):
@@ -130,6 +147,9 @@ def check(like, x, what):
             check(like[0], x[0], what)
             if len(like) > 1:
                 check(like[1:], x[1:], what)
+    elif isinstance(like, Texts):
+        if not isinstance(x, str):
+            raise TypingError("the ", what, " are strings, but this is not one: all must have one type")
     elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number)):
         raise TypingError("the ", what, " are numbers, but this is not one: all must have one type")
     elif isinstance(like.dtype.type(0), np.bool_):
@@ -211,7 +231,7 @@ class TypedList(GrownList):
 
     @staticmethod
     def empty_list(item_type, allocated=0):
-        return made_list(np.empty(0, item_type))
+        return made_list(like_of_type(item_type))
 
 
 TypedList.__name__ = "List"  # as messages show it
@@ -373,7 +393,7 @@ class TypedDict(GrownDict):
 
     @staticmethod
     def empty(key_type, value_type, n_keys=0):
-        return made_dict(np.empty(0, key_type), np.empty(0, value_type))
+        return made_dict(like_of_type(key_type), like_of_type(value_type))
 
 
 TypedDict.__name__ = "Dict"
@@ -421,15 +441,32 @@ def append_rows(x, rows):
 def n_rows(rows):
     if isinstance(rows, tuple):
         return n_rows(rows[0])
+    if isinstance(rows, Texts):
+        return n_rows(rows.words)
     return len(rows)
 
 
+def given(x):
+    """A value as Python passes it: strings are lists of one."""
+    if isinstance(x, tuple):
+        return given_row(x)
+    if isinstance(x, Texts):
+        return x.get(0)
+    return x
+
+
+def given_row(x):
+    if len(x) == 1:
+        return (given(x[0]),)
+    return (given(x[0]),) + given_row(x[1:])
+
+
 def store(x, i, value):
-    x[i] = value
+    x[given(i)] = given(value)
 
 
 def remove(x, key):
-    x.__delitem__(key)
+    x.__delitem__(given(key))
 
 
 def in_python(cls: Any, words: Any, *likes: Any) -> Any:

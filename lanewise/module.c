@@ -10,6 +10,7 @@
 #include "core/host/parallel_loop.h"
 #include "core/host/thread_pool.h"
 #include "core/host/random_state.h"
+#include "core/host/texts.h"
 #include "core/host/recursion.h"
 #include "core/host/simulator.h"
 #include "core/py/array/counted_array.h"
@@ -26,6 +27,7 @@
 #include "core/py/llvm_bridge.h"
 #include "core/py/types/row_sorts.h"
 #include "core/py/object_shape.h"
+#include "core/py/print_py.h"
 #include "core/py/state.h"
 #include "core/py/types/intrinsic.h"
 #include "core/py/types/type_make.h"
@@ -57,7 +59,7 @@ module_exec(PyObject *module)
         lw_random_register,       lw_gufunc_register,       lw_gufunc_large_register,
         lw_forall_register,       lw_jit_register,          lw_link_register,
         lw_reduce_register,       lw_overload_ask_register, lw_runtime_memory_register,
-        lw_object_shape_register, lw_same_math_register,
+        lw_object_shape_register, lw_same_math_register,    lw_print_register,
 #ifdef LW_WINDOWS
         lw_windows_register,
 #endif
@@ -76,6 +78,7 @@ module_exec(PyObject *module)
     lw_thread_pool_register();
     lw_parallel_loop_register();
     lw_random_state_register();
+    lw_texts_register();
     if (lw_numpy_sorts_register() < 0)
         return -1;
     lw_counted_register();

@@ -25,6 +25,7 @@ import numpy as np
 from lanewise import _core, _growing_dicts, types
 from lanewise import _typed_containers as _compiled
 from lanewise._core import jit
+from lanewise._growing_lists_texts import Texts
 
 __all__ = ["Dict", "List"]
 
@@ -38,13 +39,15 @@ def _like(type_: Any, what: str) -> Any:
     """Arrays without elements that say what type the items have."""
     if isinstance(type_, types.Tuple):
         return tuple(_like(one, what) for one in type_)  # type: ignore[attr-defined]
+    if type_ is str or type_ == types.unicode_type:
+        return _texts([])
     try:
         given: Any = _BY_PYTHON.get(type_, type_) if isinstance(type_, type) else type_
         dtype = np.dtype(getattr(given, "dtype", given))
     except TypeError:
         dtype = np.dtype(object)
     if dtype.kind not in "biufc" or getattr(type_, "ndim", None):
-        raise TypeError(f"{what} must be the type of a number, or of a tuple of numbers, not {type_!r:.200}")
+        raise TypeError(f"{what} must be the type of a number or a string, or of a tuple of these, not {type_!r:.200}")
     return np.empty(0, dtype)
 
 
@@ -52,21 +55,34 @@ def _like_of(x: Any, what: str) -> Any:
     """The same of items such as this one."""
     if isinstance(x, tuple) and x:
         return tuple(_like_of(one, what) for one in x)
+    if isinstance(x, str):
+        return _texts([])
     if not isinstance(x, (bool, int, float, complex, np.bool_, np.number)):
-        raise TypeError(f"{what} must be numbers, or tuples of numbers, not {type(x).__name__!r:.100}: {x!r:.100}")
+        raise TypeError(f"{what} must be numbers, strings, or tuples of these, not {type(x).__name__!r:.100}: {x!r:.100}")
     return np.empty(0, np.array(x).dtype)
 
 
-def _type_of(like: Any) -> Any:
-    return types.Tuple(map(_type_of, like)) if isinstance(like, tuple) else types.from_dtype(like.dtype)
+def _texts(words: list[int]) -> Texts:
+    return Texts(np.array(words, np.int64))
+
+
+def _type_of(like: Any) -> str:
+    """The type of the items, as it is shown."""
+    if isinstance(like, Texts):
+        return str(types.unicode_type)
+    return f"Tuple({', '.join(map(_type_of, like))})" if isinstance(like, tuple) else str(types.from_dtype(like.dtype))
 
 
 def _converted(like: Any, x: Any, what: str) -> Any:
-    """A value as an item."""
+    """A value as an item; instead of a string, whose characters would be constants of the compiled code, a list of it alone."""
     if isinstance(like, tuple):
         if not isinstance(x, tuple) or len(x) != len(like):
             raise TypeError(f"{what} are of the type {_type_of(like)}, not {x!r:.100}")
         return tuple(_converted(one, value, what) for one, value in zip(like, x))
+    if isinstance(like, Texts):
+        if not isinstance(x, str):
+            raise TypeError(f"{what} are strings, not {type(x).__name__!r:.100}: {x!r:.100}")
+        return _texts([_core._text_word(x)])
     kind = like.dtype.kind
     if isinstance(x, (bool, np.bool_)):
         fits = True
@@ -85,11 +101,15 @@ def _columns(like: Any, items: list[Any]) -> Any:
     """Arrays of these items, which have been converted."""
     if isinstance(like, tuple):
         return tuple(_columns(one, [x[k] for x in items]) for k, one in enumerate(like))
+    if isinstance(like, Texts):
+        return Texts(np.concatenate([x.words for x in items] or [like.words]))
     return np.array(items, like.dtype)
 
 
 def _rows_of(arrays: Any, n: int) -> list[Any]:
     """The first n items as Python has them."""
+    if isinstance(arrays, list):  # of strings
+        return arrays[:n]
     return [*zip(*(_rows_of(part, n) for part in arrays))] if isinstance(arrays, tuple) else arrays[:n].tolist()
 
 
@@ -101,12 +121,12 @@ _new_dict = _call(lambda: _compiled.TypedDict().words)
 _rows = _call(_compiled.held)
 _append_rows = _call(_compiled.append_rows)
 _get = _call(lambda x, i: x[i])
-_entry_of = _call(lambda x, key: _compiled.entry_of(x, x.as_key(key)))
+_entry_of = _call(lambda x, key: _compiled.entry_of(x, x.as_key(_compiled.given(key))))
 _value_of = _call(lambda x, entry: _compiled.get(x.value_items, entry))
 _pop = _call(lambda x, i: x.pop(i))
 _pop_item = _call(lambda x: x.popitem())
-_append = _call(lambda x, value: x.append(value))
-_insert = _call(lambda x, i, value: x.insert(i, value))
+_append = _call(lambda x, value: x.append(_compiled.given(value)))
+_insert = _call(lambda x, i, value: x.insert(i, _compiled.given(value)))
 _reverse = _call(lambda x: x.reverse())
 _sort = _call(lambda x, reverse: x.sort(reverse=reverse))
 _clear = _call(lambda x: x.clear())
@@ -118,14 +138,15 @@ _entries = _call(lambda x: (x.held_keys(), x.held_values(), _compiled.held(x.wor
 class List(MutableSequence):
     """A list that Python and compiled functions share; numba's ``typed.List``.
 
-    Its items are numbers of one type, or tuples of numbers. Functions of ``njit`` change the list itself. An item of another type is
+    Its items are numbers of one type, strings, or tuples of these. Functions of ``njit`` change the list itself. An item of another type is
     converted as in an assignment to an element of an array: an int becomes a float, and a float in a list of ints is a TypeError.
 
     Args:
         iterable: the first items. The type of the first one is that of all.
 
     Raises:
-        TypeError: an item is not a number or a tuple of numbers, or not of the type of the others.
+        TypeError: an item is not a number, a string or a tuple of these, or not of the type of the others.
+        ValueError: a string contains a null character.
 
         >>> x = lw.typed.List([1.5, 2])
         >>> x.append(3)
@@ -150,7 +171,8 @@ class List(MutableSequence):
         """Return a list without items.
 
         Args:
-            item_type: the type of its items: of a number, ``lw.float64``, or of a tuple, ``lw.types.UniTuple(lw.int64, 2)``.
+            item_type: the type of its items: of a number, ``lw.float64``, of strings, ``str`` or ``lw.types.unicode_type``, or of a
+                tuple of numbers, ``lw.types.UniTuple(lw.int64, 2)``.
             allocated: has no effect; numba makes room for so many items.
 
         Raises:
@@ -301,14 +323,15 @@ class List(MutableSequence):
 class Dict(MutableMapping):
     """A dict that Python and compiled functions share; numba's ``typed.Dict``.
 
-    Its keys have one type, and so do its values: numbers, or tuples of numbers. Functions of ``njit`` change the dict itself. The order
+    Its keys have one type, and so do its values: numbers, strings, or tuples of these. Functions of ``njit`` change the dict itself. The order
     of the items is that in which the keys were added, as in Python's dicts.
 
     Args:
         items: the first items, a mapping or pairs.
 
     Raises:
-        TypeError: a key or a value is not a number or a tuple of numbers, or not of the type of the others.
+        TypeError: a key or a value is not a number, a string or a tuple of these, or not of the type of the others.
+        ValueError: a string contains a null character.
 
         >>> d = lw.typed.Dict.empty(key_type=lw.int64, value_type=lw.float64)
         >>> d[3] = 1
@@ -330,14 +353,15 @@ class Dict(MutableMapping):
         """Return a dict without items.
 
         Args:
-            key_type, value_type: types of numbers, ``lw.float64``, or of tuples of numbers, ``lw.types.UniTuple(lw.int64, 2)``.
+            key_type, value_type: types of numbers, ``lw.float64``, of strings, ``str`` or ``lw.types.unicode_type``, or of tuples of
+                numbers, ``lw.types.UniTuple(lw.int64, 2)``.
             n_keys: has no effect; numba makes room for so many keys.
 
         Raises:
             TypeError: they are not such types.
 
-            >>> lw.typed.Dict.empty(lw.int64, lw.float64)
-            DictType[int64,float64]({})
+            >>> lw.typed.Dict.empty(lw.int64, lw.float64), lw.typed.Dict.empty(str, lw.float64)
+            (DictType[int64,float64]({}), DictType[unicode_type,float64]({}))
         """
         made = Dict()
         made._key_like, made._value_like = _checked(_like(key_type, "key_type"), _like(value_type, "value_type"))
@@ -462,10 +486,17 @@ def _of_words(cls: Any, words: np.ndarray, likes: tuple[Any, ...]) -> Any:
         found = object.__new__(cls)
         _begin(found, words)
     if cls is List:
-        found._like = likes[0]
+        found._like = _of_result(likes[0])
     else:
-        found._key_like, found._value_like = likes
+        found._key_like, found._value_like = map(_of_result, likes)
     return found
+
+
+def _of_result(like: Any) -> Any:
+    """What says the type of items, as a compiled function has returned it: `Texts` becomes a list."""
+    if isinstance(like, tuple):
+        return tuple(map(_of_result, like))
+    return _texts([]) if isinstance(like, list) else like
 
 
 for _cls, _form, _names, _fields in (

@@ -144,6 +144,7 @@ typedef struct lw_class {
     lw_grown_kind grown; /* which of Python's containers it stands for */
     bool is_typed;       /* of a typed list or dict, which Python and compiled code share */
     bool is_arrays; /* of the items of a list of arrays (lanewise/_growing_lists_arrays.py) */
+    bool is_texts;  /* of those of a list of strings (lanewise/_growing_lists_texts.py) */
     bool is_slice;  /* it stands for Python's slice (lanewise/_slices.py) */
     const char *const *order; /* n_order names: fields of all objects are in this order, … */
     uint32_t n_order;

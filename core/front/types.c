@@ -276,6 +276,22 @@ lw_type_choices(const lw_types *types, const lw_type *type, uint32_t *n)
 }
 
 lw_type
+lw_type_any_text(lw_types *types)
+{
+    lw_type_row row = {.kind = LW_TK_TEXT};
+
+    return intern(types, &row);
+}
+
+bool
+lw_type_is_any_text(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(types, type, LW_TK_TEXT);
+
+    return row != NULL && row->n == 0;
+}
+
+lw_type
 lw_type_texts(lw_types *types, lw_type x, lw_type y)
 {
     uint32_t n_x, n_y, n = 0, i = 0, j = 0;
@@ -284,6 +300,8 @@ lw_type_texts(lw_types *types, lw_type x, lw_type y)
     lw_type *all = lw_arena_take(types->arena, (n_x + n_y) * sizeof *all);
     lw_type_row row = {.kind = LW_TK_TEXT, .elements = all};
 
+    if (n_x == 0 || n_y == 0)
+        return lw_type_any_text(types);
     if (all == NULL) {
         types->failed = true;
         return LW_T_BOTTOM;
@@ -706,6 +724,8 @@ print_texts(const lw_types *types, const lw_type_row *row, lw_text *out)
 {
     enum { MOST = 4 };
 
+    if (row->n == 0)
+        lw_text_add(out, "str");
     for (uint32_t i = 0; i < row->n && i < MOST; i++)
         lw_text_addf(out, "%s\"%s\"", i == 0 ? "string " : " or ",
                      lw_type_get(types, row->elements[i])->text);
@@ -723,7 +743,7 @@ print_int(__int128 value, lw_text *out)
 }
 
 /* What a list or dict says of its items: arrays, tuples of them, or the object of a list of
- * arrays, whose field `like` is such an array. */
+ * arrays, whose field `like` is such an array, or of a list of strings. */
 static void
 print_like(const lw_types *types, lw_type like, lw_text *out)
 {
@@ -735,6 +755,8 @@ print_like(const lw_types *types, lw_type like, lw_text *out)
         lw_type_print(types, row->elements[0], out);
     } else if (row->user_class != NULL && row->user_class->is_arrays) {
         lw_type_print(types, row->elements[row->n - 1], out);
+    } else if (row->user_class != NULL && row->user_class->is_texts) {
+        lw_text_add(out, "str");
     } else {
         for (uint32_t i = 0; i < row->n; i++) {
             lw_text_add(out, i ? ", " : "(");

@@ -35,9 +35,10 @@ typedef enum lw_type_kind {
                        `fn` is the constant, and `members` its class if it is a member of one.
                        Also STATIC and ABSENT */
     LW_TK_TEXT,     /* one of several strings, chosen at run time. elements: the STATIC types of
-                       these, ascending. Stored as u64, the number of a format without values
-                       (core/ir/format.h), which depends on the characters alone: equal strings
-                       have one number, whatever the type, the module or the process */
+                       these, ascending; none: it may be any string. Stored as u64, the number of a
+                       format without values     (core/ir/format.h), which depends on the characters
+                       alone: equal strings     have one number, whatever the type, the module or
+                       the     process */
     LW_TK_MEMBER,   /* a member of an enum class, `members`: stored as i64, its number there */
     LW_TK_TUPLE,    /* elements */
     LW_TK_OPTIONAL, /* None or a value: elements: bool, whether there is one, and its type. The
@@ -143,9 +144,12 @@ lw_type lw_type_static(lw_types *types, uint32_t constant, const struct lw_enum 
 lw_type lw_type_known_text(lw_types *types, uint32_t constant, const char *text);
 /* The TEXT that is one of the strings of both types, each of a known string or a TEXT. */
 lw_type lw_type_texts(lw_types *types, lw_type x, lw_type y);
+/* Any string: the TEXT of items of lists and dicts, which lists none. */
+lw_type lw_type_any_text(lw_types *types);
+bool lw_type_is_any_text(const lw_types *types, lw_type type);
 /* Whether it is a string, known or not. */
 bool lw_type_is_text(const lw_types *types, lw_type type);
-/* The strings that it may be: of a known string itself alone. */
+/* The strings that it may be: of a known string itself alone, of any string none. */
 const lw_type *lw_type_choices(const lw_types *types, const lw_type *type, uint32_t *n);
 /* A member of this class, whichever. */
 lw_type lw_type_member(lw_types *types, const struct lw_enum *members);

@@ -1,14 +1,17 @@
 #include "core/ir/format.h"
 
 #include "core/base/arena.h"
-#include "core/base/array.h"
 #include "core/base/hash.h"
 #include "core/base/lock.h"
+#include "core/base/memory.h"
 
 #include <string.h>
 
 static lw_lock lock = LW_LOCK_INIT;
-static LW_ARRAY(lw_format *) formats; /* never freed, because a kernel may print at any time */
+/* By number, with linear probing: at most half of the places, a power of two, are taken.
+ * Formats are never freed, because a kernel may print at any time. */
+static lw_format **table;
+static size_t n_formats, n_places;
 
 static uint64_t
 hash_text(const char *text, uint64_t seed)
@@ -31,13 +34,43 @@ number_of(const char *before, const lw_format_value *values, uint32_t n)
     return number ? number : 1;
 }
 
+/* The place of the format with this number, or the free one where it belongs. */
+static size_t
+place_of(uint64_t number)
+{
+    size_t at = (size_t)number & (n_places - 1);
+
+    while (table[at] != NULL && table[at]->number != number)
+        at = (at + 1) & (n_places - 1);
+    return at;
+}
+
 static const lw_format *
 find(uint64_t number)
 {
-    for (uint32_t i = 0; i < formats.n; i++)
-        if (formats.data[i]->number == number)
-            return formats.data[i];
-    return NULL;
+    return n_places ? table[place_of(number)] : NULL;
+}
+
+static bool
+make_room(void)
+{
+    enum { FIRST = 64 };
+    lw_format **before = table;
+    size_t n_before = n_places;
+
+    if (2 * (n_formats + 1) <= n_places)
+        return true;
+    table = lw_alloc_zero(n_before ? 2 * n_before : FIRST, sizeof *table);
+    if (table == NULL) {
+        table = before;
+        return false;
+    }
+    n_places = n_before ? 2 * n_before : FIRST;
+    for (size_t i = 0; i < n_before; i++)
+        if (before[i] != NULL)
+            table[place_of(before[i]->number)] = before[i];
+    lw_free(before);
+    return true;
 }
 
 const lw_format *
@@ -97,22 +130,31 @@ copy(const char *before, const lw_format_value *values, uint32_t n)
     return format;
 }
 
+static bool
+is_same_text(const char *x, const char *y)
+{
+    return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
+}
+
 uint64_t
 lw_format_add(const char *before, const lw_format_value *values, uint32_t n)
 {
     uint64_t number = number_of(before, values, n);
-    lw_format **slot, *made;
+    const lw_format *known;
+    lw_format *made;
 
     lw_lock_take(&lock);
-    if (find(number) == NULL) {
-        made = copy(before, values, n);
-        slot = made ? lw_array_push(&formats, NULL) : NULL;
-        if (slot == NULL) {
-            lw_free(made);
-            number = 0;
-        } else {
+    known = find(number);
+    if (known != NULL && (known->n != n || !is_same_text(known->before, before))) {
+        number = 0;
+    } else if (known == NULL) {
+        made = make_room() ? copy(before, values, n) : NULL;
+        if (made != NULL) {
             made->number = number;
-            *slot = made;
+            table[place_of(number)] = made;
+            n_formats++;
+        } else {
+            number = 0;
         }
     }
     lw_lock_give(&lock);

@@ -1,7 +1,7 @@
 /* What a print() shows: texts with values between them. Compiled code only knows a format's
  * number, which is computed from its content, so that a kernel from any cache finds its texts,
- * and equal formats are one. The list belongs to the process, only grows, and is small: an
- * entry for each print() in a source. */
+ * and equal formats are one. The list belongs to the process and only grows: an entry for
+ * each print() in a source, and for each string that lists and dicts have held. */
 #ifndef LW_IR_FORMAT_H
 #define LW_IR_FORMAT_H
 
@@ -35,7 +35,7 @@ typedef struct lw_format {
 } lw_format;
 
 /* Adds a format, or finds it; number and n_slots are computed. Returns the number; 0: memory
- * ran out. */
+ * ran out, or another format has the number. */
 uint64_t lw_format_add(const char *before, const lw_format_value *values, uint32_t n);
 /* NULL: nobody has added it in this process. Never freed. A string that compiled code chooses
  * at run time is a format without values: its number stands for it. */

@@ -234,3 +234,33 @@ lw_print_show_anyway(void)
     }
     return result;
 }
+
+/* ---- strings of typed lists and dicts ---- */
+
+static PyObject *
+text_word(PyObject *Py_UNUSED(module), PyObject *text)
+{
+    Py_ssize_t n;
+    const char *characters = PyUnicode_AsUTF8AndSize(text, &n);
+    uint64_t word;
+
+    if (characters == NULL)
+        return NULL;
+    if (strlen(characters) != (size_t)n)
+        return PyErr_Format(PyExc_ValueError,
+                            "a string in compiled code has no null character: %.200R", text);
+    word = lw_format_add(characters, NULL, 0);
+    return word ? PyLong_FromLongLong((long long)word) : PyErr_NoMemory();
+}
+
+static PyMethodDef methods[] = {
+    {"_text_word", text_word, METH_O,
+     PyDoc_STR("the number that stands for a string in compiled code")},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+lw_print_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, methods);
+}

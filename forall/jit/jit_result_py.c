@@ -260,6 +260,24 @@ arrays_of(const result_reader *r, PyObject *items)
     return list;
 }
 
+/* The strings for which words stand; "" for those of rooms that hold none. */
+static PyObject *
+texts_of(PyArrayObject *words)
+{
+    const uint64_t *word = PyArray_DATA(words);
+    Py_ssize_t n = PyArray_SIZE(words);
+    PyObject *list = PyList_New(n);
+
+    for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
+        PyObject *text = lw_print_text(word[i]);
+        if (text == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, text);
+    }
+    return list;
+}
+
 /* The captures of the tree hold its classes. */
 static PyObject *
 object_of(const lw_result *form, const result_reader *r, PyObject *items)
@@ -282,6 +300,8 @@ object_of(const lw_result *form, const result_reader *r, PyObject *items)
                                &PyTuple_GET_ITEM(items, 0), PyTuple_GET_SIZE(items), NULL);
     if (form->user_class->is_arrays)
         return arrays_of(r, items);
+    if (form->user_class->is_texts)
+        return texts_of((PyArrayObject *)PyTuple_GET_ITEM(items, 0));
     if (form->user_class->grown == LW_GROWN_LIST)
         return lw_service_call(LW_SERVICE_GROWING_LISTS, "in_python",
                                PyTuple_GET_ITEM(items, 0), &PyTuple_GET_ITEM(items, 1), 1,

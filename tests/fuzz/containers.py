@@ -52,9 +52,9 @@ CODES = collections.Counter()  # of the errors of programs that were not compile
 
 
 class Writer:
-    """One program, `f(x, n, k)`: x is an array of 6 floats, n and k are ints from 0 to 5. A variable's name begins with the letter of its type."""
-
-    ITEMS = {"i": "i", "f": "f", "p": "p"}  # ints, floats, pairs of an int and a float
+    """One program, `f(x, n, k)`: x is an array of 6 floats, n and k are ints from 0 to 5. A variable's name begins with the letter of its type:
+    i, f, t, p: an int, a float, a string, a pair of an int and a float; li, lf, lt, lp: lists of these; d: a dict of ints and floats; e: of
+    strings and ints; s: a set of ints; z: of strings; a: an array; m: a list of arrays."""
 
     def __init__(self, rng):
         self.rng, self.names, self.lines, self.depth, self.busy = rng, [{"i": ["n", "k"], "a": ["x"]}], [], 1, []
@@ -90,18 +90,32 @@ class Writer:
         return f"{self.bound()}:{self.bound()}" + self.pick("", "", "", ":2", ":-1", ":k + 1")
 
     def item(self, kind, depth=2):
-        return {"i": self.int, "f": self.float, "p": self.pair}[kind](depth)
+        return {"i": self.int, "f": self.float, "p": self.pair, "t": self.text}[kind](depth)
+
+    def text(self, depth=2):
+        kind = self.rng.randrange(8)
+        if depth > 0 and kind == 0:
+            return f"({self.text(0)} if {self.condition(depth - 1)} else {self.text(0)})"
+        if depth > 0 and kind == 1 and (lists := self.known("lt")):
+            name = self.pick(*lists)
+            return self.pick(f"{name}[{self.place()}]", f"max({name}, default='')", f"min({name})")
+        if kind == 2:
+            return f"('a', 'bc', 'd')[{self.int(0)} % 3]"
+        return self.pick(*self.known("t"), '"a"', '"bc"', '""', '"é"', '"a"')
 
     def int(self, depth=2):
         kind = self.rng.randrange(12)
-        if depth <= 0 or kind < 3:
+        if depth <= 0 or kind < 2:
             return self.pick(*self.known("i"), "1", "2", "-3")
         if kind < 6:
             return f"near({self.int(depth - 1)} {self.pick('+', '-', '*')} {self.int(depth - 1)})"
         if kind == 6:
             return f"({self.int(depth - 1)} if {self.condition(depth - 1)} else {self.int(depth - 1)})"
-        if kind == 7 and (lists := self.known("li") + self.known("lf") + self.known("lp") + self.known("d") + self.known("s") + self.known("m")):
+        if kind == 7 and (lists := [name for kind in ("li", "lf", "lp", "lt", "d", "e", "s", "z", "m", "t") for name in self.known(kind)]):
             return f"len({self.pick(*lists)})"
+        if kind == 3 and (dicts := self.known("e")):
+            name = self.pick(*dicts)
+            return self.pick(f"{name}[{self.text(1)}]", f"{name}.get({self.text(1)}, {self.int(0)})", f"near(sum({name}.values()))")
         if kind == 8 and (lists := self.known("li")):
             name = self.pick(*lists)
             return self.pick(f"{name}[{self.place()}]", f"near(sum({name}))", f"max({name}, default=7)", f"{name}.count({self.int(0)})", f"{name}.index({self.int(0)})", f"min({name})")
@@ -144,12 +158,16 @@ class Writer:
         return f"({self.int(depth - 1)}, {self.float(depth - 1)})"
 
     def condition(self, depth=1):
-        kind = self.rng.randrange(8)
+        kind = self.rng.randrange(10)
+        if kind == 8 and (lists := self.known("lt") + self.known("z") + self.known("e") + self.known("t")):
+            return f"{self.text(0)} {self.pick('in', 'not in')} {self.pick(*lists)}"
+        if kind == 9:
+            return f"{self.text(1)} {self.pick('==', '!=', '<', '>=')} {self.text(0)}"
         if kind == 0 and (lists := self.known("li") + self.known("s") + self.known("d")):
             return f"{self.int(0)} {self.pick('in', 'not in')} {self.pick(*lists)}"
-        if kind == 1 and (lists := self.known("li") + self.known("lf") + self.known("d") + self.known("s") + self.known("m")):
+        if kind == 1 and (lists := [name for kind in ("li", "lf", "lt", "d", "e", "s", "z", "m", "t") for name in self.known(kind)]):
             return self.pick("", "not ") + self.pick(*lists)
-        if kind == 2 and len(lists := self.known("li")) > 1:
+        if kind == 2 and len(lists := self.known(self.pick("li", "lt"))) > 1:
             return f"{self.pick(*lists)} {self.pick('==', '!=', '<', '>=')} {self.pick(*lists)}"
         if kind == 3 and depth > 0:
             return f"({self.condition(0)} {self.pick('and', 'or')} {self.condition(0)})"
@@ -173,12 +191,12 @@ class Writer:
         self.depth -= 1
 
     def statement(self):
-        kinds = [self.number, self.list, self.list, self.change_list, self.change_list, self.change_list, self.branch, self.loop, self.loop, self.dict, self.change_dict,
+        kinds = [self.number, self.texts, self.change_texts, self.list, self.list, self.change_list, self.change_list, self.change_list, self.branch, self.loop, self.loop, self.dict, self.change_dict,
                  self.change_dict, self.set, self.change_set, self.tuple, self.tuple, self.rows, self.change_rows, self.array, self.attempt, self.leave, self.call]  # fmt: skip
         self.rng.choice(kinds)() if self.depth < 5 else self.number()
 
     def number(self):
-        kind = self.pick("i", "f")
+        kind = self.pick("i", "f", "t")
         value = self.item(kind)
         if self.known(kind) and self.rng.random() < 0.4:
             names = [name for name in self.known(kind) if name not in ("n", "k") and name not in self.busy]
@@ -187,14 +205,14 @@ class Writer:
         self.put(f"{self.new(kind)} = {value}")
 
     def list(self):
-        kind = self.pick("i", "i", "f", "p")
+        kind = self.pick("i", "i", "f", "p", "t")
         known = self.known("l" + kind)
         forms = ["literal", "comprehension", "empty", "repeat"] + (["slice", "copy", "sorted", "plus", "times", "filtered", "reversed"] if known else [])
         form = self.rng.choice(forms)
         if form == "literal":
             value = f"[{', '.join(self.item(kind) for _ in range(self.rng.randrange(1, 4)))}]"
         elif form == "comprehension":
-            inner = {"i": "j * 2", "f": "j * 0.5", "p": "(j, j * 0.25)"}[kind]
+            inner = {"i": "j * 2", "f": "j * 0.5", "p": "(j, j * 0.25)", "t": "('x', 'bc')[j % 2]"}[kind]
             value = f"[{inner} for j in range({self.int(0)})]" if self.rng.random() < 0.6 else f"[{inner} for j in range(n) if j != {self.int(0)}]"
         elif form == "empty":
             name = self.new("l" + kind)
@@ -212,7 +230,7 @@ class Writer:
         self.put(f"{self.new('l' + kind)} = {value}")
 
     def change_list(self):
-        kind = self.pick("i", "i", "f", "p")
+        kind = self.pick("i", "i", "f", "p", "t")
         known = self.free("l" + kind)
         if not known:
             return self.list()
@@ -227,6 +245,8 @@ class Writer:
         ]  # fmt: skip
         if kind == "p":
             forms += [f"{name}.sort(key=lambda p: p[1])", f"{name}.sort(key=lambda p: -p[0])"]
+        elif kind == "t":
+            forms += [f"{name}.sort(key=lambda v: -len(v))", f"{name}.sort(key=len)"]
         else:
             forms += [f"{name}[{self.place()}] {self.pick('+=', '-=')} {self.item(kind, 1)}", f"{name}.sort(key=lambda v: -v)", f"{name}.sort(key=abs)"]
         self.put(self.rng.choice(forms))
@@ -242,7 +262,7 @@ class Writer:
         self.loops += 1
         if self.loops > 4:
             return self.number()
-        sizes = [name for kind in ("li", "lf", "lp", "m") for name in self.known(kind)]
+        sizes = [name for kind in ("li", "lf", "lp", "lt", "m") for name in self.known(kind)]
         kind = self.rng.randrange(10)
         before, over = [], None
         if kind < 2 or not sizes:
@@ -258,6 +278,9 @@ class Writer:
         elif kind == 4 and self.known("d"):
             name = self.pick(*self.known("d"))
             head, before, over = f"for u{self.loops}, w{self.loops} in {name}.items():", [("i", f"u{self.loops}"), ("f", f"w{self.loops}")], name
+        elif kind == 4 and self.known("e"):
+            name = self.pick(*self.known("e"))
+            head, before, over = f"for u{self.loops}, w{self.loops} in {name}.items():", [("t", f"u{self.loops}"), ("i", f"w{self.loops}")], name
         elif kind == 5 and self.known("li") and self.known("lf"):
             name = self.pick(*self.known("li"))
             head, before, over = f"for u{self.loops}, w{self.loops} in zip({name}, {self.pick(*self.known('lf'))}):", [("i", f"u{self.loops}"), ("f", f"w{self.loops}")], name
@@ -309,7 +332,7 @@ class Writer:
         """One of the forms; the names that the others would have made are not known."""
         line = self.rng.choice(forms)
         for names in self.names[-1].values():
-            names[:] = [name for name in names if not any(other.startswith(f"{name} = ") for other in forms) or line.startswith(f"{name} = ")]
+            names[:] = [name for name in names if not any(name in made_by(other) for other in forms) or name in made_by(line)]
         self.put(line)
 
     def set(self):
@@ -326,6 +349,33 @@ class Writer:
             f"{self.new('s')} = {name} | {other}", f"{self.new('s')} = {name} ^ {other}", f"if {name} <= {other}: {name}.add({key})",
         ]  # fmt: skip
         self.chosen(forms)
+
+    def texts(self):
+        """A set of strings, or a dict whose keys they are."""
+        if self.rng.random() < 0.4:
+            value = self.pick(f"{{{self.text(1)}, {self.text(1)}}}", "{('a', 'x', 'y')[j % 3] for j in range(k)}", *[f"set({name})" for name in self.known("lt")])
+            return self.put(f"{self.new('z')} = {value}")
+        name = self.new("e")
+        value = self.pick(f"{{{self.text(1)}: {self.int(1)}}}", "{('a', 'x', 'y')[j % 3]: j for j in range(n)}", "{}")
+        self.put(f"{name} = {value}")
+        if value == "{}":
+            self.put(f"{name}[{self.text(1)}] = {self.int(1)}")
+        return None
+
+    def change_texts(self):
+        dicts, sets = self.free("e"), self.free("z")
+        if not dicts and not sets:
+            return self.texts()
+        key, value, forms = self.text(1), self.int(1), []
+        if dicts:
+            name = self.pick(*dicts)
+            forms += [f"{name}[{key}] = {value}", f"{name}[{key}] = near({name}.get({key}, 0) + {value})", f"{name}[{key}] += 1", f"{name}.pop({key}, {value})", f"{name}.pop({key})", f"del {name}[{key}]",
+                      f"{name}.setdefault({key}, {value})", f"{name}.clear()", f"{self.new('lt')} = list({name})", f"{self.new('lt')} = sorted({name})", f"{self.new('e')} = {name}.copy()",
+                      f"{self.new('t')}, {self.new('i')} = {name}.popitem()", f"{self.new('e')} = {{u: w for u, w in {name}.items() if u != {self.text(0)}}}"]  # fmt: skip
+        if sets:
+            name, other = self.pick(*sets), self.pick(*self.known("z"))
+            forms += [f"{name}.add({key})", f"{name}.discard({key})", f"{name}.remove({key})", f"{name} |= {other}", f"{name} -= {other}", f"{self.new('lt')} = sorted({name})", f"{self.new('z')} = {name} & {other}"]
+        return self.chosen(forms)
 
     def tuple(self):
         pairs, lists = self.known("p"), self.known("lp")
@@ -405,10 +455,15 @@ class Writer:
         for _ in range(self.rng.randrange(4, 11)):
             self.statement()
         self.names[1:] = []
-        kept = [name for kind in ("i", "f", "p", "li", "lf", "lp", "m", "d") for name in self.known(kind) if name not in ("n", "k")]
+        kept = [name for kind in ("i", "f", "t", "p", "li", "lf", "lp", "lt", "m", "d", "e") for name in self.known(kind) if name not in ("n", "k")]
         self.rng.shuffle(kept)
         self.put(f"return {', '.join([*kept[:5], 'n'])}")
         return HEAD + "\n".join(["def f(x, n, k):", *self.lines]) + "\n"
+
+
+def made_by(line):
+    """The variables that get a value."""
+    return line.partition(" = ")[0].split(", ") if " = " in line else []
 
 
 def define(source):

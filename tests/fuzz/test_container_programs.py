@@ -18,7 +18,7 @@ def test_random_programs():
 
 
 def test_they_are_of_all_kinds():
-    drawn = [containers.Writer(random.Random(seed)).source() for seed in range(500)]
+    drawn = [containers.Writer(random.Random(seed)).source() for seed in range(900)]
     text = "".join(drawn)
     parts = (".append(", ".insert(", "del li", "*li", " in zip(", "in enumerate(", ".items():", "while li", "except KeyError", "finally:", "np.concatenate(", "sort(key=", "setdefault(", "grown(li")
     assert not [part for part in parts if part not in text]

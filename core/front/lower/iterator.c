@@ -337,6 +337,26 @@ of_slots(lw_lower_frame *f, lw_lower_value arrays)
                          .tuple = words};
 }
 
+/* Of an object that is the items of a list of strings: an array of words. */
+static lw_iterator
+of_texts(lw_lower_frame *f, lw_lower_value texts, lw_type item)
+{
+    lw_iterator it = of_array(f, field_of_arrays(f, texts, "words"), LW_DT_i64);
+
+    it.kind = LW_OVER_TEXTS;
+    it.item = item;
+    return it;
+}
+
+static lw_lower_value
+item_text(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
+{
+    lw_lower_value value = lw_lower_array_item(f, it->tuple, k, LW_DT_i64);
+    lw_ref word = lw_ir_cast(&f->b, LW_DT_u64, value.parts[0]);
+
+    return lw_value_of(f, it->item, &word, 1);
+}
+
 static lw_lower_value
 item_slot(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
 {
@@ -359,6 +379,8 @@ lw_iterator_of_rows(lw_lower_frame *f, lw_lower_value rows, lw_type item)
         return of_array(f, rows, item);
     if (row->user_class != NULL && row->user_class->is_arrays)
         return of_slots(f, rows);
+    if (row->user_class != NULL && row->user_class->is_texts)
+        return of_texts(f, rows, item);
     it.inner = lw_arena_take(f->l->arena, (it.n_inner + 1) * sizeof *it.inner);
     for (uint32_t i = 0; it.inner && i < it.n_inner; i++) {
         lw_lower_value part = lw_value_element(f, rows, i);
@@ -735,6 +757,7 @@ lw_iterator_item(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
     case LW_OVER_ARRAY: return item_array(f, it, k);
     case LW_OVER_RANGE: return item_range(f, it, k);
     case LW_OVER_SLOTS: return item_slot(f, it, k);
+    case LW_OVER_TEXTS: return item_text(f, it, k);
     case LW_OVER_REVERSED: return item_reversed(f, it, k, i);
     case LW_OVER_INDICES: return item_indices(f, it, k);
     default: return item_tuple(f, it, k, i);

@@ -9,6 +9,7 @@
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
+#include "core/ir/text_names.h"
 #include "core/ir/cell_words.h"
 #include "core/ir/counted.h"
 #include "core/ir/random_words.h"
@@ -424,6 +425,36 @@ lower_set_word(const kernel_call *c)
     return nothing(c);
 }
 
+/* text(word), text_word(x): a string is a word. */
+static lw_lower_value
+lower_text(const kernel_call *c)
+{
+    bool is_word = c->impl == LW_IMPL_TEXT_WORD;
+    lw_lower_value x = is_word ? lw_lower_argument(c->f, c->node, 0)
+                               : lw_lower_argument_as(c->f, c->node, 0, (lw_type)LW_DT_i64);
+    lw_ref word = is_word ? lw_lower_text_word(c->f, x) : lw_part_at(&x, 0);
+
+    word = lw_ir_cast(c->b, is_word ? LW_DT_i64 : LW_DT_u64, word);
+    return lw_value_of(c->f, c->type, &word, 1);
+}
+
+static lw_lower_value
+lower_sort_texts(const kernel_call *c)
+{
+    static const lw_dtype types[] = {LW_DT_ptr, LW_DT_i64, LW_DT_ptr};
+    uint32_t number = lw_ir_extern_add(c->b->module, LW_TEXTS_SORT, LW_DT_b1, types, 3);
+    lw_lower_value places = lw_lower_argument(c->f, c->node, 0);
+    lw_lower_value words = lw_lower_argument(c->f, c->node, 1);
+    lw_ref args[3] = {lw_part_at(&places, 0), lw_array_extent(c->f, places, 0),
+                      lw_part_at(&words, 0)};
+
+    lw_lower_set_loc(c->f, c->node);
+    args[0] = lw_ir_host_call(c->b, number, args, 3);
+    if (lw_raises_errors(c->f))
+        lw_lower_raise(c->f, args[0], "MemoryError", "there is no memory for sorting");
+    return nothing(c);
+}
+
 static lw_lower_value
 lower_cells(const kernel_call *c)
 {
@@ -433,6 +464,10 @@ lower_cells(const kernel_call *c)
         return lower_new_cells(c);
     if (c->impl >= LW_IMPL_SLOT_KIND && c->impl <= LW_IMPL_SET_SLOT)
         return lw_lower_slots(c->f, c->node, c->impl);
+    if (c->impl == LW_IMPL_SORT_TEXTS)
+        return lower_sort_texts(c);
+    if (c->impl == LW_IMPL_TEXT || c->impl == LW_IMPL_TEXT_WORD)
+        return lower_text(c);
     return c->impl == LW_IMPL_SET_CELL ? lower_set_cell(c) : lower_cell(c);
 }
 

@@ -319,6 +319,7 @@ lw_lower_value lw_value_get(lw_lower_frame *f, const lw_ref *slots, lw_type type
 /* ---- print.c: strings that are chosen at run time ---- */
 /* The word that stands for this string; 0: memory is out, and the module failed. */
 uint64_t lw_lower_text_number(lw_lower_frame *f, const char *text);
+lw_ref lw_lower_text_word(lw_lower_frame *f, lw_lower_value value); /* u64: that of a string */
 lw_ref lw_lower_text_length(lw_lower_frame *f, lw_lower_value value); /* i64 */
 lw_ref lw_lower_text_truth(lw_lower_frame *f, lw_lower_value value);
 /* Whether x, which is a string, too, is part of y. */
@@ -594,9 +595,10 @@ typedef struct lw_iterator {
         LW_OVER_REVERSED,
         LW_OVER_INDICES,
         LW_OVER_SLOTS, /* of a list of arrays; `tuple`: its words */
+        LW_OVER_TEXTS, /* of a list of strings; `tuple`: the array of its words */
     } kind;
     lw_type type; /* type of the iterable: RANGE, TUPLE or ARRAY */
-    lw_type item; /* ARRAY and SLOTS: of one item */
+    lw_type item; /* ARRAY, SLOTS and TEXTS: of one item */
     bool fixed;
     uint32_t n_fixed;
     lw_ref count;             /* u64, an upper bound; 0: n_fixed, or lw_iterator_count */

@@ -7,6 +7,7 @@
 #include "core/front/lower/lower_internal.h"
 
 #include "core/ir/format.h"
+#include "core/ir/text_names.h"
 
 #include <assert.h>
 #include <string.h>
@@ -528,10 +529,29 @@ text_of(const lw_lower_frame *f, lw_type known)
     return row->text;
 }
 
-static lw_ref
-word_of(lw_lower_frame *f, lw_lower_value value)
+lw_ref
+lw_lower_text_word(lw_lower_frame *f, lw_lower_value value)
 {
     return value.n ? value.parts[0] : known_number(f, text_of(f, value.type));
+}
+
+static bool
+is_any(const lw_lower_frame *f, lw_lower_value value)
+{
+    return lw_type_is_any_text(f->l->types, value.type);
+}
+
+/* What the host finds out about strings of which nothing is known here (core/ir/text_names.h);
+ * i64. */
+static lw_ref
+ask_host(lw_lower_frame *f, const char *name, lw_lower_value x, const lw_lower_value *y)
+{
+    static const lw_dtype types[] = {LW_DT_u64, LW_DT_u64};
+    uint32_t n = y ? 2 : 1;
+    uint32_t number = lw_ir_extern_add(f->b.module, name, LW_DT_i64, types, n);
+    lw_ref args[] = {lw_lower_text_word(f, x), y ? lw_lower_text_word(f, *y) : 0};
+
+    return lw_ir_host_call(&f->b, number, args, n);
 }
 
 /* A number for each string, which `of` gives; i64. The last one needs no comparison. */
@@ -542,7 +562,7 @@ choose(lw_lower_frame *f, lw_lower_value value, lw_type type,
     lw_builder *b = &f->b;
     uint32_t n;
     const lw_type *choices = lw_type_choices(f->l->types, &type, &n);
-    lw_ref number = word_of(f, value);
+    lw_ref number = lw_lower_text_word(f, value);
     lw_ref chosen = lw_ir_int(b, LW_DT_i64, of(f, type, choices[n - 1]));
 
     for (uint32_t i = n - 1; i-- > 0;) {
@@ -565,6 +585,8 @@ length_of(const lw_lower_frame *f, lw_type type, lw_type choice)
 lw_ref
 lw_lower_text_length(lw_lower_frame *f, lw_lower_value value)
 {
+    if (is_any(f, value))
+        return ask_host(f, LW_TEXT_LENGTH, value, NULL);
     return choose(f, value, value.type, length_of);
 }
 
@@ -586,7 +608,7 @@ lw_lower_text_truth(lw_lower_frame *f, lw_lower_value value)
 {
     lw_ref empty = known_number(f, "");
 
-    return lw_ir_compare(&f->b, LW_OP_NE, word_of(f, value), empty);
+    return lw_ir_compare(&f->b, LW_OP_NE, lw_lower_text_word(f, value), empty);
 }
 
 /* Of two of which one at least is a string: other values are equal to none. */
@@ -604,11 +626,14 @@ lw_lower_compare_texts(lw_lower_frame *f, lw_op how, lw_lower_value x, lw_lower_
         return lw_ir_int(b, LW_DT_b1, lw_op_holds(how, order < 0 ? -1 : order > 0));
     }
     if (equality)
-        return lw_ir_compare(b, how, word_of(f, x), word_of(f, y));
+        return lw_ir_compare(b, how, lw_lower_text_word(f, x), lw_lower_text_word(f, y));
     if (!lw_type_is_text(f->l->types, operand)) {
         lw_lower_fail(f, f->node, "the order of strings of which nothing is known");
         return lw_ir_int(b, LW_DT_b1, 0);
     }
+    if (is_any(f, x) || is_any(f, y))
+        return lw_ir_compare(b, how, ask_host(f, LW_TEXT_COMPARE, x, &y),
+                             lw_ir_int(b, LW_DT_i64, 0));
     return lw_ir_compare(b, how, choose(f, x, operand, rank_of),
                          choose(f, y, operand, rank_of));
 }
@@ -621,7 +646,8 @@ is_choice(lw_lower_frame *f, lw_lower_value value, lw_type choice)
 
     if (value.n == 0)
         return lw_ir_int(&f->b, LW_DT_b1, value.type == choice);
-    return lw_ir_compare(&f->b, LW_OP_EQ, word_of(f, value), word_of(f, known));
+    return lw_ir_compare(&f->b, LW_OP_EQ, lw_lower_text_word(f, value),
+                         lw_lower_text_word(f, known));
 }
 
 lw_ref
@@ -633,6 +659,9 @@ lw_lower_text_in(lw_lower_frame *f, lw_lower_value x, lw_lower_value y)
     const lw_type *ys = lw_type_choices(f->l->types, &y.type, &n_y);
     lw_ref any = lw_ir_int(b, LW_DT_b1, 0);
 
+    if (is_any(f, x) || is_any(f, y))
+        return lw_ir_compare(b, LW_OP_NE, ask_host(f, LW_TEXT_HAS, y, &x),
+                             lw_ir_int(b, LW_DT_i64, 0));
     for (uint32_t k = 0; k < n_y; k++) {
         lw_ref part = lw_ir_int(b, LW_DT_b1, 0);
 

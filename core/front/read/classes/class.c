@@ -414,16 +414,17 @@ set_grown(lw_reader *r, PyObject *object, lw_class *class)
         const char *name, *class;
         lw_service service;
         lw_grown_kind kind;
-        bool is_typed, is_arrays;
+        enum { PLAIN, TYPED, ARRAYS, TEXTS } is;
     } kinds[] = {
-        {"list", "GrownList", LW_SERVICE_GROWING_LISTS, LW_GROWN_LIST, false, false},
-        {"dict", "GrownDict", LW_SERVICE_GROWING_DICTS, LW_GROWN_DICT, false, false},
-        {"set", "GrownSet", LW_SERVICE_GROWING_DICTS, LW_GROWN_SET, false, false},
-        {"dict view", "View", LW_SERVICE_GROWING_DICTS, LW_GROWN_VIEW, false, false},
-        {"Arrays", "Arrays", LW_SERVICE_GROWING_LISTS, LW_GROWN_NONE, false, true},
-        {"List", "TypedList", LW_SERVICE_TYPED, LW_GROWN_LIST, true, false},
-        {"Dict", "TypedDict", LW_SERVICE_TYPED, LW_GROWN_DICT, true, false},
-        {"typed dict view", "TypedView", LW_SERVICE_TYPED, LW_GROWN_VIEW, true, false},
+        {"list", "GrownList", LW_SERVICE_GROWING_LISTS, LW_GROWN_LIST, PLAIN},
+        {"dict", "GrownDict", LW_SERVICE_GROWING_DICTS, LW_GROWN_DICT, PLAIN},
+        {"set", "GrownSet", LW_SERVICE_GROWING_DICTS, LW_GROWN_SET, PLAIN},
+        {"dict view", "View", LW_SERVICE_GROWING_DICTS, LW_GROWN_VIEW, PLAIN},
+        {"Arrays", "Arrays", LW_SERVICE_GROWING_LISTS, LW_GROWN_NONE, ARRAYS},
+        {"Texts", "Texts", LW_SERVICE_GROWING_LISTS, LW_GROWN_NONE, TEXTS},
+        {"List", "TypedList", LW_SERVICE_TYPED, LW_GROWN_LIST, TYPED},
+        {"Dict", "TypedDict", LW_SERVICE_TYPED, LW_GROWN_DICT, TYPED},
+        {"typed dict view", "TypedView", LW_SERVICE_TYPED, LW_GROWN_VIEW, TYPED},
     };
     PyObject *found;
 
@@ -433,8 +434,9 @@ set_grown(lw_reader *r, PyObject *object, lw_class *class)
         found = lw_service_find(kinds[i].service, kinds[i].class);
         if (found == object) {
             class->grown = kinds[i].kind;
-            class->is_typed = kinds[i].is_typed;
-            class->is_arrays = kinds[i].is_arrays;
+            class->is_typed = kinds[i].is == TYPED;
+            class->is_arrays = kinds[i].is == ARRAYS;
+            class->is_texts = kinds[i].is == TEXTS;
         }
         Py_XDECREF(found);
         return found ? true : lw_read_failed(r);
