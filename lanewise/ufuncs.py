@@ -128,10 +128,12 @@ def _check_casts(reference: np.ufunc, operands: tuple[Any, ...], rules: tuple[An
     casting, dtype, signature = rules
     if signature is None and dtype is not None:
         signature = (*[None] * reference.nin, *[np.dtype(dtype)] * reference.nout)
-    given = _given_dtypes(operands)
+    given, outputs = _given_dtypes(operands), [None] * reference.nout
     if all(isinstance(one, (type, np.dtype)) for one in given):
         said = {} if signature is None else {"signature": signature}  # NumPy 2.5 takes None no longer
-        reference.resolve_dtypes((*given, *[None] * reference.nout), casting=casting, **said)
+        loop = reference.resolve_dtypes((*given, *outputs), casting="unsafe", **said)
+        # as dtypes: NumPy 2.4 crashes where it refuses to cast an operand that is given as a class
+        reference.resolve_dtypes((*map(np.dtype, given), *outputs), signature=loop, casting=casting)
 
 
 def _check_signature(reference: np.ufunc, operands: tuple[Any, ...], signature: Any) -> None:

@@ -1,6 +1,7 @@
 """What a scientist's first hour with the package turned up, one regression test each."""
 
 import inspect
+import itertools
 import math
 import os
 import pickle
@@ -407,6 +408,25 @@ def test_annotations_as_text_that_the_module_does_not_know():
         return x
 
     assert g.types == [] and g(1.0, 2) == 1
+
+
+@pytest.mark.parametrize("rule", ["no", "equiv", "safe", "same_kind"])
+@pytest.mark.parametrize("dtype", ["f4", "i2", "f8", None])
+def test_casting_of_pythons_numbers_in_ufuncs(rule, dtype):
+    """NumPy 2.4 crashes where resolve_dtypes refuses to cast an operand that is given as the class of a Python number."""
+    operands = [3.0, 3, 2j, np.float32(1), np.array([1.0]), np.array([1], "f4"), np.array([1], "i2")]
+    rules = {"casting": rule} if dtype is None else {"casting": rule, "dtype": dtype}
+
+    def outcome(f, *args):
+        try:
+            made = f(*args, **rules)
+        except TypeError:
+            return TypeError
+        return np.asarray(made).dtype, np.asarray(made).tolist()
+
+    for name in ("add", "equal", "hypot"):
+        for x, y in itertools.product(operands, operands):
+            assert outcome(getattr(lw.ufuncs, name), x, y) == outcome(getattr(np, name), x, y), (name, x, y)
 
 
 @pytest.mark.parametrize("rule", ["no", "equiv"])
