@@ -264,6 +264,13 @@ def _given(result, out):
     """What a function with `out=` returns."""
     if out is None:
         return result
+    if isinstance(result, np.ndarray):
+        if out.ndim != result.ndim:
+            raise ValueError(f"output parameter has the wrong number of dimensions: Found {out.ndim} but expected {result.ndim}")
+        if out.shape != result.shape:
+            raise ValueError("output parameter has the wrong shape")
+    elif out.ndim > 0:
+        raise ValueError(f"output parameter has the wrong number of dimensions: Found {out.ndim} but expected 0")
     out[...] = result
     return out
 
@@ -421,6 +428,8 @@ def max(a, axis=None, out=None, keepdims=False, initial=None):
 
 
 def ptp(a, axis=None):
+    if isinstance(a.dtype.type(0), np.bool_) and a.size >= 0:
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
     return _reduced(a, axis, False, a.dtype.type, _whole_ptp)
 
 

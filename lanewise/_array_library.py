@@ -12,7 +12,7 @@ import numpy as np
 
 from lanewise._array_functions import sort as _sort
 from lanewise._array_functions import (
-    _add, _array_of, _as, _axis_first, _axis_last, _dot, _each, _given, _is_less, _mean_type, _nan_count, _of_total, _reduced, _total_type, _without, mean, searchsorted,
+    _add, _array_of, _as, _axis_first, _axis_last, _dot, _each, _given, _is_less, _mean_type, _nan_count, _of_total, _ones, _reduced, _total_type, _without, mean, searchsorted,
 )
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _inserted, concatenate, copy, expand_dims, flatten, ravel, sorted_copy, zeros
@@ -96,7 +96,8 @@ def norm(x, ord=None, axis=None, keepdims=False):
     if axis is None and x.ndim > 1:
         if ord is not None and ord != "fro":
             raise ValueError("compiled code supports only the Frobenius norm of matrices")
-        return _length(ravel(x), type(zero), None)
+        length = _length(ravel(x), type(zero), None)
+        return np.full(_ones(x.ndim), length) if keepdims else length
     if isinstance(axis, (tuple, list)):
         raise ValueError("norm in compiled code takes one axis")
     return _reduced(x, axis, keepdims, type(zero), _length, type(zero), ord)
@@ -704,6 +705,14 @@ def _quantiles(a, q, t):
     return out
 
 
+def _nan_quantiles(row, q, t):
+    if row.shape[0] > 0:
+        return _quantiles(row, q, t)
+    for one in q:
+        _check_quantile(one)
+    return np.full(q.shape[0], type(t(0) * q.dtype.type(0))(math.nan))
+
+
 def _one_quantile(a, t, q):
     return _quantile_in(flatten(a), float(q), t)
 
@@ -737,7 +746,7 @@ def nanquantile(a, q, axis=None):
     if isinstance(q, (tuple, list)):
         return nanquantile(a, _array_of(q), axis)
     if axis is None and isinstance(q, np.ndarray):
-        return _quantiles(_without_nan(a), q, t)
+        return _nan_quantiles(_without_nan(a), q, t)
     if isinstance(q, np.ndarray):
         raise ValueError("nanquantile in compiled code takes one number where axis is given")
     return _reduced(a, axis, False, t, _one_nan_quantile, t, q)
@@ -859,10 +868,10 @@ def histogram(a, bins=10, range=None):
         edges = _array_of(bins)
         if _falls(edges):
             raise ValueError("`bins` must increase monotonically, when an array")
-        n = edges.shape[0] - 1
+        n = max(edges.shape[0] - 1, 0)
         counts = zeros(n, np.int64)
         for x in ravel(a):
-            if edges[0] <= x <= edges[n]:
+            if n > 0 and edges[0] <= x <= edges[n]:
                 i = searchsorted(edges, x, "right") - 1
                 counts[i if i < n else n - 1] += 1
     else:
@@ -1001,19 +1010,24 @@ def meshgrid(x, y, *, indexing="xy"):
     return c, d
 
 
+def _keep_triangle(out, m, k, is_lower):
+    """Of matrices, and of stacks of them."""
+    for i in range(m.shape[0]):
+        if m.ndim > 2:
+            _keep_triangle(out[i], m[i], k, is_lower)
+        else:
+            for j in range(m.shape[1]):
+                if (j <= i + k) if is_lower else (j >= i + k):
+                    out[i, j] = m[i, j]
+
+
 def tril(m, k=0):
     out = zeros(m.shape, m.dtype.type)
-    for i in range(m.shape[0]):
-        for j in range(m.shape[1]):
-            if j <= i + k:
-                out[i, j] = m[i, j]
+    _keep_triangle(out, m, k, True)
     return out
 
 
 def triu(m, k=0):
     out = zeros(m.shape, m.dtype.type)
-    for i in range(m.shape[0]):
-        for j in range(m.shape[1]):
-            if j >= i + k:
-                out[i, j] = m[i, j]
+    _keep_triangle(out, m, k, False)
     return out

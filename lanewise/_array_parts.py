@@ -234,7 +234,7 @@ def _row_outside(i, n, mode):
 
 
 def _padded(a, before, after, k, mode, value):
-    if before < 0 or after < 0:
+    if (before < 0 or after < 0) and a.size >= 0:  # which holds always, but unknown to the compiler: so what follows has types
         raise ValueError("index can't contain negative values")
     n = a.shape[k]
     if n == 0 and mode != "constant" and before + after > 0:
@@ -286,6 +286,7 @@ def _put_rows_in_place(a, kth):
 
 def partition(a, kth, axis=-1):
     if isinstance(kth, (tuple, list)):
+        _check_kth(kth, a.size if axis is None else a.shape[_arrays.axis(axis, a.ndim)])
         return sorted_copy(a, axis)
     if axis is None:
         row = copy(ravel(a))
@@ -297,7 +298,16 @@ def partition(a, kth, axis=-1):
     return out
 
 
+def _check_kth(kth, n):
+    if isinstance(kth, (tuple, list)):
+        for one in kth:
+            _check_kth(one, n)
+    elif kth < -n or kth >= n:
+        raise ValueError(f"kth(={kth}) out of bounds ({n})")
+
+
 def argpartition(a, kth, axis=-1):
+    _check_kth(kth, a.size if axis is None else a.shape[_arrays.axis(axis, a.ndim)])
     return argsort(a, axis)
 
 
@@ -390,22 +400,50 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     return out
 
 
+def _zero_of(choices):
+    """A zero of the type that the arrays of numbers among these have in common; None: there are none."""
+    if len(choices) == 0:
+        return None
+    others = _zero_of(choices[1:])
+    if not isinstance(choices[0], np.ndarray):
+        return others
+    zero = choices[0].dtype.type(0)
+    if isinstance(zero, (np.datetime64, np.timedelta64)):
+        return others
+    return zero if others is None else zero + others
+
+
+def _choice(x, zero):
+    """A number in the type that it has beside the arrays."""
+    return x if zero is None or isinstance(x, np.ndarray) else type(zero + x)(x)
+
+
 def select(condlist, choicelist, default=0):
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
+    return _selected(condlist, choicelist, default, _zero_of((*choicelist, default)))
+
+
+def _selected(condlist, choicelist, default, zero):
     if len(condlist) == 1:
-        return np.where(condlist[0], choicelist[0], default)
-    return np.where(condlist[0], choicelist[0], select(condlist[1:], choicelist[1:], default))
+        return np.where(condlist[0], _choice(choicelist[0], zero), _choice(default, zero))
+    return np.where(condlist[0], _choice(choicelist[0], zero), _selected(condlist[1:], choicelist[1:], default, zero))
 
 
 # ---- windows ----
 
 
+def _as_size(M):
+    """Integers of all types as an int, in which 1 - M does not wrap around."""
+    return int(M) if isinstance(M, np.integer) else M
+
+
 def _window(M, a, b, c):
     """a + b cos x + c cos 2x, for x from -pi to pi."""
-    out = np.empty(M if M > 0 else 0)
+    m = _as_size(M)
+    out = np.empty(m if m > 0 else 0)
     for i in range(out.shape[0]):
-        x = math.pi * (1 - M + 2 * i) / (M - 1) if M > 1 else 0.0
+        x = math.pi * (1 - m + 2 * i) / (m - 1) if m > 1 else 0.0
         out[i] = a + b * math.cos(x) + c * math.cos(2 * x)
     return out
 
@@ -423,17 +461,19 @@ def blackman(M):
 
 
 def bartlett(M):
-    out = np.empty(M if M > 0 else 0)
+    m = _as_size(M)
+    out = np.empty(m if m > 0 else 0)
     for i in range(out.shape[0]):
-        n = 1 - M + 2 * i
-        out[i] = 1.0 if M == 1 else 1 + n / (M - 1) if n <= 0 else 1 - n / (M - 1)
+        n = 1 - m + 2 * i
+        out[i] = 1.0 if m == 1 else 1 + n / (m - 1) if n <= 0 else 1 - n / (m - 1)
     return out
 
 
 def kaiser(M, beta):
-    out = np.empty(M if M > 0 else 0)
-    middle = (M - 1) / 2
+    m = _as_size(M)
+    out = np.empty(m if m > 0 else 0)
+    middle = (m - 1) / 2
     for i in range(out.shape[0]):
-        r = (i - middle) / middle if M > 1 else 0.0
+        r = (i - middle) / middle if m > 1 else 0.0
         out[i] = i0(float(beta) * math.sqrt(max(1 - r * r, 0.0))) / i0(float(beta))
     return out

@@ -13,13 +13,14 @@ import numpy as np
 
 import lanewise as lw
 from lanewise._array_functions import (
-    _array_of, _as, _axis_first, _axis_last, _cast_to, _common_zero, _counted, _is_less, _strong, _sum_type, _without,
+    _array_of, _as, _axis_first, _axis_last, _cast_to, _check_unique, _common_zero, _counted, _is_less, _strong, _sum_type, _without,
 )
 from lanewise._array_functions import sort as _sort
 from lanewise._core import intrinsics
 from lanewise._generator_expressions import converted
 from lanewise._growing_lists import GrownList
 from lanewise._growing_lists_arrays import slots_for
+from lanewise.errors import TypingError
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
@@ -344,7 +345,11 @@ def ascontiguousarray(a, dtype=None):
         return array((a,), dtype)
     if dtype is not None and dtype != a.dtype:
         return _cast(a, dtype)
-    return reshape(a, 1) if a.ndim == 0 else reshape(a, a.shape)
+    if a.ndim == 0:
+        return reshape(a, 1)
+    if _arrays.is_dense(a) or _is_dense(a):
+        return _arrays.shaped(a, a.shape)
+    return _arrays.shaped(copy(a), a.shape)
 
 
 def asarray(a, dtype=None):
@@ -484,7 +489,7 @@ def diagonal(a, offset=0):
     rows = a if offset >= 0 else a[-offset:]
     part = rows[:, offset:] if offset >= 0 else rows
     n = part.shape[0] if part.shape[0] < part.shape[1] else part.shape[1]
-    return _arrays.viewed(part, (n,), (part.strides[0] + part.strides[1],))
+    return _arrays.viewed(part, (*part.shape[2:], n), (*part.strides[2:], part.strides[0] + part.strides[1]))
 
 
 def diag(v, k=0):
@@ -515,6 +520,7 @@ def flip(m, axis=None):
     if axis is None:
         return m[::-1] if m.ndim == 1 else _flipped_along(m, None, 0)
     if isinstance(axis, (tuple, list)):
+        _check_unique(_counted(axis, m.ndim))
         return _flipped_along(m, _counted(axis, m.ndim), 0)
     k = _arrays.axis(axis, m.ndim)
     return m[::-1] if m.ndim == 1 else _flipped(m, k)
@@ -839,14 +845,15 @@ def repeat(a, repeats, axis=None):
     k = _arrays.axis(axis, a.ndim)
     if isinstance(repeats, (tuple, list, np.ndarray)):
         return _repeated(a, _array_of(repeats), k)
-    if repeats < 0:
+    times = int(repeats)
+    if times < 0:
         raise ValueError("repeats may not contain negative values.")
-    out = np.empty(_inserted(_without(a.shape, k), k, _times(a.shape[k], repeats)), a.dtype)
+    out = np.empty(_inserted(_without(a.shape, k), k, _times(a.shape[k], times)), a.dtype)
     rows = _axis_first(out, k)
     of = _axis_first(a, k)
     for i in range(of.shape[0]):
-        for j in range(repeats):
-            rows[i * repeats + j] = of[i]
+        for j in range(times):
+            rows[i * times + j] = of[i]
     return out
 
 
@@ -887,9 +894,10 @@ def tile(A, reps):
 def _tiled(a, reps, axis):
     if len(reps) == 0:
         return copy(a)
-    out = np.empty(_inserted(_without(a.shape, axis), axis, _times(a.shape[axis], reps[0])), a.dtype)
+    times = int(reps[0])
+    out = np.empty(_inserted(_without(a.shape, axis), axis, _times(a.shape[axis], times)), a.dtype)
     rows = _axis_first(out, axis)
-    for i in range(reps[0]):
+    for i in range(times):
         rows[i * a.shape[axis]:(i + 1) * a.shape[axis]] = _axis_first(a, axis)
     return _tiled(out, reps[1:], axis + 1)
 
@@ -1036,10 +1044,30 @@ def _as_indices(a, axis, arrays):
     return (arrays[0], *_as_indices(a, axis + 1, arrays[1:]))
 
 
-def _same_shapes(arrays):
-    for p in arrays[1:]:
-        if p.shape != arrays[0].shape:
-            raise IndexError("shape mismatch: indexing arrays could not be broadcast together")
+def _one_extent(n, m):
+    if n != m and n != 1 and m != 1:
+        raise IndexError("shape mismatch: indexing arrays could not be broadcast together")
+    return m if n == 1 else n
+
+
+def _one_shape(x, y):
+    """The shape to which arrays of these two are broadcast."""
+    if len(x) < len(y):
+        return _one_shape(y, x)
+    return x if len(y) == 0 else (*_one_shape(x[:-1], y[:-1]), _one_extent(x[-1], y[-1]))
+
+
+def _shape_of_all(arrays):
+    return arrays[0].shape if len(arrays) == 1 else _one_shape(arrays[0].shape, _shape_of_all(arrays[1:]))
+
+
+def _spread_to(arrays, shape):
+    return () if len(arrays) == 0 else (broadcast_to(arrays[0], shape), *_spread_to(arrays[1:], shape))
+
+
+def _spread(arrays):
+    """The arrays of an index in one shape."""
+    return arrays if len(arrays) == 1 else _spread_to(arrays, _shape_of_all(arrays))
 
 
 def _axes_first(a, axis, n):
@@ -1092,8 +1120,7 @@ def taken(a, axis, *arrays):
         return taken(a, axis, _index_array(arrays[0]), *arrays[1:])
     if arrays[0].dtype.type == np.bool_ and arrays[0].ndim == a.ndim:
         return _under(a, arrays[0])
-    places = _as_indices(a, axis, arrays)
-    _same_shapes(places)
+    places = _spread(_as_indices(a, axis, arrays))
     n = len(places)
     m = places[0].ndim
     out = np.empty((*a.shape[:axis], *places[0].shape, *a.shape[axis + n:]), a.dtype)
@@ -1147,8 +1174,8 @@ def put(a, axis, value, *arrays):
         _put_at(a, axis, value, _as_indices(a, axis, arrays))
 
 
-def _put_at(a, axis, value, places):
-    _same_shapes(places)
+def _put_at(a, axis, value, arrays):
+    places = _spread(arrays)
     n = len(places)
     if n == 1:  # the compiler removes the copies where it can prove that nothing meets
         meet = _arrays.meet(a, places[0])
@@ -1244,8 +1271,19 @@ def take(a, indices, axis=None):
 # ---- writing to elements ----
 
 
+def _check_copied(dst, value, casting):
+    if casting != "same_kind" and casting != "unsafe":
+        raise TypingError("copyto in compiled code takes casting=\"same_kind\" or \"unsafe\"")
+    if casting == "same_kind":
+        if isinstance(value, np.ndarray):
+            if isinstance(dst.dtype.type(0), np.unsignedinteger):
+                if isinstance(value.dtype.type(0), np.signedinteger):
+                    raise TypeError("Cannot cast array data from signed integers to unsigned ones according to the rule 'same_kind'")
+
+
 def copyto(dst, src, casting="same_kind", where=True):
     value = _array_of(src)
+    _check_copied(dst, value, casting)
     if isinstance(where, bool):
         if where:
             dst[...] = value
