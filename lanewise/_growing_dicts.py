@@ -13,6 +13,7 @@ called, except `in_python` and `set_in_python`.
 
 from __future__ import annotations
 
+import enum
 import operator
 from typing import Any
 
@@ -24,7 +25,13 @@ from lanewise.errors import TypingError
 
 KEYS, VALUES, ITEMS = "keys of this dict", "values of this dict", "items of this set"
 DELETED = -1
-NO_DEFAULT = "a default is not given"
+
+
+class Default(enum.Enum):
+    """What stands for an argument that is not given, which no program passes."""
+
+    MISSING = 0
+
 
 
 # ---- hashes ----
@@ -415,20 +422,16 @@ class GrownDict(Table):
             return default
         return get(self.value_items, entry)
 
-    def pop(self, key, default=NO_DEFAULT):
+    def pop(self, key, default=Default.MISSING):
         entry = self.found(key)
-        if isinstance(default, str):
-            if isinstance(self.value_items, Texts):
-                if entry < 0:
-                    if default == NO_DEFAULT:
-                        missing(key)
-                    return default
-            elif default != NO_DEFAULT:
-                raise TypingError("the default must be a number, a string, an array or a tuple of these, as the values are")
-            elif entry < 0:
+        if default is Default.MISSING:
+            if entry < 0:
                 missing(key)
-        elif entry < 0:
-            return default
+        else:
+            if isinstance(default, str) and self.value_items is not None and not isinstance(self.value_items, Texts):
+                raise TypingError("the default must be a number, an array or a tuple of these, as the values are")
+            if entry < 0:
+                return default
         self.remove_entry(entry)
         return get(self.value_items, entry)
 

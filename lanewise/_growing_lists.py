@@ -24,7 +24,7 @@ from lanewise.errors import TypingError
 
 ITEMS = "items of this list"
 NO_TYPE = "nothing is ever put into this list, dict or set: its items have no type; put one into it before a function that reads it is called"
-NO_ARRAY = "no array of strings is made: use numbers that stand for them"
+NO_ARRAY = "no array of strings is made, as NumPy's functions, `any` and `all` need it: use a loop, or numbers that stand for the strings"
 NARROW = " have a type of fewer bits than this one: convert it, or the first one"
 
 

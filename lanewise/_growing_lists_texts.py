@@ -1,7 +1,7 @@
 """The items of lists of strings, ``names.append("a")``, in compiled code.
 
 In compiled code a string is a word, which is computed from its characters (core/ir/format.h), so such a list is an array of words. What the
-characters are is known to the process alone: the type of an item is a string that may be any one. The order, the length and the parts of such a string
+characters are is known to the process alone: an item has the type of a string of which nothing is known. The order, the length and the parts of such a string
 are asked of the host (core/host/texts.c), so functions called on the host have such lists.
 
 The class is compiled and never called.

@@ -447,7 +447,7 @@ def n_rows(rows):
 
 
 def given(x):
-    """A value as Python passes it: strings are lists of one."""
+    """A value that Python passes: a string is `Texts` of one word."""
     if isinstance(x, tuple):
         return given_row(x)
     if isinstance(x, Texts):

@@ -46,8 +46,8 @@ def _like(type_: Any, what: str) -> Any:
         dtype = np.dtype(getattr(given, "dtype", given))
     except TypeError:
         dtype = np.dtype(object)
-    if dtype.kind not in "biufc" or getattr(type_, "ndim", None):
-        raise TypeError(f"{what} must be the type of a number or a string, or of a tuple of these, not {type_!r:.200}")
+    if dtype.kind not in "biufc" or getattr(type_, "ndim", None) or type_ is None or isinstance(type_, types.ListType):
+        raise TypeError(f"{what} must be the type of a number, str, or the type of a tuple of numbers, not {type_!r:.200}")
     return np.empty(0, dtype)
 
 
@@ -73,16 +73,24 @@ def _type_of(like: Any) -> str:
     return f"Tuple({', '.join(map(_type_of, like))})" if isinstance(like, tuple) else str(types.from_dtype(like.dtype))
 
 
-def _converted(like: Any, x: Any, what: str) -> Any:
+def _known_word(text: str) -> int:
+    """The word of a string that may be in a container: what is only looked up is not kept."""
+    word = _core._known_text_word(text)
+    if word == 0:
+        raise OverflowError  # as for a number that no key is equal to
+    return word
+
+
+def _converted(like: Any, x: Any, what: str, word: Callable[[str], int] = _core._text_word) -> Any:
     """A value as an item; instead of a string, whose characters would be constants of the compiled code, a list of it alone."""
     if isinstance(like, tuple):
         if not isinstance(x, tuple) or len(x) != len(like):
             raise TypeError(f"{what} are of the type {_type_of(like)}, not {x!r:.100}")
-        return tuple(_converted(one, value, what) for one, value in zip(like, x))
+        return tuple(_converted(one, value, what, word) for one, value in zip(like, x))
     if isinstance(like, Texts):
         if not isinstance(x, str):
             raise TypeError(f"{what} are strings, not {type(x).__name__!r:.100}: {x!r:.100}")
-        return _texts([_core._text_word(x)])
+        return _texts([word(x)])
     kind = like.dtype.kind
     if isinstance(x, (bool, np.bool_)):
         fits = True
@@ -308,7 +316,7 @@ class List(MutableSequence):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError("an array of a typed list is a copy of its items")
-        return np.array(self._list(), dtype if dtype is not None or self._like is None or isinstance(self._like, tuple) else self._like.dtype)
+        return np.array(self._list(), self._like.dtype if dtype is None and isinstance(self._like, np.ndarray) else dtype)
 
     def __str__(self) -> str:
         return str(self._list())
@@ -371,7 +379,7 @@ class Dict(MutableMapping):
         if self._key_like is None:
             return -1
         try:
-            return _entry_of(self, _converted(self._key_like, key, "keys of this dict"))
+            return _entry_of(self, _converted(self._key_like, key, "keys of this dict", _known_word))
         except OverflowError:  # no key is equal to this one
             return -1
 
@@ -450,7 +458,7 @@ class Dict(MutableMapping):
 
 def _checked(*likes: Any) -> Any:
     if sum(map(_compiled.n_cells, likes)) > _compiled.MOST_CELLS:
-        raise TypeError(f"items of a typed container have at most {_compiled.MOST_CELLS} numbers, keys and values of a dict together")
+        raise TypeError(f"items of a typed container have at most {_compiled.MOST_CELLS} numbers and strings, keys and values of a dict together")
     return likes if len(likes) > 1 else likes[0]
 
 

@@ -35,10 +35,10 @@ typedef enum lw_type_kind {
                        `fn` is the constant, and `members` its class if it is a member of one.
                        Also STATIC and ABSENT */
     LW_TK_TEXT,     /* one of several strings, chosen at run time. elements: the STATIC types of
-                       these, ascending; none: it may be any string. Stored as u64, the number of a
-                       format without values     (core/ir/format.h), which depends on the characters
-                       alone: equal strings     have one number, whatever the type, the module or
-                       the     process */
+                       these, ascending; none: it may be any string. Stored as u64, the number of
+                       a format without values (core/ir/format.h), which depends on the
+                       characters alone: equal strings have one number, whatever the type, the
+                       module or the process */
     LW_TK_MEMBER,   /* a member of an enum class, `members`: stored as i64, its number there */
     LW_TK_TUPLE,    /* elements */
     LW_TK_OPTIONAL, /* None or a value: elements: bool, whether there is one, and its type. The

@@ -6,6 +6,7 @@
 #include "core/ir/text_names.h"
 #include "core/link/elf_loader.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ compare(uint64_t x, uint64_t y)
 }
 
 static int64_t
-has(uint64_t whole, uint64_t part)
+contains(uint64_t whole, uint64_t part)
 {
     return strstr(text_of(whole), text_of(part)) != NULL;
 }
@@ -50,24 +51,27 @@ compare_items(const void *a, const void *b)
     const item *x = a, *y = b;
     int order = strcmp(x->text, y->text);
 
-    return order != 0 ? order : x->rank < y->rank ? -1 : 1;
+    return order != 0 ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 /* Whether memory ran out. */
 static uint8_t
 sort(int64_t *places, int64_t n, const uint64_t *words)
 {
-    item *items = n > 1 ? lw_alloc_zero((size_t)n, sizeof *items) : NULL;
+    item *items;
 
+    if (n < 2)
+        return false;
+    items = lw_alloc_zero((size_t)n, sizeof *items);
     if (items == NULL)
-        return n > 1;
+        return true;
     for (int64_t i = 0; i < n; i++)
         items[i] = (item){text_of(words[places[i]]), places[i], i};
     qsort(items, (size_t)n, sizeof *items, compare_items);
     for (int64_t i = 0; i < n; i++)
         places[i] = items[i].place;
     lw_free(items);
-    return 0;
+    return false;
 }
 
 void
@@ -75,12 +79,12 @@ lw_texts_register(void)
 {
     static lw_extern_row rows[] = {{LW_TEXT_LENGTH, NULL},
                                    {LW_TEXT_COMPARE, NULL},
-                                   {LW_TEXT_HAS, NULL},
+                                   {LW_TEXT_CONTAINS, NULL},
                                    {LW_TEXTS_SORT, NULL}};
 
     rows[0].address = (void *)(uintptr_t)length_of;
     rows[1].address = (void *)(uintptr_t)compare;
-    rows[2].address = (void *)(uintptr_t)has;
+    rows[2].address = (void *)(uintptr_t)contains;
     rows[3].address = (void *)(uintptr_t)sort;
     lw_extern_provide(rows, sizeof rows / sizeof *rows);
 }

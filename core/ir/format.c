@@ -5,13 +5,21 @@
 #include "core/base/lock.h"
 #include "core/base/memory.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
-static lw_lock lock = LW_LOCK_INIT;
 /* By number, with linear probing: at most half of the places, a power of two, are taken.
- * Formats are never freed, because a kernel may print at any time. */
-static lw_format **table;
-static size_t n_formats, n_places;
+ * Formats and tables are never freed, because a kernel may print at any time, and looking up
+ * takes no lock: compiled code looks up strings without the GIL. */
+typedef struct places {
+    size_t n;
+    _Atomic(lw_format *) at[];
+} places;
+
+static lw_lock lock = LW_LOCK_INIT; /* of who adds */
+static _Atomic(places *) current;
+static size_t n_formats; /* under the lock */
 
 static uint64_t
 hash_text(const char *text, uint64_t seed)
@@ -35,53 +43,47 @@ number_of(const char *before, const lw_format_value *values, uint32_t n)
 }
 
 /* The place of the format with this number, or the free one where it belongs. */
-static size_t
-place_of(uint64_t number)
+static _Atomic(lw_format *) *
+place_of(places *table, uint64_t number)
 {
-    size_t at = (size_t)number & (n_places - 1);
+    size_t at = (size_t)number & (table->n - 1);
+    lw_format *format;
 
-    while (table[at] != NULL && table[at]->number != number)
-        at = (at + 1) & (n_places - 1);
-    return at;
-}
-
-static const lw_format *
-find(uint64_t number)
-{
-    return n_places ? table[place_of(number)] : NULL;
-}
-
-static bool
-make_room(void)
-{
-    enum { FIRST = 64 };
-    lw_format **before = table;
-    size_t n_before = n_places;
-
-    if (2 * (n_formats + 1) <= n_places)
-        return true;
-    table = lw_alloc_zero(n_before ? 2 * n_before : FIRST, sizeof *table);
-    if (table == NULL) {
-        table = before;
-        return false;
-    }
-    n_places = n_before ? 2 * n_before : FIRST;
-    for (size_t i = 0; i < n_before; i++)
-        if (before[i] != NULL)
-            table[place_of(before[i]->number)] = before[i];
-    lw_free(before);
-    return true;
+    while ((format = atomic_load_explicit(&table->at[at], memory_order_acquire)) != NULL &&
+           format->number != number)
+        at = (at + 1) & (table->n - 1);
+    return &table->at[at];
 }
 
 const lw_format *
 lw_format_find(uint64_t number)
 {
-    const lw_format *format;
+    places *table = atomic_load_explicit(&current, memory_order_acquire);
 
-    lw_lock_take(&lock);
-    format = find(number);
-    lw_lock_give(&lock);
-    return format;
+    return table ? atomic_load_explicit(place_of(table, number), memory_order_acquire) : NULL;
+}
+
+/* A table with a free place for one more; NULL: memory ran out. Under the lock. */
+static places *
+with_room(void)
+{
+    enum { FIRST = 64 };
+    places *before = atomic_load(&current), *table = before;
+    size_t n = before ? 2 * before->n : FIRST;
+
+    if (before != NULL && 2 * (n_formats + 1) <= before->n)
+        return before;
+    table = lw_alloc_zero(1, sizeof *table + n * sizeof table->at[0]);
+    if (table == NULL)
+        return NULL;
+    table->n = n;
+    for (size_t i = 0; before != NULL && i < before->n; i++) {
+        lw_format *format = atomic_load(&before->at[i]);
+        if (format != NULL)
+            atomic_store(place_of(table, format->number), format);
+    }
+    atomic_store_explicit(&current, table, memory_order_release);
+    return table;
 }
 
 static size_t
@@ -136,27 +138,49 @@ is_same_text(const char *x, const char *y)
     return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
 }
 
+/* A thread that the child does not have may hold the lock. What it was adding is not in the
+ * table, or is there as a whole. */
+static void
+after_fork(void)
+{
+    lw_lock_init(&lock);
+}
+
+/* Under the lock. */
+static bool
+add(uint64_t number, const char *before, const lw_format_value *values, uint32_t n)
+{
+    static bool watched;
+    places *table = with_room();
+    lw_format *made = table ? copy(before, values, n) : NULL;
+
+    if (!watched)
+        watched = pthread_atfork(NULL, NULL, after_fork) == 0;
+    if (made == NULL)
+        return false;
+    made->number = number;
+    atomic_store_explicit(place_of(table, number), made, memory_order_release);
+    n_formats++;
+    return true;
+}
+
+uint64_t
+lw_format_number(const char *text)
+{
+    return number_of(text, NULL, 0);
+}
+
 uint64_t
 lw_format_add(const char *before, const lw_format_value *values, uint32_t n)
 {
     uint64_t number = number_of(before, values, n);
     const lw_format *known;
-    lw_format *made;
 
     lw_lock_take(&lock);
-    known = find(number);
-    if (known != NULL && (known->n != n || !is_same_text(known->before, before))) {
+    known = lw_format_find(number);
+    if (known == NULL ? !add(number, before, values, n)
+                      : known->n != n || !is_same_text(known->before, before))
         number = 0;
-    } else if (known == NULL) {
-        made = make_room() ? copy(before, values, n) : NULL;
-        if (made != NULL) {
-            made->number = number;
-            table[place_of(number)] = made;
-            n_formats++;
-        } else {
-            number = 0;
-        }
-    }
     lw_lock_give(&lock);
     return number;
 }

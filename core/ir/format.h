@@ -1,7 +1,9 @@
-/* What a print() shows: texts with values between them. Compiled code only knows a format's
+/* What a print() shows: texts with values between them; also a string that compiled code
+ * chooses at run time, which is such a text without values. Compiled code only knows a format's
  * number, which is computed from its content, so that a kernel from any cache finds its texts,
- * and equal formats are one. The list belongs to the process and only grows: an entry for
- * each print() in a source, and for each string that lists and dicts have held. */
+ * and equal formats are one. The table belongs to the process and only grows: an entry for
+ * each print() in a source, for each string that compiled code may choose, and for each string
+ * that Python has put into a typed list or dict. */
 #ifndef LW_IR_FORMAT_H
 #define LW_IR_FORMAT_H
 
@@ -37,6 +39,8 @@ typedef struct lw_format {
 /* Adds a format, or finds it; number and n_slots are computed. Returns the number; 0: memory
  * ran out, or another format has the number. */
 uint64_t lw_format_add(const char *before, const lw_format_value *values, uint32_t n);
+/* The number of the format that is this string alone, whether it has been added or not. */
+uint64_t lw_format_number(const char *text);
 /* NULL: nobody has added it in this process. Never freed. A string that compiled code chooses
  * at run time is a format without values: its number stands for it. */
 const lw_format *lw_format_find(uint64_t number);

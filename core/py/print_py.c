@@ -237,6 +237,26 @@ lw_print_show_anyway(void)
 
 /* ---- strings of typed lists and dicts ---- */
 
+/* The word of a string that somebody has added; 0: no list or dict can hold it. */
+static PyObject *
+known_text_word(PyObject *Py_UNUSED(module), PyObject *text)
+{
+    Py_ssize_t n;
+    const char *characters = PyUnicode_AsUTF8AndSize(text, &n);
+    const lw_format *format;
+    uint64_t word;
+
+    if (characters == NULL) { /* surrogates */
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+            return NULL;
+        PyErr_Clear();
+        return PyLong_FromLong(0);
+    }
+    word = lw_format_number(characters);
+    format = strlen(characters) == (size_t)n ? lw_format_find(word) : NULL;
+    return PyLong_FromLongLong(format ? (long long)word : 0);
+}
+
 static PyObject *
 text_word(PyObject *Py_UNUSED(module), PyObject *text)
 {
@@ -256,6 +276,8 @@ text_word(PyObject *Py_UNUSED(module), PyObject *text)
 static PyMethodDef methods[] = {
     {"_text_word", text_word, METH_O,
      PyDoc_STR("the number that stands for a string in compiled code")},
+    {"_known_text_word", known_text_word, METH_O,
+     PyDoc_STR("the same of a string that has been added; 0: it has not")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -17,7 +17,7 @@ PyObject *lw_print_line(const lw_format *format, const uint64_t *slots);
 /* The string of this number (core/ir/format.h); "" if there is none, as of variables that were
  * never assigned. */
 PyObject *lw_print_text(uint64_t number);
-/* Adds `_text_word` to lanewise._core. */
+/* Adds `_text_word` and `_known_text_word` to lanewise._core. */
 int lw_print_register(PyObject *module);
 /* The first value of a line, as a Python number or a NumPy scalar; a new reference. */
 PyObject *lw_print_value(const lw_format *format, const uint64_t *slots);

@@ -1,12 +1,14 @@
 """Strings in lists, dicts and sets that compiled functions make, and in typed ones: what they give is what Python's give."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import errors, typed, types
+from lanewise import _core, errors, typed, types
 from lanewise.typed import Dict, List
 
 
@@ -140,7 +142,15 @@ def of_many(n):
     return d
 
 
-PROGRAMS = [appended, counted, display_that_changes, sorted_strings, compared, matched, in_tuples, of_sets, optional, changed_in_place, in_objects, by_functions, of_many]
+def popped(n):
+    d = {"a": "x"}
+    d["b"] = "y"
+    names = ["q"]
+    names.append("r")
+    return d.pop("q", "a default is not given"), d.pop("q", names[1]), d.pop("a"), d.pop("b", "z"), d
+
+
+PROGRAMS = [appended, counted, display_that_changes, sorted_strings, compared, matched, in_tuples, of_sets, optional, changed_in_place, in_objects, by_functions, of_many, popped]
 
 
 @pytest.mark.distinct_cases
@@ -337,6 +347,66 @@ def test_keys_from_python_are_compiled_once():
     assert [len(f.signatures) for f in functions] == known and all(known)
 
 
+def test_what_is_only_looked_up_is_not_kept():
+    d = Dict({"a": 1})
+    for absent in ("only looked up", "a\0b", "\ud800"):
+        assert absent not in d and d.get(absent, 5) == 5 and _core._known_text_word(absent) == 0
+    assert _core._known_text_word("a") == _core._text_word("a")
+    with pytest.raises(KeyError, match="only looked up"):
+        d["only looked up"]
+
+
+def test_arrays_of_them_in_python():
+    assert np.array(List(["a", "b"])).tolist() == ["a", "b"] and np.array(List([1, 2])).dtype == np.int64
+
+
+FORK = """
+import os, signal, threading, time
+import lanewise as lw
+
+@lw.njit
+def order(n):
+    x = ["b", "a"]
+    x.append("c")
+    k = 0
+    for i in range(n):
+        if x[i % 3] < "b":
+            k += len(x[i % 3])
+    return x[k % 3]
+
+order(3)
+stop = False
+def work():
+    while not stop:
+        order(20000)
+threads = [threading.Thread(target=work) for _ in range(2)]
+for one in threads:
+    one.start()
+children = []
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        order(2)
+        os._exit(0)
+    children.append(child)
+end = time.monotonic() + 20
+while children and time.monotonic() < end:
+    children = [child for child in children if os.waitpid(child, os.WNOHANG)[0] == 0]
+    time.sleep(0.01)
+stop = True
+for child in children:
+    os.kill(child, signal.SIGKILL)
+print(len(children), "hung")
+"""
+
+
+def test_children_of_a_process_whose_threads_compare_strings(tmp_path):
+    """Looking up a string takes no lock, which a thread that the child does not have could hold."""
+    (tmp_path / "program.py").write_text(FORK, encoding="utf-8")
+    done = subprocess.run([sys.executable, "-W", "ignore", "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "0 hung\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("bad", "error", "text"),
     [
@@ -346,7 +416,9 @@ def test_keys_from_python_are_compiled_once():
         (lambda: List(["a\0b"]), ValueError, "no null character"),
         (lambda: List(["\ud800"]), UnicodeEncodeError, "surrogates"),
         (lambda: List([b"a"]), TypeError, "must be numbers, strings, or tuples of these"),
-        (lambda: List.empty_list(bytes), TypeError, "item_type must be the type of a number or a string"),
+        (lambda: Dict.empty(str, types.ListType(types.int64)), TypeError, "value_type must be the type of a number"),
+        (lambda: Dict.empty(str, None), TypeError, "value_type must be the type of a number"),
+        (lambda: List.empty_list(bytes), TypeError, "item_type must be the type of a number, str, or"),
     ],
 )
 def test_bad_items(bad, error, text):

@@ -660,7 +660,7 @@ lw_lower_text_in(lw_lower_frame *f, lw_lower_value x, lw_lower_value y)
     lw_ref any = lw_ir_int(b, LW_DT_b1, 0);
 
     if (is_any(f, x) || is_any(f, y))
-        return lw_ir_compare(b, LW_OP_NE, ask_host(f, LW_TEXT_HAS, y, &x),
+        return lw_ir_compare(b, LW_OP_NE, ask_host(f, LW_TEXT_CONTAINS, y, &x),
                              lw_ir_int(b, LW_DT_i64, 0));
     for (uint32_t k = 0; k < n_y; k++) {
         lw_ref part = lw_ir_int(b, LW_DT_b1, 0);
