@@ -13,7 +13,7 @@ from lanewise._array_functions import (
     _array_of, _as, _axis_first, _check_unique, _counted, _given, _kept, _ones, _strong, _sum_type, _total_type, _type_of, _work_type,
 )
 from lanewise._core import intrinsics
-from lanewise._new_arrays import _as_indices, _axes_first, _each_at, _place, _same_shapes, broadcast_to
+from lanewise._new_arrays import _as_indices, _axes_first, _each_at, _place, _spread, broadcast_to
 from lanewise.errors import TypingError
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
@@ -446,8 +446,7 @@ def _at(f, a, items, value):
     if len(arrays) == 0:
         _update(f, view, broadcast_to(value, view.shape) if isinstance(value, np.ndarray) else value)
     else:
-        places = _copies(_as_indices(view, 0, arrays))
-        _same_shapes(places)
+        places = _spread(_copies(_as_indices(view, 0, arrays)))
         _check_all(places, view)
         first = len(before) if len(_runs(items)) == 1 else 0
         _update_all(f, view, places, _as_places(value, places[0].shape, view, len(places), first) if isinstance(value, np.ndarray) else value)

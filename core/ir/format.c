@@ -68,7 +68,7 @@ static places *
 with_room(void)
 {
     enum { FIRST = 64 };
-    places *before = atomic_load(&current), *table = before;
+    places *before = atomic_load(&current), *table;
     size_t n = before ? 2 * before->n : FIRST;
 
     if (before != NULL && 2 * (n_formats + 1) <= before->n)
