@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # The Python suite on a build with AddressSanitizer and UBSan, the sanitizer preloaded into the
 # stock interpreter. Leaks are looked for by tests/leak, not here: the interpreter keeps memory.
-# Left out: tests of numbers and times, which other tests' paths in C compute; tests of Dask
-# arrays, which are Python over calls that others make; tests that read the sources or stubs; tests/leak; those marked
-# slow_with_sanitizers; and all but one case of each parametrised test: the paths in C are the same for most. By hand,
-# `tests/asan.sh 0` runs all cases.
+# Left out (--sanitized): the files that conftest.py lists as NOT_SANITIZED; tests that are marked slow_with_sanitizers; and all
+# but one case of each parametrised test, another one than tests/run.sh runs on the wheel: the paths in C are the same for most.
+# By hand, `tests/asan.sh 0` runs all cases.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -23,8 +22,4 @@ PYTHONPATH="$site:$packages" PYTHONMALLOC=malloc PYTHONNOUSERSITE=1 \
 LD_PRELOAD="$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)" \
 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 LW_ASAN=1 LW_C_BUILD="$root/build/asan" LANEWISE_CACHE_DIR="$root/build/test-cache-asan" \
-    "$real" -m pytest -n auto --maxprocesses 4 -c "$root/pyproject.toml" --rootdir "$root" --maxfail=20 --durations=10 "$root/tests" \
-    --ignore="$root/tests/oracle" --ignore="$root/tests/proofs" --ignore="$root/tests/same_math" --ignore="$root/tests/special" \
-    --ignore="$root/tests/stat" --ignore="$root/tests/leak" --ignore-glob="$root/tests/py/test_times*" --ignore-glob="$root/tests/py/test_special*" --ignore-glob="$root/tests/py/test_dask*" \
-    --ignore="$root/tests/py/test_layers.py" --ignore="$root/tests/py/test_repository.py" --ignore="$root/tests/py/test_stubs.py" --ignore="$root/tests/py/test_gpu_scripts.py" \
-    -m "not slow_with_sanitizers" --cases "$cases"
+    "$real" -m pytest -n auto --maxprocesses 4 -c "$root/pyproject.toml" --rootdir "$root" --maxfail=20 --durations=10 "$root/tests" --sanitized --cases "$cases"

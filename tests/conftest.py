@@ -10,6 +10,7 @@ import gc
 import os
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lanewise")
     group.addoption("--bless", action="store_true", help="rewrite what the golden files expect; read the diff")
     group.addoption("--device", action="store_true", help="run the oracle tests on device arrays")
-    group.addoption("--thorough", action="store_true", help="every dtype and layout where the suite takes some of them")
+    group.addoption("--thorough", action="store_true", help="every dtype, layout and round where the suite takes some of them, and tests that are marked thorough")
     group.addoption("--cases", type=int, default=0, metavar="N", help="of a test with many parameters, N cases, evenly chosen; 0: all")
+    group.addoption("--sanitized", action="store_true", help="what tests/asan.sh runs: without the tests that need no sanitizers; other cases than without this option")
+
+
+# What the sanitizers' run leaves out: tests of numbers and times, which other tests' paths in C compute; tests of Dask arrays, which are
+# Python over calls that others make; those of target="python"; the command line, a process for each call; tests that read the sources or
+# stubs; tests/leak, since the interpreter keeps memory.
+NOT_SANITIZED = ("oracle/*", "proofs/*", "same_math/*", "special/*", "stat/*", "leak/*", "py/test_times*", "py/test_special*", "py/test_dask*",
+                 "py/test_cli.py", "py/test_python_target.py", "py/test_python_versions.py", "py/test_layers.py", "py/test_repository.py", "py/test_stubs.py", "py/test_gpu_scripts.py")
+
+
+def needs_no_sanitizers(path: Path) -> bool:
+    tests = ROOT / "tests"
+    return path.is_relative_to(tests) and any(fnmatch(path.relative_to(tests).as_posix(), pattern) for pattern in NOT_SANITIZED)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.getoption("--sanitized") and needs_no_sanitizers(collection_path) else None
 
 
 # Files whose tests make a process take gigabytes of a GPU for good: one process has each, under --dist loadgroup (tests/gpu.sh).
@@ -33,27 +51,37 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.name in GROUPS:
             item.add_marker(pytest.mark.xdist_group(GROUPS[item.path.name]))
-    most = config.getoption("--cases")
-    if most == 0:
-        return
-    cases: dict[str, list[pytest.Item]] = {}
-    kept: set[pytest.Item] = set()
-    for item in items:
-        if most > 1 and item.get_closest_marker("distinct_cases"):
-            kept.add(item)
-            continue
-        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    kept.update(item for group in cases.values() for item in sample(group, most))
+    most, sanitized = config.getoption("--cases"), config.getoption("--sanitized")
+    kept = {item for item in items if not (sanitized and item.get_closest_marker("slow_with_sanitizers"))}
+    if most > 0:
+        cases: dict[str, list[pytest.Item]] = {}
+        for item in items:
+            if item in kept and (sanitized or not item.get_closest_marker("distinct_cases")):
+                cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        for group in cases.values():
+            kept.difference_update(group)
+            kept.update(sample(group, most, sanitized))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
 
-def sample(group: list[pytest.Item], most: int) -> list[pytest.Item]:
-    """All of a few, or as many from begin to end, the last among them; of those that need no GPU, where there are both."""
+def sample(group: list[pytest.Item], most: int, sanitized: bool) -> list[pytest.Item]:
+    """All of a few, or as many from begin to end: with the sanitizers the last of each part, without them the one in the middle, so that both
+    runs together see two cases, and twice as many of files that the sanitizers' run leaves out. Of those that need no GPU, where there are both."""
     group = [item for item in group if item.get_closest_marker("gpu") is None] or group
+    if needs_no_sanitizers(group[0].path):
+        most *= 2
     if len(group) <= most:
         return group
-    return [group[(i + 1) * len(group) // most - 1] for i in range(most)]
+    if sanitized:
+        return [group[(i + 1) * len(group) // most - 1] for i in range(most)]
+    return [group[((2 * i + 1) * len(group) - 1) // (2 * most)] for i in range(most)]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    marker = item.get_closest_marker("thorough")
+    if marker and not item.config.getoption("--thorough"):
+        pytest.skip(f"with --thorough: {marker.args[0]}")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -85,6 +113,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def root() -> Path:
     """The repository."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def thorough(request: pytest.FixtureRequest) -> bool:
+    """Does a test take all of its rounds, sizes and combinations?"""
+    return bool(request.config.getoption("--thorough"))
 
 
 @pytest.fixture(scope="session")

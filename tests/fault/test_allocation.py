@@ -51,7 +51,7 @@ GROUPS = [[name for name in sweep.HOST if name not in sweep.NUMPYS_OWN][i::8] fo
 
 @pytest.mark.skipif("LW_ASAN" in os.environ, reason="set_nomemory replaces the allocator that ASan watches")
 @pytest.mark.parametrize("names", GROUPS, ids=list("abcdefgh"))
-def test_pythons_allocations(names, run_python):
+def test_pythons_allocations(names, run_python, thorough):
     pytest.importorskip("_testcapi")
-    done = run_python(str(HERE / "sweep.py"), "python", "120", *names, check=False, timeout=200)
+    done = run_python(str(HERE / "sweep.py"), "python", "120" if thorough else "60", *names, check=False, timeout=200)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-3000:]

@@ -344,6 +344,7 @@ for i in range(10_000):
 """
 
 
+@pytest.mark.slow_with_sanitizers
 def test_killed_writers(tmp_path):
     """Killed at any moment: what is there is whole, or is passed over."""
     path = tmp_path / "c"

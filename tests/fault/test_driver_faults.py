@@ -15,10 +15,12 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
-@pytest.mark.parametrize("file, least", [("fake_calls.py", 200), ("fake_kernels.py", 250), pytest.param("fake_recall.py", 80, marks=pytest.mark.slow_with_sanitizers)])
-def test_calls_on_the_fake_driver(file, least, fake_cuda, run_python):
+@pytest.mark.distinct_cases
+@pytest.mark.slow_with_sanitizers
+@pytest.mark.parametrize("file, least", [("fake_calls.py", 200), ("fake_kernels.py", 250), ("fake_recall.py", 60)])
+def test_calls_on_the_fake_driver(file, least, fake_cuda, run_python, thorough):
     done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT),
-                      str(HERE / file), check=False, LANEWISE_CUDA_DRIVER=fake_cuda, LW_FAKE_DRIVER="1")
+                      str(HERE / file), *([] if thorough else ["-m", "not thorough"]), check=False, LANEWISE_CUDA_DRIVER=fake_cuda, LW_FAKE_DRIVER="1")
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > least
 

@@ -11,8 +11,8 @@ from test_fuzz import fuzz
 from lanewise import cuda
 
 
-def test_random_programs_of_arrays():
-    code, text = fuzz("--arrays", "--seed", "3000", "--count", "64")
+def test_random_programs_of_arrays(thorough):
+    code, text = fuzz("--arrays", "--seed", "3000", "--count", "64" if thorough else "32")
     assert code == 0, text
 
 

@@ -12,8 +12,8 @@ from test_fuzz import fuzz
 from lanewise import cuda
 
 
-def test_random_programs_of_the_other_generators():
-    code, text = fuzz("--doors", "--seed", "3000", "--count", "80")
+def test_random_programs_of_the_other_generators(thorough):
+    code, text = fuzz("--doors", "--seed", "3000", "--count", "80" if thorough else "40")
     assert code == 0, text
 
 

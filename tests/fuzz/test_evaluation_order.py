@@ -245,6 +245,7 @@ def test_what_may_have_no_value_is_refused():
             lw.jit(f)(5.0)
 
 
+@pytest.mark.slow_with_sanitizers
 def test_they_compile_for_gpus():
     for seed in range(500, 504):
         try:

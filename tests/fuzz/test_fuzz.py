@@ -23,9 +23,9 @@ def device(request):
 
 
 def fuzz(*arguments):
-    if "LW_ASAN" in os.environ:  # a quarter of the programs, which take several times as long there
+    if "LW_ASAN" in os.environ:  # an eighth of the programs, which take several times as long there
         at = arguments.index("--count") + 1
-        arguments = (*arguments[:at], str(int(arguments[at]) // 4), *arguments[at + 1:])
+        arguments = (*arguments[:at], str(int(arguments[at]) // 8), *arguments[at + 1:])
     done = subprocess.run([sys.executable, str(HERE / "run.py"), *arguments], capture_output=True, text=True, timeout=240)
     return done.returncode, done.stdout + done.stderr
 
@@ -36,13 +36,14 @@ def test_found_before(path, device):
     assert problem is None, str(problem)
 
 
-def test_random_programs(device):
-    code, text = fuzz("--seed", "100000", "--count", "300", "--shrink", *(["--gpu"] if device else []))
+def test_random_programs(device, thorough):
+    code, text = fuzz("--seed", "100000", "--count", "300" if thorough else "150", "--shrink", *(["--gpu"] if device else []))
     assert code == 0, text
 
 
-def test_the_ir_of_random_programs_interpreted():
-    code, text = fuzz("--seed", "300000", "--count", "48", "--ir")
+@pytest.mark.slow_with_sanitizers
+def test_the_ir_of_random_programs_interpreted(thorough):
+    code, text = fuzz("--seed", "300000", "--count", "48" if thorough else "24", "--ir")
     assert code == 0, text
 
 
@@ -61,14 +62,14 @@ def test_the_interpreter_names_what_differs(monkeypatch):
 
 
 @pytest.mark.slow_with_sanitizers
-def test_random_programs_compile_for_gpus():
+def test_random_programs_compile_for_gpus(thorough):
     import lanewise as lw
 
     try:
         lw.compile(lambda x: x + 1, "(float32)", target="sm_90", output="cubin")
     except lw.errors.CompilerNotFound as missing:
         pytest.skip(str(missing))
-    code, text = fuzz("--seed", "200000", "--count", "60", "--compile", "--shrink")
+    code, text = fuzz("--seed", "200000", "--count", "60" if thorough else "30", "--compile", "--shrink")
     assert code == 0, text
 
 

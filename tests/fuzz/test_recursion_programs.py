@@ -12,18 +12,18 @@ import lanewise as lw
 from lanewise import cuda
 
 
-def test_random_programs():
-    code, text = fuzz("--recursion", "--seed", "5000", "--count", "80")
+def test_random_programs(thorough):
+    code, text = fuzz("--recursion", "--seed", "5000", "--count", "80" if thorough else "40")
     assert code == 0, text
 
 
 @pytest.mark.slow_with_sanitizers
-def test_random_programs_compile_for_gpus():
+def test_random_programs_compile_for_gpus(thorough):
     try:
         lw.compile(lambda x: x + 1, "(float32)", target="sm_90", output="cubin")
     except lw.errors.CompilerNotFound as missing:
         pytest.skip(str(missing))
-    code, text = fuzz("--recursion", "--seed", "6000", "--count", "16", "--compile")
+    code, text = fuzz("--recursion", "--seed", "6000", "--count", "16" if thorough else "8", "--compile")
     assert code == 0, text
 
 

@@ -512,6 +512,7 @@ def test_errors_of_functions_that_write(f, error):
         lw.jit(f)(numbers(np.float64))
 
 
+@pytest.mark.slow_with_sanitizers
 def test_long_rows_are_selected_as_short_ones_are_sorted():
     g = np.random.default_rng(3)
     f, n = lw.jit(lambda x, q: np.quantile(x, q)), lw.jit(lambda x, q: np.nanpercentile(x, q))

@@ -545,6 +545,7 @@ def test_deep_functions(shape, depth):
 
 
 @pytest.mark.slow_with_sanitizers
+@pytest.mark.thorough("test_reader.py reads as many, and test_budgets.py compiles 40,000")
 def test_a_hundred_thousand_statements():
     text = "def g(x):\n" + "    x = x + 1\n" * 100_000 + "    return x\n"
     scope = {}

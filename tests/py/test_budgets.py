@@ -373,6 +373,7 @@ def test_helpers_of_every_generator():
         assert lw.reduce(lambda a, b: a + b, map=flip, identity=0.0)(x) == 3.0
 
 
+@pytest.mark.slow_with_sanitizers
 def test_functions_that_are_kept_as_calls_can_raise():
     lines = "    x = x * 0.5 + 1.0\n" * 3000
     long = function_of(f"def long(x):\n{lines}    if x > 1e9:\n        raise ValueError('far')\n    return x\n", "long")

@@ -208,6 +208,7 @@ def test_cffi_of_a_library():
         njit(lambda: lib.printf())
 
 
+@pytest.mark.slow_with_sanitizers
 def test_cffi_of_a_compiled_module(tmp_path):
     cffi = pytest.importorskip("cffi")
     ffi = cffi.FFI()

@@ -368,6 +368,7 @@ def test_compiles_for_gpus(f):
     assert bytes(lw.compile(f, SIGNATURE, target="sm_90", output="cubin"))[:4] == b"\x7fELF"
 
 
+@pytest.mark.slow_with_sanitizers
 def test_any_number_of_fields(tmp_path):
     """More definitions of one variable than a machine word has bits."""
     n = 150

@@ -377,6 +377,7 @@ def test_shapes_without_kernels():
         d[[0, 1]] = np.zeros((3, 1, 1))
 
 
+@pytest.mark.slow_with_sanitizers
 @pytest.mark.parametrize("cc", ["sm_75", "sm_90", "sm_120"])
 def test_kernels_compile_for_gpus(cc):
     pytest.importorskip("cuda.pathfinder", reason="libNVVM and nvJitLink are looked for with it")

@@ -522,7 +522,7 @@ def test_our_ufuncs_in_compiled_functions():
     np.testing.assert_array_equal(f(x), np.sqrt(x) + np.maximum(x, 1) + np.square(x))
 
 
-@pytest.mark.parametrize("depth, good", [(40, True), (60, False), (300, False)])
+@pytest.mark.parametrize("depth, good", [(40, True), (300, False), (60, False)])
 def test_many_calls_in_each_other(depth, good):
     def nested(n):
         if n == 0:

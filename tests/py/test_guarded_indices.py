@@ -452,6 +452,7 @@ def test_unsigned_indices_do_not_count_from_the_end(i):
     assert lw.vectorize(lambda i: TUPLE[i])(np.uint64(2)) == 30
 
 
+@pytest.mark.slow_with_sanitizers
 def test_long_constant_tuples_are_whole():
     for function, wanted in ((lambda x: sum(LONG[1:]) + x, sum(LONG[1:])), (lambda x: len(LONG[::-1]) + x, 5000), (lambda x: LONG[1:][4500] + x, 4501),
                              (lambda x: max(LONG[1:]) + x, 4999), (lambda x: len((*LONG, 1)) + x, 5001), (lambda x: LONG[1:][x + 4998], 4999)):

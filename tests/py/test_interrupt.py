@@ -309,6 +309,7 @@ assert min(shares) <= 0.3, shares  # nearly all of it, where no other thread cou
     run_python("-W", "ignore", str(script), timeout=110)
 
 
+@pytest.mark.slow_with_sanitizers
 @pytest.mark.parametrize("call", ["g.permutation(2 * 10**7)", "g.shuffle(order)", "g.choice(10**9, 10**7, replace=False)"])
 def test_control_c_ends_random_orders(call, run_python, tmp_path):
     """Fills with uniform numbers: tests/c/test_groups."""

@@ -529,6 +529,7 @@ def test_any_views(cpu, function, typing):
     assert refused < (180 if function is two_inputs else 100)
 
 
+@pytest.mark.slow_with_sanitizers
 @pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
 def test_cubins(target):
     def kernel(x, y):

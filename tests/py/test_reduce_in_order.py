@@ -16,11 +16,11 @@ whole = lw.reduce(lambda a, b: (a[0], b[1], a[2] and b[2] and a[1] + 1 == b[0]),
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 1023, 4096, 5003, 32_768, 40_001])
-def test_every_element_once_and_in_order(n):
+def test_every_element_once_and_in_order(n, thorough):
     x = np.random.default_rng(n).integers(0, 3, n, np.int32)
     edge_count = np.count_nonzero(x[1:] != x[:-1])
     for blocks in (1, 3, 40):
-        for dtype in ("i4", "f4", "f8", "i2", "u1"):
+        for dtype in ("i4", "f4", "f8", "i2", "u1") if thorough else ("i4", "f8", "u1"):
             y = x.astype(dtype)
             assert first._simulate(y, size=blocks) == x[0] and last._simulate(y, size=blocks) == x[-1]
             assert whole._simulate(y, size=blocks) == (0, n - 1, True)

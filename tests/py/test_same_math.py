@@ -186,6 +186,7 @@ def test_a_callees_math_is_its_callers():
     np.testing.assert_array_equal(f(X), made("math.exp(x)", math="same")(X))
 
 
+@pytest.mark.slow_with_sanitizers
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_it_compiles_for_gpus(arch):
     f = made("math.sin(x) + math.gamma(x) + math.pow(x, y) + math.erfc(y)", math="same")

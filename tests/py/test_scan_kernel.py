@@ -169,6 +169,7 @@ def test_many_small_scans():
         np.testing.assert_array_equal(total._simulate_scan(x, size=1), np.cumsum(x))
 
 
+@pytest.mark.slow_with_sanitizers
 @pytest.mark.parametrize("cc", [75, 90, 100, 120])
 def test_it_compiles_for_gpus(cc):
     pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")

@@ -21,10 +21,24 @@ CONFIG = str(ROOT / "pyproject.toml")
 MODULES = ["lanewise", "lanewise.bf16", "lanewise.cache", "lanewise.config", "lanewise.cuda", "lanewise.errors", "lanewise.extending", "lanewise.fp16", "lanewise.random", "lanewise.reductions", "lanewise.special", "lanewise.types", "lanewise.ufuncs"]
 
 
-def mypy(module: str, *arguments: str, cwd) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "MYPYPATH": str(ROOT), "MYPY_CACHE_DIR": str(cwd / "mypy-cache")}
-    environment.pop("LD_PRELOAD", None)  # mypy is not what the sanitizers look at
-    return subprocess.run([sys.executable, "-m", module, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
+@pytest.fixture(scope="session")
+def mypy_caches(tmp_path_factory):
+    """What mypy found out about NumPy's stubs, which takes most of its time, for the later calls with the same options: files that were made
+    with others are made anew. Each process of pytest-xdist has its own."""
+    return tmp_path_factory.mktemp("mypy-caches")
+
+
+@pytest.fixture
+def mypy(tmp_path, mypy_caches):
+    """mypy("mypy", "--strict", "file.py") in an empty folder: CompletedProcess."""
+
+    def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        cache = mypy_caches / ("strict" if "--strict" in arguments else "plain")
+        environment = {**os.environ, "MYPYPATH": str(ROOT), "MYPY_CACHE_DIR": str(cache)}
+        environment.pop("LD_PRELOAD", None)  # mypy is not what the sanitizers look at
+        return subprocess.run([sys.executable, "-m", module, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    return run
 
 
 #: Names of other libraries whose AttributeError says what to write: no stub has them.
@@ -32,14 +46,14 @@ NO_ATTRIBUTES = r"lanewise\.cuda\.DeviceArray\.(get|cpu|numpy|flat|tofile)"
 
 
 @pytest.mark.skipif("LW_ASAN" in os.environ, reason="imports the extension without the sanitizer")
-def test_stubtest(tmp_path):
+def test_stubtest(mypy, tmp_path):
     (tmp_path / "allowed").write_text(NO_ATTRIBUTES, encoding="utf-8")
-    done = mypy("mypy.stubtest", "lanewise", "--concise", "--mypy-config-file", CONFIG, "--allowlist", "allowed", cwd=tmp_path)
+    done = mypy("mypy.stubtest", "lanewise", "--concise", "--mypy-config-file", CONFIG, "--allowlist", "allowed")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_package_type_checks(tmp_path):
-    done = mypy("mypy", "--config-file", CONFIG, str(ROOT / "lanewise"), cwd=tmp_path)
+def test_the_package_type_checks(mypy):
+    done = mypy("mypy", "--config-file", CONFIG, str(ROOT / "lanewise"))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -138,22 +152,23 @@ lw.vectorize(abs).reduce([1], keepdims="yes")
 '''
 
 
-def test_user_code_type_checks(tmp_path):
+def test_user_code_type_checks(mypy, tmp_path):
     (tmp_path / "good.py").write_text(GOOD)
-    done = mypy("mypy", "--strict", "--config-file", CONFIG, "good.py", cwd=tmp_path)
+    done = mypy("mypy", "--strict", "--config-file", CONFIG, "good.py")
     assert done.returncode == 0, done.stdout + done.stderr
     notes = [line.split('"')[1] for line in done.stdout.splitlines() if "Revealed type" in line]
     assert len(notes) == len(REVEALED)
     assert all(expected in note for expected, note in zip(REVEALED, notes)), notes
 
 
-def test_wrong_user_code_is_told(tmp_path):
+def test_wrong_user_code_is_told(mypy, tmp_path):
     (tmp_path / "bad.py").write_text(BAD)
-    done = mypy("mypy", "--config-file", CONFIG, "bad.py", cwd=tmp_path)
+    done = mypy("mypy", "--config-file", CONFIG, "bad.py")
     lines = {int(line.split(":")[1]) for line in done.stdout.splitlines() if line.startswith("bad.py") and "error" in line}
     assert lines == {4, 5, 6, 7, 8, 9}, done.stdout
 
 
+@pytest.mark.distinct_cases
 @pytest.mark.parametrize("name", MODULES)
 def test_all_is_complete(name):
     """__all__ is sorted out: every name in it exists, every public name made here is in it."""
@@ -360,10 +375,10 @@ given(f, scaled, total, kernel, callback, generator)
 N_ARRAYS, N_PAIRS, N_NUMBERS = 13, 5, 4
 
 
-def test_annotated_functions_need_no_class_disabled(tmp_path):
+def test_annotated_functions_need_no_class_disabled(mypy, tmp_path):
     path = tmp_path / "annotated.py"
     path.write_text(ANNOTATED)
-    done = mypy("mypy", "--strict", "--config-file", CONFIG, str(path), cwd=tmp_path)
+    done = mypy("mypy", "--strict", "--config-file", CONFIG, str(path))
     assert done.returncode == 0, done.stdout + done.stderr
     notes = [line.split('"')[1] for line in done.stdout.splitlines() if "Revealed type" in line]
     starts = ["numpy.ndarray["] * N_ARRAYS + ["tuple[numpy.ndarray["] * N_PAIRS + ["float"] * N_NUMBERS
@@ -375,17 +390,16 @@ def test_annotated_functions_need_no_class_disabled(tmp_path):
 EXAMPLES = [*sorted((ROOT / "examples").glob("*.py")), *sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))]
 
 
-def test_examples_are_clean_and_results_are_arrays(tmp_path):
+def test_examples_are_clean_and_results_are_arrays(mypy, tmp_path):
     """mypy --strict on examples/ and the gallery, whose compiled functions have no annotations, as each file says; calls with arrays give arrays."""
     (tmp_path / "results.py").write_text(
         "from typing import Any\nimport numpy as np\nfrom numpy.typing import NDArray\nimport lanewise as lw\nfrom lanewise import cuda\n"
         "def results(x: NDArray[np.float64], d: cuda.DeviceArray, f: lw.Ufunc, g: lw.Gufunc, r: lw.Reduction) -> None:\n"
         + "".join(f"    reveal_type({call})\n" for call in ("f(x, 2.0)", "f(2.0, x)", "g(x)", "r(x, axis=0)", "r.accumulate(x)", "f(x, table=x)", "f(d)", "g(d)", "r(d)")) + KINDS)
-    done = mypy("mypy", "--strict", "--disable-error-code=no-untyped-def", "--config-file", CONFIG, str(tmp_path / "results.py"), cwd=tmp_path)
+    done = mypy("mypy", "--strict", "--config-file", CONFIG, str(tmp_path / "results.py"), *map(str, EXAMPLES))
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("numpy.ndarray") == 6 and done.stdout.count('"lanewise.cuda.DeviceArray"') == 3, done.stdout
-    done = mypy("mypy", "--strict", "--config-file", CONFIG, *map(str, EXAMPLES), cwd=tmp_path)
-    assert done.returncode == 0, done.stdout
+    revealed = [line for line in done.stdout.splitlines() if "Revealed type" in line and "results.py" in line]
+    assert ["numpy.ndarray" in line for line in revealed] == [True] * 6 + [False] * 3 and all('"lanewise.cuda.DeviceArray"' in line for line in revealed[6:]), done.stdout
 
 
 def test_pyright_is_clean(tmp_path):

@@ -125,13 +125,13 @@ def test_device_arrays():
 
 
 @pytest.mark.slow_with_sanitizers
-def test_random_chunks():
-    """500 results, with the bits of the whole array."""
+def test_random_chunks(thorough):
+    """Many results, with the bits of the whole array."""
     pytest.importorskip("dask.array")
     from dask_checks import chunkings, da, dask
 
     lazy, expected = [], []
-    for i, (rng, a, k, axis) in enumerate(cases(4, 250, 12)):
+    for i, (rng, a, k, axis) in enumerate(cases(4, 250 if thorough else 80, 12)):
         d = da.from_array(a, chunks=chunkings(rng, a.shape))
         for f in (R.topk, R.argtopk):
             expected.append(f(a, k, axis))
