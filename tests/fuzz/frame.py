@@ -734,10 +734,10 @@ def _fold_ints(op, x, y):
         return Value("pf", a / b) if b else None
     if op in ("//", "%") and b == 0:
         return None
+    if op == "<<" and a and a.bit_length() + b > SHIFTED or op == "**" and b > 60 and abs(a) > 1:
+        raise Unclear("E130, unless the compiler does not know the constant")
     if op == "**" and not 0 <= b <= 60 or op == "<<" and b < 0 or op == ">>" and not 0 <= b < 127:
         return None
-    if op == "<<" and a and a.bit_length() + b > SHIFTED:
-        raise Unclear("E130, unless the compiler does not know the constant")
     value = {"+": a + b, "-": a - b, "*": a * b, "&": a & b, "|": a | b, "^": a ^ b}.get(op)
     if value is None:
         value = {"//": lambda: a // b, "%": lambda: a % b, "**": lambda: a**b, "<<": lambda: a << b if a else 0, ">>": lambda: a >> b}[op]()
