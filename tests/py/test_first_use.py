@@ -424,7 +424,7 @@ def test_casting_of_pythons_numbers_in_ufuncs(rule, dtype):
             return TypeError
         return np.asarray(made).dtype, np.asarray(made).tolist()
 
-    for name in ("add", "equal", "hypot"):
+    for name in ("add", "equal", "multiply"):
         for x, y in itertools.product(operands, operands):
             assert outcome(getattr(lw.ufuncs, name), x, y) == outcome(getattr(np, name), x, y), (name, x, y)
 
