@@ -13,6 +13,7 @@
  * Formats and tables are never freed, because a kernel may print at any time, and looking up
  * takes no lock: compiled code looks up strings without the GIL. */
 typedef struct places {
+    struct places *smaller; /* the one before it, which somebody may still look into */
     size_t n;
     _Atomic(lw_format *) at[];
 } places;
@@ -77,6 +78,7 @@ with_room(void)
     if (table == NULL)
         return NULL;
     table->n = n;
+    table->smaller = before;
     for (size_t i = 0; before != NULL && i < before->n; i++) {
         lw_format *format = atomic_load(&before->at[i]);
         if (format != NULL)
