@@ -47,7 +47,7 @@ def test_accesses_lie_where_kernels_say(door, fake_cuda, run_python, tmp_path, t
     assert done.returncode == 0, done.stderr[-3000:]
     n_launches, n_accesses, faults = alignment.check(done.stdout + done.stderr, Path(log).read_text())
     assert not faults, "\n".join(sorted(faults)[:20])
-    assert n_launches > 50 and n_accesses > 500
+    assert n_launches > 50 and n_accesses > (500 if thorough else 200)
 
 
 KERNEL = """---- llvm of f ----
