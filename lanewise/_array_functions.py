@@ -264,13 +264,11 @@ def _given(result, out):
     """What a function with `out=` returns."""
     if out is None:
         return result
-    if isinstance(result, np.ndarray):
-        if out.ndim != result.ndim:
-            raise ValueError(f"output parameter has the wrong number of dimensions: Found {out.ndim} but expected {result.ndim}")
-        if out.shape != result.shape:
-            raise ValueError("output parameter has the wrong shape")
-    elif out.ndim > 0:
-        raise ValueError(f"output parameter has the wrong number of dimensions: Found {out.ndim} but expected 0")
+    ndim = result.ndim if isinstance(result, np.ndarray) else 0
+    if out.ndim != ndim:
+        raise ValueError(f"output parameter has the wrong number of dimensions: Found {out.ndim} but expected {ndim}")
+    if ndim > 0 and out.shape != result.shape:
+        raise ValueError("output parameter has the wrong shape")
     out[...] = result
     return out
 

@@ -270,14 +270,21 @@ def extract(condition, arr):
     return ravel(arr)[flatnonzero(condition)]
 
 
+def _check_kth(kth, n):
+    if isinstance(kth, (tuple, list)):
+        for one in kth:
+            _check_kth(one, n)
+    elif kth < -n or kth >= n:
+        raise ValueError(f"kth(={kth}) out of bounds ({n})")
+
+
 def _put_rows_in_place(a, kth):
     if a.ndim > 1:
         for i in range(a.shape[0]):
             _put_rows_in_place(a[i], kth)
     else:
         n = a.shape[0]
-        if kth < -n or kth >= n:
-            raise ValueError(f"kth(={kth}) out of bounds ({n})")
+        _check_kth(kth, n)
         if _arrays.sorts(a):
             _select_by_samples(a, kth if kth >= 0 else kth + n)
         else:
@@ -296,14 +303,6 @@ def partition(a, kth, axis=-1):
     out = copy(a)
     _put_rows_in_place(out if k == a.ndim - 1 else swapaxes(out, k, -1), kth)
     return out
-
-
-def _check_kth(kth, n):
-    if isinstance(kth, (tuple, list)):
-        for one in kth:
-            _check_kth(one, n)
-    elif kth < -n or kth >= n:
-        raise ValueError(f"kth(={kth}) out of bounds ({n})")
 
 
 def argpartition(a, kth, axis=-1):

@@ -33,7 +33,6 @@ class Default(enum.Enum):
     MISSING = 0
 
 
-
 # ---- hashes ----
 
 

@@ -9,6 +9,8 @@ The class is compiled and never called.
 
 from __future__ import annotations
 
+import numpy as np
+
 from lanewise._core import intrinsics
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
@@ -33,3 +35,8 @@ class Texts:
 
 def word_of(x):
     return _arrays.text_word(x)
+
+
+def no_texts():
+    """What says that items are strings."""
+    return Texts(np.empty(0, np.int64))

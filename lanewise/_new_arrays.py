@@ -1065,18 +1065,9 @@ def _spread_to(arrays, shape):
     return () if len(arrays) == 0 else (broadcast_to(arrays[0], shape), *_spread_to(arrays[1:], shape))
 
 
-def _row_of(p, n):
-    return _arrays.viewed(p, (n,), (p.strides[0] if p.shape[0] == n else 0,))
-
-
 def _spread(arrays):
-    """The arrays of an index in one shape. Two rows, which are usual, take less code."""
-    if len(arrays) == 1:
-        return arrays
-    if len(arrays) == 2 and arrays[0].ndim == 1 and arrays[1].ndim == 1:
-        n = _one_extent(arrays[0].shape[0], arrays[1].shape[0])
-        return _row_of(arrays[0], n), _row_of(arrays[1], n)
-    return _spread_to(arrays, _shape_of_all(arrays))
+    """The arrays of an index in one shape."""
+    return arrays if len(arrays) == 1 else _spread_to(arrays, _shape_of_all(arrays))
 
 
 def _axes_first(a, axis, n):
@@ -1283,11 +1274,9 @@ def take(a, indices, axis=None):
 def _check_copied(dst, value, casting):
     if casting != "same_kind" and casting != "unsafe":
         raise TypingError("copyto in compiled code takes casting=\"same_kind\" or \"unsafe\"")
-    if casting == "same_kind":
-        if isinstance(value, np.ndarray):
-            if isinstance(dst.dtype.type(0), np.unsignedinteger):
-                if isinstance(value.dtype.type(0), np.signedinteger):
-                    raise TypeError("Cannot cast array data from signed integers to unsigned ones according to the rule 'same_kind'")
+    if casting == "same_kind" and isinstance(value, np.ndarray) and isinstance(dst.dtype.type(0), np.unsignedinteger):
+        if isinstance(value.dtype.type(0), np.signedinteger):
+            raise TypeError("Cannot cast array data from signed integers to unsigned ones according to the rule 'same_kind'")
 
 
 def copyto(dst, src, casting="same_kind", where=True):

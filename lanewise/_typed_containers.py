@@ -21,6 +21,7 @@ from lanewise._growing_dicts import (
     KEYS, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, settle,
 )
 from lanewise._growing_lists import ITEMS, GrownList, Texts, bounds, check_first, get, matrix, place, put, view
+from lanewise._growing_lists_texts import no_texts
 from lanewise.errors import TypingError
 from lanewise.types import unicode_type
 
@@ -113,7 +114,7 @@ def put_in(words, items, k):
 
 def like_of_type(type_):
     if type_ is str or type_ is unicode_type:
-        return Texts(np.empty(0, np.int64))
+        return no_texts()
     return np.empty(0, type_)
 
 
@@ -122,7 +123,7 @@ def kind_of(x):
     if isinstance(x, tuple):
         return kinds_of(x)
     if isinstance(x, str):
-        return Texts(np.empty(0, np.int64))
+        return no_texts()
     return np.empty(0, np.array([x]).dtype)
 
 

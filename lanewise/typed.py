@@ -25,7 +25,7 @@ import numpy as np
 from lanewise import _core, _growing_dicts, types
 from lanewise import _typed_containers as _compiled
 from lanewise._core import jit
-from lanewise._growing_lists_texts import Texts
+from lanewise._growing_lists_texts import Texts, no_texts
 
 __all__ = ["Dict", "List"]
 
@@ -40,7 +40,7 @@ def _like(type_: Any, what: str) -> Any:
     if isinstance(type_, types.Tuple):
         return tuple(_like(one, what) for one in type_)  # type: ignore[attr-defined]
     if type_ is str or type_ == types.unicode_type:
-        return _texts([])
+        return no_texts()
     try:
         given: Any = _BY_PYTHON.get(type_, type_) if isinstance(type_, type) else type_
         dtype = np.dtype(getattr(given, "dtype", given))
@@ -56,14 +56,10 @@ def _like_of(x: Any, what: str) -> Any:
     if isinstance(x, tuple) and x:
         return tuple(_like_of(one, what) for one in x)
     if isinstance(x, str):
-        return _texts([])
+        return no_texts()
     if not isinstance(x, (bool, int, float, complex, np.bool_, np.number)):
         raise TypeError(f"{what} must be numbers, strings, or tuples of these, not {type(x).__name__!r:.100}: {x!r:.100}")
     return np.empty(0, np.array(x).dtype)
-
-
-def _texts(words: list[int]) -> Texts:
-    return Texts(np.array(words, np.int64))
 
 
 def _type_of(like: Any) -> str:
@@ -90,7 +86,7 @@ def _converted(like: Any, x: Any, what: str, word: Callable[[str], int] = _core.
     if isinstance(like, Texts):
         if not isinstance(x, str):
             raise TypeError(f"{what} are strings, not {type(x).__name__!r:.100}: {x!r:.100}")
-        return _texts([word(x)])
+        return Texts(np.array([word(x)], np.int64))
     kind = like.dtype.kind
     if isinstance(x, (bool, np.bool_)):
         fits = True
@@ -504,7 +500,7 @@ def _of_result(like: Any) -> Any:
     """What says the type of items, as a compiled function has returned it: `Texts` becomes a list."""
     if isinstance(like, tuple):
         return tuple(map(_of_result, like))
-    return _texts([]) if isinstance(like, list) else like
+    return no_texts() if isinstance(like, list) else like
 
 
 for _cls, _form, _names, _fields in (

@@ -237,40 +237,44 @@ lw_print_show_anyway(void)
 
 /* ---- strings of typed lists and dicts ---- */
 
-/* The word of a string that somebody has added; 0: no list or dict can hold it. */
-static PyObject *
-known_text_word(PyObject *Py_UNUSED(module), PyObject *text)
+/* NULL: the exception says why compiled code cannot have the string. */
+static const char *
+characters_of(PyObject *text)
 {
     Py_ssize_t n;
     const char *characters = PyUnicode_AsUTF8AndSize(text, &n);
-    const lw_format *format;
-    uint64_t word;
 
-    if (characters == NULL) { /* surrogates */
-        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
-            return NULL;
-        PyErr_Clear();
-        return PyLong_FromLong(0);
-    }
-    word = lw_format_number(characters);
-    format = strlen(characters) == (size_t)n ? lw_format_find(word) : NULL;
-    return PyLong_FromLongLong(format ? (long long)word : 0);
+    if (characters == NULL || strlen(characters) == (size_t)n)
+        return characters;
+    PyErr_Format(PyExc_ValueError, "a string in compiled code has no null character: %.200R",
+                 text);
+    return NULL;
 }
 
 static PyObject *
 text_word(PyObject *Py_UNUSED(module), PyObject *text)
 {
-    Py_ssize_t n;
-    const char *characters = PyUnicode_AsUTF8AndSize(text, &n);
-    uint64_t word;
+    const char *characters = characters_of(text);
+    uint64_t word = characters ? lw_format_add(characters, NULL, 0) : 0;
 
     if (characters == NULL)
         return NULL;
-    if (strlen(characters) != (size_t)n)
-        return PyErr_Format(PyExc_ValueError,
-                            "a string in compiled code has no null character: %.200R", text);
-    word = lw_format_add(characters, NULL, 0);
     return word ? PyLong_FromLongLong((long long)word) : PyErr_NoMemory();
+}
+
+/* 0: no list or dict has the string, or can have it. */
+static PyObject *
+known_text_word(PyObject *Py_UNUSED(module), PyObject *text)
+{
+    const char *characters = characters_of(text);
+    uint64_t word = characters ? lw_format_number(characters) : 0;
+
+    if (characters == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_ValueError)) /* of which UnicodeEncodeError is one */
+            return NULL;
+        PyErr_Clear();
+    }
+    return PyLong_FromLongLong(word && lw_format_find(word) ? (long long)word : 0);
 }
 
 static PyMethodDef methods[] = {

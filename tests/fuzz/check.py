@@ -49,13 +49,17 @@ def judge(source, types, name):
         return None
 
 
-def define(source, name):
-    """The function of a text, which stays readable as source."""
+def space_of(source, names=None):
+    """What a program's text defines, beside names that it is given; it stays readable as source."""
     file = f"<fuzz {hash(source)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    space = {}
-    exec(compile(source, file, "exec"), space)
-    return space[name]
+    space = {"__name__": __name__, **(names or {})}
+    exec(compile(source, file, "exec", dont_inherit=True), space)
+    return space
+
+
+def define(source, name):
+    return space_of(source)[name]
 
 
 def join_programs(programs):

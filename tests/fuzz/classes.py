@@ -13,12 +13,13 @@ counted, and most must not be.
 from __future__ import annotations
 
 import ast
-import linecache
 import random
 import warnings
 from typing import NamedTuple
 
 import numpy as np
+
+from check import ARCHITECTURES, Problem, define, space_of
 
 BATCH = 8
 ROWS = 12
@@ -684,16 +685,8 @@ def generate(rng, with_arrays=False):
 # ---- running ----
 
 
-def space_of(source):
-    file = f"<classes {hash(source)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    space = {"__name__": __name__}
-    exec(compile(source, file, "exec", dont_inherit=True), space)
-    return space
-
-
 def function_of(source):
-    return space_of(source)["f"]
+    return define(source, "f")
 
 
 def values_of(types):
@@ -874,8 +867,6 @@ def smallest(source, types, door):
 
 
 def doors_of(seed, gpu):
-    from check import ARCHITECTURES
-
     return ARCHITECTURES[seed % len(ARCHITECTURES)] if gpu == "compile" else "device" if gpu else ("jit", "vectorize")[seed % 2]
 
 
@@ -892,8 +883,6 @@ def programs(seed, size=BATCH, with_arrays=True):
 
 def check_batch(seed, size=BATCH, gpu=False, counts=None):
     """(programs looked at, [check.Problem])."""
-    from check import Problem
-
     warnings.simplefilter("ignore")
     found, n = [], 0
     for i, (source, types) in enumerate(programs(seed, size, with_arrays=not gpu)):

@@ -5,23 +5,18 @@ parameters that it needs. A program has several statements, none of which shares
 judged alone: values, dtype, shape, number or array, whether memory is shared with an argument, what was written into the arguments,
 and the class of an exception. A statement that is refused with a CompileError is not a problem, but it is counted by code and message.
 
-    python tests/fuzz/compiled_calls.py --seed 1 --count 2000 [--only median] [--show 2]
-
-Batches run in child processes, so that a crash is told with the seed of its batch.
+    python tests/fuzz/run.py --calls --count 2000                              batches in child processes, so that a crash is told
+    python tests/fuzz/compiled_calls.py --count 2000 [--only median] [--show 2]    also counts what is refused
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import linecache
 import random
 import re
-import subprocess
 import sys
-import time
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +26,8 @@ import numpy as np
 import lanewise as lw
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from check import Problem, define  # noqa: E402
+
 HEAD = "import math\nimport operator\nimport numpy as np\n"
 BOOL, SIGNED, UNSIGNED, FLOATS, COMPLEX = "?", "bhil", "BHIL", "efd", "FD"
 INTEGERS = SIGNED + UNSIGNED
@@ -631,14 +628,6 @@ def source_of(statements: list[Statement]) -> str:
     return f"{HEAD}def f({', '.join(names)}):\n{body}"
 
 
-def define(source: str) -> Callable:
-    name = f"<compiled calls {hash(source)}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    space: dict[str, Any] = {"__name__": __name__}
-    exec(compile(source, name, "exec"), space)
-    return space["f"]
-
-
 class Outcome(NamedTuple):
     value: Any
     error: Exception | None
@@ -762,7 +751,7 @@ def shown(statement: Statement, arguments: list) -> str:
 
 
 def wanted(statement: Statement, seed: str, k: int) -> Outcome:
-    result = outcome(define(source_of([statement])), arguments_of(statement, f"{seed} {k}"))
+    result = outcome(define(source_of([statement]), "f"), arguments_of(statement, f"{seed} {k}"))
     return result._replace(value=result.value[0]) if result.error is None else result
 
 
@@ -770,7 +759,7 @@ def judge(statements: list[Statement], seed: str) -> dict[int, str]:
     """What is wrong with which of the statements, in one compiled function. Raises CompileError."""
     wrong: dict[int, str] = {}
     checked = any(statement.checked for statement in statements)
-    f = lw.njit(cache=False, warn=False, fma=False, **({"check": {"bounds"}} if checked else {}))(define(source_of(statements)))
+    f = lw.njit(cache=False, warn=False, fma=False, **({"check": {"bounds"}} if checked else {}))(define(source_of(statements), "f"))
     for k in range(SETS):
         arguments = [arguments_of(statement, f"{seed} {k}") for statement in statements]
         got = outcome(f, [x for some in arguments for x in some])
@@ -814,8 +803,6 @@ def refuse(statement: Statement, refusal: str, seed: str) -> None:
 
 def check_batch(seed: int, size: int = BATCH, gpu: Any = False, only: str = "") -> tuple[int, list]:
     """(statements looked at, [check.Problem])."""
-    from check import Problem
-
     problems = []
     for i in range(size):
         rng, at = random.Random(f"calls {seed} {i}"), f"{seed} {i}"
@@ -847,62 +834,29 @@ def check_batch(seed: int, size: int = BATCH, gpu: Any = False, only: str = "") 
 # ---- the command line ----
 
 
-def worker(options: argparse.Namespace) -> None:
-    for seed in range(options.seed, options.seed + options.count):
-        print(json.dumps({"start": seed}), flush=True)
-        REFUSED.clear()
-        COUNTS.clear()
-        looked_at, problems = check_batch(seed, only=options.only)
-        print(json.dumps({"done": looked_at, "problems": problems, "refused": REFUSED, "counts": COUNTS}), flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1, help="of the first batch")
     parser.add_argument("--count", type=int, default=1000, help="statements")
-    parser.add_argument("--seconds", type=float, default=0, help="the end, if it comes first")
     parser.add_argument("--only", default="", help="the name of a form")
     parser.add_argument("--show", type=int, default=3, help="problems of each form, and refusals of each code and message")
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.worker:
-        return worker(options)
     shown_of: Counter[str] = Counter()
-    refused: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
-    seed, end = options.seed, options.seed + -(-options.count // (BATCH * STATEMENTS))
-    until = time.monotonic() + (options.seconds or 1e9)
-    while seed < end and time.monotonic() < until:
-        command = [sys.executable, __file__, "--worker", "--seed", str(seed), "--count", str(end - seed), "--only", options.only]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout is not None
-            for line in child.stdout:
-                if time.monotonic() > until:
-                    child.kill()
-                    break
-                told = json.loads(line)
-                seed = told.get("start", seed)
-                if "done" not in told:
-                    continue
-                refused.update(told["refused"])
-                counts.update({**told["counts"], "statements": told["done"]})
-                for name, source, _, text in told["problems"]:
-                    shown_of[name] += 1
-                    if shown_of[name] <= options.show:
-                        print(f"==== {name}  [seed {seed}]\n{source}  {text}", flush=True)
-                seed += 1
-        if child.returncode and time.monotonic() < until:
-            counts["crashes"] += 1
-            print(f"==== crash: batch {seed} ended with {child.returncode}", flush=True)
-            seed += 1
-    messages = Counter()
-    for text, n in refused.items():
-        messages[text.rpartition("   <")[0]] += n
-    for message, n in messages.most_common():
-        examples = [text.rpartition("   <")[2][:-1] for text in refused if text.rpartition("   <")[0] == message]
-        print(f"refused {n:4}  {message}   e.g. {' | '.join(examples[:options.show])}")
+    for seed in range(options.seed, options.seed - (-options.count // (BATCH * STATEMENTS))):
+        looked_at, problems = check_batch(seed, only=options.only)
+        COUNTS["statements"] += looked_at
+        for name, source, _, text in problems:
+            shown_of[name] += 1
+            if shown_of[name] <= options.show:
+                print(f"==== {name}  [seed {seed}]\n{source}  {text}", flush=True)
+    messages: dict[str, list[str]] = defaultdict(list)
+    for refusal in REFUSED.elements():
+        message, _, example = refusal.rpartition("   <")
+        messages[message].append(example[:-1])
+    for message, examples in sorted(messages.items(), key=lambda item: -len(item[1])):
+        print(f"refused {len(examples):4}  {message}   e.g. {' | '.join([*dict.fromkeys(examples)][:options.show])}")
     print("problems:", dict(shown_of.most_common()) or "none")
-    print(dict(counts))
+    print(dict(COUNTS))
 
 
 if __name__ == "__main__":

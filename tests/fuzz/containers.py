@@ -8,13 +8,14 @@ not a problem: what compiled code refuses is counted by the errors' codes. What 
 from __future__ import annotations
 
 import collections
-import linecache
 import random
 import warnings
 
 import numpy as np
 
 import lanewise as lw
+from check import Problem, define
+from recursion import kept_memory
 
 BATCH = 8
 HEAD = """import numpy as np
@@ -466,14 +467,6 @@ def made_by(line):
     return line.partition(" = ")[0].split(", ") if " = " in line else []
 
 
-def define(source):
-    name = f"<containers {hash(source)}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    space = {"__name__": __name__}
-    exec(compile(source, name, "exec"), space)
-    return space["f"]
-
-
 RAISED = (ValueError, KeyError, IndexError, RuntimeError, MemoryError, UnboundLocalError)
 
 
@@ -502,7 +495,7 @@ def same(wanted, got):
 
 def check_program(source):
     """None, or what is wrong."""
-    f = define(source)
+    f = define(source, "f")
     made = lw.njit(f)
     for n, k in ((3, 1), (0, 2), (5, 4), (1, 0)):
         wanted, wanted_x = outcome(f, n, k)
@@ -514,11 +507,6 @@ def check_program(source):
         if not same(wanted_x, got_x):
             return f"f(x, {n}, {k}) makes x {wanted_x!r}, got {got_x!r}"
     return None
-
-
-def kept_memory():
-    stats = lw.runtime.get_allocation_stats(target="cpu")
-    return stats.alloc - stats.free
 
 
 def check_source(source):
@@ -565,8 +553,6 @@ def shrunk(source):
 
 def check_batch(seed, size=BATCH, gpu=False):
     """(programs looked at, [check.Problem])."""
-    from check import Problem
-
     warnings.simplefilter("ignore")
     lw.runtime.memsys_enable_stats(target="cpu")
     problems = []

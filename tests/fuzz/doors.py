@@ -11,13 +11,14 @@ reference, which yield where a thread waits for the others. Numbers are chosen s
 from __future__ import annotations
 
 import itertools
-import linecache
 import math
 import random
 import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from check import Problem, space_of
 
 BATCH = 8
 
@@ -438,11 +439,7 @@ DRAW = [draw_forall, draw_kernel, draw_reduce, draw_records, draw_axes]
 
 
 def function_of(source, space=None, name="f"):
-    file = f"<doors {hash(source)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    space = {"math": math, "np": np, **(space or {})}
-    exec(compile(source, file, "exec"), space)
-    return space[name]
+    return space_of(source, {"math": math, "np": np, **(space or {})})[name]
 
 
 def same(got, want, exact):
@@ -479,8 +476,6 @@ def draw(seed, i):
 
 def check_batch(seed, size=BATCH, gpu=False):
     """(programs looked at, [check.Problem]). Only compiling, and the IR, are for scalar programs."""
-    from check import Problem
-
     assert gpu in (False, True), "--doors runs programs: on the CPU, or with --gpu"
     warnings.simplefilter("ignore")
     problems = []

@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 
 import lanewise as lw
+from check import ARCHITECTURES, Problem, define
 
 BATCH = 8
 MOST_CALLS = 20000  # of Python functions, for one result
@@ -80,16 +81,6 @@ class Writer:
         return HEAD + "".join(map(self.function, range(self.n_functions)))
 
 
-def define(source):
-    import linecache
-
-    name = f"<recursion {hash(source)}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    space = {"__name__": __name__}
-    exec(compile(source, name, "exec"), space)
-    return space["f0"]
-
-
 def outcome(f, n, x):
     """The value, or the class of the exception."""
     try:
@@ -117,7 +108,7 @@ def in_python(f, n, x):
 
 def check_program(source, gpu=False):
     """None, or what is wrong."""
-    f = define(source)
+    f = define(source, "f0")
     if isinstance(gpu, str):
         for x in ("int64", "float64"):
             lw.compile(f, f"(int64, {x})", target=gpu, output="cubin")
@@ -138,8 +129,6 @@ def kept_memory():
 
 def check_batch(seed, size=BATCH, gpu=False):
     """(programs looked at, [check.Problem])."""
-    from check import ARCHITECTURES, Problem
-
     warnings.simplefilter("ignore")
     lw.runtime.memsys_enable_stats(target="cpu")
     problems, looked_at = [], 0

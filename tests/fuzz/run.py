@@ -10,6 +10,7 @@
     python tests/fuzz/run.py --count 2000 --recursion      functions that call themselves and each other, against CPython
     python tests/fuzz/run.py --count 2000 --containers     lists, dicts, sets, tuples, try: against CPython
     python tests/fuzz/run.py --count 2000 --doors          forall, kernels with shared memory, reduce, records, axes
+    python tests/fuzz/run.py --count 2000 --calls          NumPy's functions in functions of njit, against NumPy
     python tests/fuzz/run.py --program found/x.py          one kept program
 
 Batches run in child processes: a crash or a hang is a failure like any other, told with the seed
@@ -30,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 HANG = 120  # seconds without a word from the child
 CRASHES = 10  # children that die before there is no point in going on
-KINDS = ("arrays", "classes", "recursion", "containers", "doors")  # programs instead of scalar functions; an option each
+KINDS = ("arrays", "classes", "recursion", "containers", "doors", "calls")  # programs instead of scalar functions; an option each
 
 
 def parse(arguments=None):
@@ -46,6 +47,7 @@ def parse(arguments=None):
     parser.add_argument("--recursion", action="store_true", help="programs of functions that call themselves and each other (recursion.py)")
     parser.add_argument("--containers", action="store_true", help="programs of lists, dicts, sets and tuples (containers.py)")
     parser.add_argument("--doors", action="store_true", help="programs of the other generators (doors.py)")
+    parser.add_argument("--calls", action="store_true", help="calls of NumPy's functions in functions of njit (compiled_calls.py)")
     parser.add_argument("--shrink", action="store_true", help="print failures in their smallest form")
     parser.add_argument("--program", type=Path, help="check one kept program")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
@@ -62,11 +64,12 @@ def worker(options):
     import arrays
     import check
     import classes
+    import compiled_calls
     import containers
     import doors
     import recursion
 
-    kinds = {"arrays": arrays, "classes": classes, "recursion": recursion, "containers": containers, "doors": doors}
+    kinds = {"arrays": arrays, "classes": classes, "recursion": recursion, "containers": containers, "doors": doors, "calls": compiled_calls}
     check_batch = next((kinds[kind].check_batch for kind in KINDS if getattr(options, kind)), check.check_batch)
     seed, done, end = options.seed, 0, time.monotonic() + (options.seconds or 1e9)
     while time.monotonic() < end and (not options.count or done < options.count):

@@ -6,6 +6,7 @@ import random
 
 import containers
 import pytest
+from check import define
 from test_fuzz import fuzz
 
 import lanewise as lw
@@ -22,7 +23,7 @@ def test_they_are_of_all_kinds():
     text = "".join(drawn)
     parts = (".append(", ".insert(", "del li", "*li", " in zip(", "in enumerate(", ".items():", "while li", "except KeyError", "finally:", "np.concatenate(", "sort(key=", "setdefault(", "grown(li")
     assert not [part for part in parts if part not in text]
-    results = [containers.outcome(containers.define(source), 3, 1)[0] for source in drawn]
+    results = [containers.outcome(define(source, "f"), 3, 1)[0] for source in drawn]
     assert {ValueError, KeyError, IndexError} <= {result for result in results if isinstance(result, type)}
     assert sum(not isinstance(result, type) for result in results) > len(results) / 2
 

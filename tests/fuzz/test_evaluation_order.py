@@ -3,11 +3,11 @@ which of the changes happen depends on where evaluation stops, and CPython runs 
 
 from __future__ import annotations
 
-import linecache
 import random
 
 import numpy as np
 import pytest
+from check import define
 
 import lanewise as lw
 
@@ -107,16 +107,8 @@ class Programs:
                 "    return n, m, r, p.x, q.x, k, ok\n")
 
 
-def function_of(source):
-    file = f"<order {hash(source)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    space = {}
-    exec(compile(source, file, "exec", dont_inherit=True), space)
-    return space["f"]
-
-
 def check(source):
-    f = function_of(source)
+    f = define(source, "f")
     want = [f(x) for x in VALUES]
     compiled = lw.jit(cache=False, warn=False)(f)
     got = [compiled(x) for x in VALUES]
@@ -249,7 +241,7 @@ def test_what_may_have_no_value_is_refused():
 def test_they_compile_for_gpus():
     for seed in range(500, 504):
         try:
-            lw.compile(function_of(Programs(seed).source()), "(float64)", target="sm_90", output="cubin")
+            lw.compile(define(Programs(seed).source(), "f"), "(float64)", target="sm_90", output="cubin")
         except lw.errors.CompilerNotFound as missing:
             pytest.skip(str(missing))
 

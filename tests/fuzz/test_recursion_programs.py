@@ -6,6 +6,7 @@ import random
 
 import pytest
 import recursion
+from check import define
 from test_fuzz import fuzz
 
 import lanewise as lw
@@ -41,7 +42,7 @@ def test_they_are_of_all_kinds():
     values = set()
     for source in drawn:
         try:
-            values.add(str(recursion.in_python(recursion.define(source), 4, 0.25)))
+            values.add(str(recursion.in_python(define(source, "f0"), 4, 0.25)))
         except recursion.TooLong:
             continue
     assert len(values) > 20 and "<class 'ValueError'>" in values, values

@@ -413,9 +413,11 @@ lw_truth_of_texts(lw_infer_frame *f, lw_type type)
     uint32_t n, n_true = 0;
     const lw_type *choices = lw_type_choices(lw_types_of(f), &type, &n);
 
+    if (n == 0) /* any string */
+        return -1;
     for (uint32_t i = 0; i < n; i++)
         n_true += *lw_type_get(lw_types_of(f), choices[i])->text != 0;
-    return n == 0 ? -1 : n_true == n ? 1 : n_true == 0 ? 0 : -1;
+    return n_true == n ? 1 : n_true == 0 ? 0 : -1;
 }
 
 lw_type
@@ -443,9 +445,11 @@ lw_part_of_text(lw_infer_frame *f, lw_type x, lw_type y)
     const lw_type *xs = lw_type_choices(types, &x, &n_x),
                   *ys = lw_type_choices(types, &y, &n_y);
 
+    if (n_x == 0 || n_y == 0) /* any string */
+        return -1;
     for (uint32_t i = 0; i < n_x; i++)
         for (uint32_t k = 0; k < n_y; k++)
             n_parts += strstr(lw_type_get(types, ys[k])->text,
                               lw_type_get(types, xs[i])->text) != NULL;
-    return n_x == 0 || n_y == 0 ? -1 : n_parts == 0 ? 0 : n_parts == n_x * n_y ? 1 : -1;
+    return n_parts == 0 ? 0 : n_parts == n_x * n_y ? 1 : -1;
 }

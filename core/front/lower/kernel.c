@@ -317,6 +317,21 @@ lower_random_state(const kernel_call *c)
     return lw_value_of(c->f, c->type, parts, 3);
 }
 
+/* Calls a function of the host that sorts, and says whether memory ran out. */
+static lw_lower_value
+call_sort(const kernel_call *c, const char *name, const lw_dtype *types, const lw_ref *args,
+          uint32_t n)
+{
+    uint32_t number = lw_ir_extern_add(c->b->module, name, LW_DT_b1, types, n);
+    lw_ref failed;
+
+    lw_lower_set_loc(c->f, c->node);
+    failed = lw_ir_host_call(c->b, number, args, n);
+    if (lw_raises_errors(c->f))
+        lw_lower_raise(c->f, failed, "MemoryError", "there is no memory for sorting");
+    return nothing(c);
+}
+
 /* sort(x, is_stable), argsort(places, x). */
 static lw_lower_value
 lower_library_sort(const kernel_call *c)
@@ -328,7 +343,6 @@ lower_library_sort(const kernel_call *c)
     lw_dtype dtype = lw_type_is_time(element) ? LW_SORT_TIMES : (lw_dtype)element;
     lw_ref args[5] = {lw_part_at(&x, 0), lw_array_extent(c->f, x, 0),
                       lw_array_stride(c->f, x, 0)};
-    uint32_t number;
 
     args[3] = lw_ir_int(c->b, LW_DT_i64, dtype * LW_SORT_KINDS);
     if (sorts) {
@@ -338,13 +352,8 @@ lower_library_sort(const kernel_call *c)
         places = lw_lower_argument(c->f, c->node, 0);
         args[4] = lw_part_at(&places, 0);
     }
-    number = lw_ir_extern_add(c->b->module, sorts ? LW_LIBRARY_SORT : LW_LIBRARY_ARGSORT,
-                              LW_DT_b1, types, sorts ? 4 : 5);
-    lw_lower_set_loc(c->f, c->node);
-    args[0] = lw_ir_host_call(c->b, number, args, sorts ? 4 : 5);
-    if (lw_raises_errors(c->f))
-        lw_lower_raise(c->f, args[0], "MemoryError", "there is no memory for sorting");
-    return nothing(c);
+    return call_sort(c, sorts ? LW_LIBRARY_SORT : LW_LIBRARY_ARGSORT, types, args,
+                     sorts ? 4 : 5);
 }
 
 /* ---- typed lists and dicts ---- */
@@ -442,17 +451,12 @@ static lw_lower_value
 lower_sort_texts(const kernel_call *c)
 {
     static const lw_dtype types[] = {LW_DT_ptr, LW_DT_i64, LW_DT_ptr};
-    uint32_t number = lw_ir_extern_add(c->b->module, LW_TEXTS_SORT, LW_DT_b1, types, 3);
     lw_lower_value places = lw_lower_argument(c->f, c->node, 0);
     lw_lower_value words = lw_lower_argument(c->f, c->node, 1);
-    lw_ref args[3] = {lw_part_at(&places, 0), lw_array_extent(c->f, places, 0),
-                      lw_part_at(&words, 0)};
+    lw_ref args[] = {lw_part_at(&places, 0), lw_array_extent(c->f, places, 0),
+                     lw_part_at(&words, 0)};
 
-    lw_lower_set_loc(c->f, c->node);
-    args[0] = lw_ir_host_call(c->b, number, args, 3);
-    if (lw_raises_errors(c->f))
-        lw_lower_raise(c->f, args[0], "MemoryError", "there is no memory for sorting");
-    return nothing(c);
+    return call_sort(c, LW_TEXTS_SORT, types, args, 3);
 }
 
 static lw_lower_value
