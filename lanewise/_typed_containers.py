@@ -49,7 +49,7 @@ def n_cells(like):
 
 def check_cells(n):
     if n > MOST_CELLS:
-        raise TypeError("the items of a typed list, or a key and a value of a typed dict, have at most 16 numbers and strings")
+        raise TypeError("an item of a typed list, or a key and a value of a typed dict together, can have at most 16 numbers and strings")
 
 
 def lent(words, like, k):
@@ -136,7 +136,7 @@ def kinds_of(x):
 def check(like, x, what):
     """Whether x can be stored among such items, as it can in an array of their dtype."""
     if isinstance(x, np.ndarray):
-        raise TypingError("the ", what, " of a typed container must be numbers, strings, or tuples of these, and this is an array: use a list or dict that the function makes, or a tuple of arrays as an argument")
+        raise TypingError("the ", what, " must be numbers, strings, or tuples of these, and this is an array: use a list or dict that the function makes, or a tuple of arrays as an argument")
     elif like is None:
         check_first(x, what)
     elif isinstance(like, tuple):

@@ -70,7 +70,7 @@ def _type_of(like: Any) -> str:
 
 
 def _known_word(text: str) -> int:
-    """The word of a string that may be in a container: what is only looked up is not kept."""
+    """The word of a string that may be in a container; a string that is only looked up is not kept."""
     word = _core._known_text_word(text)
     if word == 0:
         raise OverflowError  # as for a number that no key is equal to
@@ -78,7 +78,7 @@ def _known_word(text: str) -> int:
 
 
 def _converted(like: Any, x: Any, what: str, word: Callable[[str], int] = _core._text_word) -> Any:
-    """A value as an item; instead of a string, whose characters would be constants of the compiled code, a list of it alone."""
+    """The value as an item; a string becomes `Texts` of one word, because its characters would be constants of the compiled code."""
     if isinstance(like, tuple):
         if not isinstance(x, tuple) or len(x) != len(like):
             raise TypeError(f"{what} are of the type {_type_of(like)}, not {x!r:.100}")
@@ -177,10 +177,10 @@ class List(MutableSequence):
         Args:
             item_type: the type of its items: of a number, ``lw.float64``, of strings, ``str`` or ``lw.types.unicode_type``, or of a
                 tuple of numbers, ``lw.types.UniTuple(lw.int64, 2)``.
-            allocated: has no effect; numba makes room for so many items.
+            allocated: has no effect; numba makes room for that many items.
 
         Raises:
-            TypeError: it is not such a type.
+            TypeError: ``item_type`` is not such a type.
 
             >>> lw.typed.List.empty_list(lw.float64)
             ListType[float64]([])
@@ -285,7 +285,7 @@ class List(MutableSequence):
         return self[:]
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """Return the first place of the value."""
+        """Return the index of the first item that is equal to the value."""
         return self._list().index(value, start, len(self) if stop is None else stop)
 
     def count(self, value: Any) -> int:
@@ -298,7 +298,7 @@ class List(MutableSequence):
             _reverse(self)
 
     def sort(self, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
-        """Sort the items, those that compare equal in their order."""
+        """Sort the items; equal items keep their order."""
         if len(self) and key is None:
             _sort(self, bool(reverse))
         elif len(self):
@@ -359,10 +359,10 @@ class Dict(MutableMapping):
         Args:
             key_type, value_type: types of numbers, ``lw.float64``, of strings, ``str`` or ``lw.types.unicode_type``, or of tuples of
                 numbers, ``lw.types.UniTuple(lw.int64, 2)``.
-            n_keys: has no effect; numba makes room for so many keys.
+            n_keys: has no effect; numba makes room for that many keys.
 
         Raises:
-            TypeError: they are not such types.
+            TypeError: ``key_type`` or ``value_type`` is not such a type.
 
             >>> lw.typed.Dict.empty(lw.int64, lw.float64), lw.typed.Dict.empty(str, lw.float64)
             (DictType[int64,float64]({}), DictType[unicode_type,float64]({}))
@@ -454,7 +454,7 @@ class Dict(MutableMapping):
 
 def _checked(*likes: Any) -> Any:
     if sum(map(_compiled.n_cells, likes)) > _compiled.MOST_CELLS:
-        raise TypeError(f"items of a typed container have at most {_compiled.MOST_CELLS} numbers and strings, keys and values of a dict together")
+        raise TypeError(f"an item of a typed list, or a key and a value of a typed dict together, can have at most {_compiled.MOST_CELLS} numbers and strings")
     return likes if len(likes) > 1 else likes[0]
 
 
@@ -497,7 +497,7 @@ def _of_words(cls: Any, words: np.ndarray, likes: tuple[Any, ...]) -> Any:
 
 
 def _of_result(like: Any) -> Any:
-    """What says the type of items, as a compiled function has returned it: `Texts` becomes a list."""
+    """What says the type of the items that a compiled function has returned: a list becomes `Texts`."""
     if isinstance(like, tuple):
         return tuple(map(_of_result, like))
     return no_texts() if isinstance(like, list) else like

@@ -570,7 +570,7 @@ type_cells(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
             f, lw_node_of(f, node)->loc, "E163",
             "kernels of GPUs and functions of `forall`, `vectorize` and the like "
             "take arrays",
-            "pass an array, `np.array(x)`",
+            "pass an array, `np.array(x)`; of strings, an array of numbers for them",
             "typed lists and dicts, and lists and dicts of arrays or strings, work in "
             "functions of `njit` that are called on the host");
     if (impl >= LW_IMPL_SLOT_KIND && impl <= LW_IMPL_SET_SLOT)
