@@ -13,12 +13,18 @@
  * Nothing in its input says that the sum does not wrap: it does so with `xor i32 %x,
  * -2147483648` as well, for which LLVM has no flag (13.0 and 13.5, 2026-11-25). It happens in
  * functions with several loops, to sums with a constant, also one that is constant only after
- * inlining or unrolling; without a sign, or from 8 or 16 bits, it was not seen. */
+ * inlining or unrolling; without a sign, or from 8 or 16 bits, it was not seen.
+ *
+ * Sums that wrap: a loop that ends where x + k < x without a sign, which tells that the sum has
+ * wrapped, ends after its first iteration in code for compute_75 to 90, whatever the numbers
+ * are (13.0 and 13.5, 2026-11-29). It does for every comparison of two sums that share an
+ * addend, in 8 to 64 bits. */
 #include "core/emit/emit_internal.h"
 
 enum {
     MOST_STEPS = 20000, /* of one search; beyond it everything is assumed to be a polynomial */
     MOST_SLOTS = 16,
+    MOST_ADDENDS = 16,
     ANY = 2 /* the degree where it is not known */
 };
 
@@ -113,6 +119,76 @@ lw_unfolded(lw_emitter *e, lw_ref value, uint32_t least)
         degree(&w, value) < least)
         return lw_operand(e, value);
     return hidden(e, value, type);
+}
+
+/* What is added up to a value, without constants; casts between integers are passed over. */
+typedef struct addends {
+    const lw_func *func;
+    lw_ref values[MOST_ADDENDS];
+    uint32_t n;
+} addends;
+
+static void
+collect(addends *all, lw_ref value)
+{
+    const lw_inst *insts = all->func->insts.data;
+
+    if (all->n == MOST_ADDENDS)
+        return;
+    while ((insts[value].op == LW_OP_CAST || insts[value].op == LW_OP_BITCAST) &&
+           lw_is_integer((lw_dtype)insts[insts[value].a].type))
+        value = insts[value].a;
+    if (insts[value].op == LW_OP_ADD) {
+        collect(all, insts[value].a);
+        collect(all, insts[value].b);
+    } else if (insts[value].op != LW_OP_CONST && all->n < MOST_ADDENDS) {
+        all->values[all->n++] = value;
+    }
+}
+
+static bool
+is_same(const lw_inst *insts, lw_ref a, lw_ref b)
+{
+    return a == b ||
+           (insts[a].op == LW_OP_GET && insts[b].op == LW_OP_GET && insts[a].a == insts[b].a);
+}
+
+/* Whether the operands are sums, at least one, and have an addend in common. */
+static bool
+shares_addend(const lw_emitter *e, lw_ref a, lw_ref b)
+{
+    addends left = {.func = e->func}, right = {.func = e->func};
+
+    collect(&left, a);
+    collect(&right, b);
+    for (uint32_t i = 0; i < left.n && left.n + right.n > 2; i++)
+        for (uint32_t k = 0; k < right.n; k++)
+            if (is_same(e->func->insts.data, left.values[i], right.values[k]))
+                return true;
+    return false;
+}
+
+bool
+lw_emit_wrap_test(lw_emitter *e, const char *test)
+{
+    lw_dtype type = lw_operand_type(e, e->inst->a);
+    uint32_t bits = lw_dtypes[type].bits == 64 ? 64 : 32;
+    lw_name x, y;
+
+    if (!e->gpu || !lw_is_integer(type) || lw_is_signed(type) ||
+        !shares_addend(e, e->inst->a, e->inst->b))
+        return false;
+    x = lw_operand(e, e->inst->a);
+    y = lw_operand(e, e->inst->b);
+    if (lw_dtypes[type].bits < 32) {
+        x = lw_def(e, "zext $t $s to i32", type, x.text);
+        y = lw_def(e, "zext $t $s to i32", type, y.text);
+    }
+    /* Another text than in hidden(): LLVM gives equal ones of the same operand one result. */
+    y = lw_def(e, "call i$u asm \"{ mov.b$u $$0, $$1; }\", \"$s\"(i$u $s)" LW_PURE_ASM, bits,
+               bits, bits == 64 ? "=l,l" : "=r,r", bits, y.text);
+    lw_result(e, "icmp $s i$u $s, $s", test, bits, x.text, y.text);
+    return true;
 }
 
 static bool

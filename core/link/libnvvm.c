@@ -51,6 +51,8 @@ list_options(lw_vendor_options *list, const lw_cuda_options *options, lw_nvvm_ou
     if (output == LW_NVVM_LTOIR)
         lw_vendor_option_add(list, "-gen-lto", 0);
     lw_vendor_option_add(list, "-opt=%d", options->opt > 0 ? 3 : 0);
+    lw_vendor_option_add(list, "-Xopt", 0);
+    lw_vendor_option_add(list, LW_NVVM_NO_INDEX_SPLIT, 0);
     lw_vendor_option_add(list, "-fma=%d", options->fma);
     lw_vendor_option_add(list, "-ftz=%d", options->ftz);
     lw_vendor_option_add(list, "-prec-div=%d", !options->fast_div);

@@ -67,6 +67,8 @@ list_options(lw_vendor_options *list, const lw_cuda_options *options, bool lto,
         lw_vendor_option_add(list, "-ftz=%d", options->ftz);
         lw_vendor_option_add(list, "-prec-div=%d", !options->fast_div);
         lw_vendor_option_add(list, "-prec-sqrt=%d", !options->fast_sqrt);
+        lw_vendor_option_add(list, "-Xnvvm=-Xopt", 0);
+        lw_vendor_option_add(list, "-Xnvvm=" LW_NVVM_NO_INDEX_SPLIT, 0);
     }
     lw_vendor_option_add(list, "-O%d", options->opt > 0 ? 3 : 0);
     if (output == LW_LINK_TO_PTX)

@@ -1,4 +1,4 @@
-/* All faults were found by fuzzing on an H200 and an H100 (2026-11-21, 2026-11-26), and each
+/* All faults were found by fuzzing on an H200 and an H100 (2026-11-21 to 2026-11-29), and each
  * was seen in the machine code. They are mended in the PTX, since LLVM makes these instructions
  * out of many things, and for all versions of ptxas, since code may be assembled by another
  * than the one that is installed here.
@@ -11,13 +11,18 @@
  *   operands that has lost the minus (sm_90 and sm_100, ptxas 12.6 to 13.3).
  * - shl.b64 beside shr.u64 or shr.s64: (x >> 64 - k) - (x << k) becomes a rotation, as only
  *   their sum is, and so does the sum with an arithmetic shift (all architectures, ptxas before
- *   13.3). */
+ *   13.3).
+ * - max and min of 16 bits: where ptxas finds out that an operand is constant, it takes the
+ *   comparison of the result with zero from a predicate of the same instruction, which says
+ *   something else (VIMNMX.U16x2; sm_90, ptxas 13.0, not 13.5). Computed in 32 bits, unless the
+ *   result is only stored or goes on into another max or min. */
 #include "core/link/ptx_mend.h"
 
 #include "core/base/array.h"
 #include "core/base/text.h"
 #include "core/link/ptx_reader.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +39,7 @@ typedef struct mending {
     lw_text out;
     LW_ARRAY(lw_ptx_span) compared; /* operands of max.s32 and min.s32, and what is moved */
     LW_ARRAY(right_shift) shifts;
+    LW_ARRAY(bool) looked_at; /* whether the 16-bit register of this number is computed with */
 } mending;
 
 static bool
@@ -63,6 +69,43 @@ note_shift(mending *m, const lw_ptx_instruction *i)
     return true;
 }
 
+static bool
+is_short_extremum(const lw_ptx_instruction *i)
+{
+    return lw_ptx_is(i->opcode, "max.s16") || lw_ptx_is(i->opcode, "max.u16") ||
+           lw_ptx_is(i->opcode, "min.s16") || lw_ptx_is(i->opcode, "min.u16");
+}
+
+/* The number of a 16-bit register, as in %rs12; -1: it is something else. */
+static long
+short_register(lw_ptx_span operand)
+{
+    return lw_ptx_begins(operand, "%rs") ? strtol(operand.at + strlen("%rs"), NULL, 10) : -1;
+}
+
+/* Stores and packing (mov.b32) do not look at a value, and neither does what is mended. */
+static bool
+note_looks(mending *m, const lw_ptx_instruction *i)
+{
+    if (is_short_extremum(i) || lw_ptx_begins(i->opcode, "st.") ||
+        lw_ptx_is(i->opcode, "mov.b32"))
+        return true;
+    for (int o = 1; o < i->n_operands; o++) {
+        long number = short_register(i->operands[o]);
+
+        while (number >= 0 && (long)m->looked_at.n <= number) {
+            bool *slot = lw_array_push(&m->looked_at, NULL);
+
+            if (slot == NULL)
+                return false;
+            *slot = false;
+        }
+        if (number >= 0)
+            m->looked_at.data[number] = true;
+    }
+    return true;
+}
+
 /* Notes what rules ask of other instructions. */
 static bool
 take_notes(mending *m)
@@ -76,6 +119,7 @@ take_notes(mending *m)
             done = note_operands(m, &i);
         else if (lw_ptx_is(i.opcode, "shr.u64") || lw_ptx_is(i.opcode, "shr.s64"))
             done = note_shift(m, &i);
+        done = done && note_looks(m, &i);
     }
     return done;
 }
@@ -173,6 +217,40 @@ mend_own_sign(mending *m, const lw_ptx_instruction *i)
     return true;
 }
 
+static void
+add_widened(mending *m, const char *name, const char *type, lw_ptx_span x)
+{
+    bool is_register = lw_ptx_begins(x, "%");
+
+    if (is_register)
+        lw_text_addf(&m->out, "cvt.%c32.%s %s, %.*s; ", type[0], type, name, x.n, x.at);
+    else {
+        long value = strtol(x.at, NULL, 0);
+
+        lw_text_addf(&m->out, "mov.b32 %s, %ld; ", name,
+                     type[0] == 's' ? (long)(int16_t)value : (long)(uint16_t)value);
+    }
+}
+
+static bool
+mend_short_extremum(mending *m, const lw_ptx_instruction *i)
+{
+    lw_ptx_span r = i->operands[0];
+    const char *type = i->opcode.at + strlen("max.");
+    long number = short_register(r);
+    char short_type[4] = {type[0], '1', '6', 0};
+
+    if (i->n_operands != 3 || i->is_guarded || number < 0 || number >= (long)m->looked_at.n ||
+        !m->looked_at.data[number])
+        return false;
+    lw_text_add(&m->out, "{ .reg .b32 x, y; ");
+    add_widened(m, "x", short_type, i->operands[1]);
+    add_widened(m, "y", short_type, i->operands[2]);
+    lw_text_addf(&m->out, "%.3s.%c32 x, x, y; cvt.u16.u32 %.*s, x; }", i->opcode.at, type[0],
+                 r.n, r.at);
+    return true;
+}
+
 static const struct rule {
     const char *opcode;
     bool (*mend)(mending *m, const lw_ptx_instruction *i);
@@ -180,7 +258,9 @@ static const struct rule {
     {"neg.s16", mend_narrow_negation}, {"abs.s32", mend_magnitude},
     {"abs.s64", mend_magnitude},       {"neg.s32", mend_compared_negation},
     {"shl.b64", mend_shift_left},      {"copysign.f32", mend_own_sign},
-    {"copysign.f64", mend_own_sign},
+    {"copysign.f64", mend_own_sign},   {"max.s16", mend_short_extremum},
+    {"max.u16", mend_short_extremum},  {"min.s16", mend_short_extremum},
+    {"min.u16", mend_short_extremum},
 };
 
 static bool
@@ -217,5 +297,6 @@ lw_ptx_mend(lw_bytes *ptx, lw_error *err)
     lw_text_reset(&m.out);
     lw_array_free(&m.compared);
     lw_array_free(&m.shifts);
+    lw_array_free(&m.looked_at);
     return status;
 }

@@ -50,6 +50,7 @@ class Generator:
         self.protected = set()
         self.depth = 1
         self.helpers, self.defaulted = {}, set()
+        self.indices = []  # variables of the loops around, which are compared with numbers nearby
 
     # text
 
@@ -482,7 +483,7 @@ class Generator:
 
     def branch(self):
         self.open_block()
-        self.line(f"if {self.expr('bool')[0]}:")
+        self.line(f"if {self.index_test() if self.indices and self.chance(0.4) else self.expr('bool')[0]}:")
         self.block(self.rng.randrange(1, 3))
         if self.chance(0.25):
             self.line(f"elif {self.condition()}:")
@@ -491,7 +492,20 @@ class Generator:
             self.line("else:")
             self.block(self.rng.randrange(1, 3))
 
+    def nearby(self):
+        """A small number that is only known at run time, often negative."""
+        return f"np.int64({self.atom('int')[0]} & {self.pick([3, 7, 15])}) - {self.rng.randrange(-1, 9)}"
+
+    def index_test(self):
+        """A loop's variable beside a number. Such comparisons are what compilers split loops at."""
+        i, op = self.pick(self.indices), self.pick(["<", "<=", ">", ">=", "==", "!="])
+        other = self.nearby() if self.chance(0.7) else str(self.rng.randrange(-9, 9))
+        i = self.pick([i, i, i, f"{i} + {self.rng.randrange(-4, 5)}", f"2 * {i}", f"{self.rng.randrange(9)} - {i}", f"np.uint32({i})"])
+        return f"{i} {op} {other}"
+
     def condition(self):
+        if self.indices and self.chance(0.4):
+            return self.index_test()
         self.conditional += 1
         try:
             return self.expr(self.pick(["bool", "bool", "bool", "int", "float"]))[0]
@@ -524,7 +538,8 @@ class Generator:
     def for_loop(self):
         name = self.fresh("i")
         r = self.rng.random()
-        bounds = (str(self.rng.randrange(1, 6)) if r < 0.5 else f"{self.atom('int')[0]} & {self.pick([3, 7])}" if r < 0.75
+        bounds = (str(self.rng.randrange(1, 6)) if r < 0.4 else self.nearby() if r < 0.44 else f"{self.nearby()}, {self.nearby()}" if r < 0.48
+                  else f"{self.nearby()}, {self.nearby()}, -1" if r < 0.5 else f"{self.atom('int')[0]} & {self.pick([3, 7])}" if r < 0.75
                   else f"{self.rng.randrange(-3, 3)}, {self.rng.randrange(3, 12)}, {self.rng.randrange(1, 4)}" if r < 0.9
                   else f"{self.rng.randrange(3, 8)}, {self.rng.randrange(-2, 2)}, -{self.rng.randrange(1, 4)}")
         if self.depth == 1 and any(is_array or n <= 64 for n, _, is_array in self.tables.values()) and self.chance(0.3):
@@ -553,8 +568,10 @@ class Generator:
         outer = dict(self.vars)
         self.vars[name] = "ix" if rules.is_lit(t) else t
         self.protected.add(name)
+        self.indices += [name] if t == "ix" else []
         self.jump(self.pick(["break", "continue"]))
         self.block(self.rng.randrange(1, 3))
+        self.indices = [i for i in self.indices if i != name]
         self.vars = {n: t for n, t in self.vars.items() if n in outer or n.startswith("v")}
 
     def other_loop(self, name):

@@ -1,4 +1,4 @@
-"""Programs that versions of ptxas compile wrongly (core/link/ptx_mend.c lists the faults), on every target.
+"""Programs that versions of ptxas or libNVVM compile wrongly (core/link/ptx_mend.c, core/link/libnvvm.h and core/emit/closed_form.c list the faults), on every target.
 
 On a GPU the values are what counts; without one, what the PTX must not contain."""
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from fake_driver import FAKE
 
 EDGES = {dtype: np.array([np.iinfo(dtype).min, np.iinfo(dtype).min + 1, -7, -2, -1, 0, 1, 2, 5, np.iinfo(dtype).max], dtype) for dtype in ("i1", "i2", "i4", "i8")}
 
@@ -120,6 +121,166 @@ def test_the_sign_of_what_has_its_own_sign(target, dtype):
     np.testing.assert_array_equal(back(rest)[finite], wanted)
     np.testing.assert_array_equal(np.signbit(back(rest)[finite]), np.signbit(wanted))
     np.testing.assert_array_equal(back(sign), np.copysign(2.0, x))
+
+
+def without_larger(n, c, a):
+    x = 2.5
+    if a == 3.0:
+        return x
+    for i in range(n):
+        if i > c:
+            continue
+        x = x * x
+        x /= a
+    return x
+
+
+def only_from(n, c, a):
+    x = 2.5
+    if a == 3.0:
+        return x
+    for i in range(n):
+        if i < c:
+            continue
+        x = x * x
+        x /= a
+    return x
+
+
+def within(n, c, a):
+    x = 2.5
+    if a == 3.0:
+        return x
+    for i in range(n & 15):
+        if i > c and i < n:
+            continue
+        x = x * x
+        x /= a
+    return x
+
+
+def beyond_a_constant(n, c, a):
+    x = 2.5
+    if a == 3.0:
+        return x
+    for i in range(abs(n)):
+        if i > -9:
+            continue
+        x = x * x
+        x /= a
+    return x
+
+
+def shifted(n, c, a):
+    x = 2.5
+    if a == 3.0:
+        return x
+    for i in range(c, n):
+        if i - c > c:
+            continue
+        x = x * x
+        x /= a
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8"])
+@pytest.mark.parametrize("function", [without_larger, only_from, within, beyond_a_constant, shifted])
+def test_loops_that_compare_their_index_with_negative_numbers(target, function, dtype):
+    """libNVVM's, which splits such loops and compares without a sign."""
+    n, c = (np.ravel(x) for x in np.meshgrid(np.array([-3, 0, 1, 3, 5], dtype), np.array([-9, -3, -1, 0, 2, 4], dtype)))
+    wanted = [function(int(k), int(m), 1.37) for k, m in zip(n, c)]
+    got = back(lw.vectorize(function)(*on(target, (n, c, np.full(n.shape, 1.37)))))
+    np.testing.assert_allclose(got, wanted, rtol=1e-13)
+    for arch in ["sm_75", "sm_90"]:  # the body, and four iterations of it in an unrolled loop
+        assert lw.compile(function, f"({dtype}, {dtype}, f8)", target=arch, output="ptx").count("div.rn") <= 5, arch
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(FAKE or not lw.cuda.is_available(), reason="no CUDA device that runs kernels")
+def test_loops_that_are_linked_with_ltoir():
+    """The same, of nvJitLink, which compiles what is linked as LTO-IR."""
+    code, _ = lw.cuda.compile(lambda x: x * 2, lw.float32(lw.float32), output="ltoir", abi_info={"abi_name": "lto_twice"})
+    twice = lw.cuda.declare_device("lto_twice", "float32(float32)", abi="c", link=[lw.cuda.LTOIR(code)])
+
+    @lw.cuda.jit
+    def k(x, n, c):
+        j = lw.cuda.grid(1)
+        if j < x.size:
+            v = x[j]
+            if v == 3:
+                x[j] = 0
+            else:
+                for i in range(n & 7):
+                    if i > c:
+                        continue
+                    v = twice(v * v)
+                    v /= 1.5
+                x[j] = v
+
+    x = lw.cuda.to_device(np.full(32, 2, np.float32))
+    k[1, 32](x, 5, -9)
+    np.testing.assert_array_equal(x.copy_to_host(), 2)
+
+
+def ends_where_it_wraps(n, d, a):
+    y = 0.0
+    for i in range(d, n):
+        if i < d:
+            break
+        y += a / (i + 1)
+    return y
+
+
+def ends_where_32_bits_wrap(n, d, a):
+    y = 0.0
+    for i in range(d, n, 2):
+        if np.uint32(i) < np.uint32(d):
+            break
+        y += a / (i + 1)
+    return y
+
+
+def ends_where_8_bits_wrap(n, d, a):
+    y = 0.0
+    for i in range(d, n):
+        if np.uint8(i + 3) < np.uint8(d + 3):
+            break
+        y += a / (i + 1)
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "u8"])
+@pytest.mark.parametrize("function", [ends_where_it_wraps, ends_where_32_bits_wrap, ends_where_8_bits_wrap])
+def test_loops_that_end_where_a_sum_wraps(target, function, dtype):
+    """libNVVM's: they ended after one iteration."""
+    n, d = (np.ravel(x) for x in np.meshgrid(np.array([1, 5, 40], dtype), np.array([0, 1, 7, 30], dtype)))
+    wanted = [function(int(k), int(m), 1.37) for k, m in zip(n, d)]
+    got = back(lw.vectorize(function)(*on(target, (n, d, np.full(n.shape, 1.37)))))
+    np.testing.assert_allclose(got, wanted, rtol=1e-13)
+    for arch in ["sm_75", "sm_90"]:  # a loop is there
+        text = lw.compile(function, f"({dtype}, {dtype}, f8)", target=arch, output="ptx")
+        assert text.count("bra") >= 4, arch
+
+
+@pytest.mark.parametrize("number", [0, 1, 100])
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2"])
+def test_short_extrema_with_what_ptxas_finds_to_be_constant(target, dtype, number):
+    t = np.dtype(dtype).type
+    close = number + 1e-5  # neither LLVM computes int(close)
+
+    def f(a):
+        k = t(close if a == a else 2.0)
+        low, high = min(a, k), max(a, k)
+        return low // (low if low != 0 else t(1)), high if high > 0 else t(7), high == k
+
+    x = np.array([0, 1, 2, 99, 100, 101, 127], dtype)
+    low, high = np.minimum(x, t(number)), np.maximum(x, t(number))
+    wanted = low // np.where(low != 0, low, t(1)), np.where(high > 0, high, t(7)), high == number
+    for got, want in zip(lw.vectorize(f)(*on(target, (x,))), wanted):
+        np.testing.assert_array_equal(back(got), want)
+    text = lw.compile(f, f"({dtype},)", target="sm_90", output="ptx")
+    assert not re.search(r"(max|min)\.[su]16", text)
+    assert re.search(r"(max|min)\.[su]16", lw.compile(lambda a, b: max(a, b), f"({dtype}, {dtype})", target="sm_90", output="ptx"))  # only stored
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_100"])
