@@ -250,10 +250,10 @@ emit_compare(lw_emitter *e)
     lw_name x = lw_operand(e, e->inst->a), y = lw_operand(e, e->inst->b);
 
     if (!lw_is_float(type)) {
-        if (!lw_emit_wrap_test(e, names[which].unsign))
-            lw_result(e, "icmp $s $t $s, $s",
-                      lw_is_signed(type) ? names[which].sign : names[which].unsign, type,
-                      x.text, y.text);
+        const char *test = lw_is_signed(type) ? names[which].sign : names[which].unsign;
+
+        if (!lw_emit_wrap_test(e, test))
+            lw_result(e, "icmp $s $t $s, $s", test, type, x.text, y.text);
         return;
     }
     if (widens(e, type)) {

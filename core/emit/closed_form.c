@@ -15,10 +15,10 @@
  * functions with several loops, to sums with a constant, also one that is constant only after
  * inlining or unrolling; without a sign, or from 8 or 16 bits, it was not seen.
  *
- * Sums that wrap: a loop that ends where x + k < x without a sign, which tells that the sum has
- * wrapped, ends after its first iteration in code for compute_75 to 90, whatever the numbers
- * are (13.0 and 13.5, 2026-11-29). It does for every comparison of two sums that share an
- * addend, in 8 to 64 bits. */
+ * Sums that wrap: a loop that ends where x + k < x, which tells that the sum has wrapped, ends
+ * after its first iteration in code for compute_75 to 90, whatever the numbers are (13.0 and
+ * 13.5, 2026-11-29). It does for many comparisons of two sums that share an addend, in 8 to 64
+ * bits, with a sign and without one. What a called function returns may be such a sum, too. */
 #include "core/emit/emit_internal.h"
 
 enum {
@@ -121,11 +121,13 @@ lw_unfolded(lw_emitter *e, lw_ref value, uint32_t least)
     return hidden(e, value, type);
 }
 
-/* What is added up to a value, without constants; casts between integers are passed over. */
+/* What is added up and subtracted to a value, without constants; casts between integers are
+ * passed over. */
 typedef struct addends {
     const lw_func *func;
     lw_ref values[MOST_ADDENDS];
     uint32_t n;
+    bool has_call; /* whose result may be any sum */
 } addends;
 
 static void
@@ -138,10 +140,11 @@ collect(addends *all, lw_ref value)
     while ((insts[value].op == LW_OP_CAST || insts[value].op == LW_OP_BITCAST) &&
            lw_is_integer((lw_dtype)insts[insts[value].a].type))
         value = insts[value].a;
-    if (insts[value].op == LW_OP_ADD) {
+    if (insts[value].op == LW_OP_ADD || insts[value].op == LW_OP_SUB) {
         collect(all, insts[value].a);
         collect(all, insts[value].b);
     } else if (insts[value].op != LW_OP_CONST && all->n < MOST_ADDENDS) {
+        all->has_call |= insts[value].op == LW_OP_CALL || insts[value].op == LW_OP_RESULT;
         all->values[all->n++] = value;
     }
 }
@@ -153,7 +156,7 @@ is_same(const lw_inst *insts, lw_ref a, lw_ref b)
            (insts[a].op == LW_OP_GET && insts[b].op == LW_OP_GET && insts[a].a == insts[b].a);
 }
 
-/* Whether the operands are sums, at least one, and have an addend in common. */
+/* Whether the operands are, or may be, sums that have an addend in common. */
 static bool
 shares_addend(const lw_emitter *e, lw_ref a, lw_ref b)
 {
@@ -161,6 +164,8 @@ shares_addend(const lw_emitter *e, lw_ref a, lw_ref b)
 
     collect(&left, a);
     collect(&right, b);
+    if ((left.has_call && right.n > 0) || (right.has_call && left.n > 0))
+        return true;
     for (uint32_t i = 0; i < left.n && left.n + right.n > 2; i++)
         for (uint32_t k = 0; k < right.n; k++)
             if (is_same(e->func->insts.data, left.values[i], right.values[k]))
@@ -172,17 +177,17 @@ bool
 lw_emit_wrap_test(lw_emitter *e, const char *test)
 {
     lw_dtype type = lw_operand_type(e, e->inst->a);
+    const char *widen = lw_is_signed(type) ? "sext" : "zext";
     uint32_t bits = lw_dtypes[type].bits == 64 ? 64 : 32;
     lw_name x, y;
 
-    if (!e->gpu || !lw_is_integer(type) || lw_is_signed(type) ||
-        !shares_addend(e, e->inst->a, e->inst->b))
+    if (!e->gpu || !lw_is_integer(type) || !shares_addend(e, e->inst->a, e->inst->b))
         return false;
     x = lw_operand(e, e->inst->a);
     y = lw_operand(e, e->inst->b);
     if (lw_dtypes[type].bits < 32) {
-        x = lw_def(e, "zext $t $s to i32", type, x.text);
-        y = lw_def(e, "zext $t $s to i32", type, y.text);
+        x = lw_def(e, "$s $t $s to i32", widen, type, x.text);
+        y = lw_def(e, "$s $t $s to i32", widen, type, y.text);
     }
     /* Another text than in hidden(): LLVM gives equal ones of the same operand one result. */
     y = lw_def(e, "call i$u asm \"{ mov.b$u $$0, $$1; }\", \"$s\"(i$u $s)" LW_PURE_ASM, bits,

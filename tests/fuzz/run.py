@@ -8,6 +8,7 @@
     python tests/fuzz/run.py --count 2000 --arrays         programs of arrays that overlap or are misaligned, against NumPy
     python tests/fuzz/run.py --count 2000 --classes        programs with classes, against CPython
     python tests/fuzz/run.py --count 2000 --recursion      functions that call themselves and each other, against CPython
+    python tests/fuzz/run.py --count 2000 --loops          loops whose indices are compared with run-time numbers, against CPython
     python tests/fuzz/run.py --count 2000 --containers     lists, dicts, sets, tuples, try: against CPython
     python tests/fuzz/run.py --count 2000 --doors          forall, kernels with shared memory, reduce, records, axes
     python tests/fuzz/run.py --count 2000 --calls          NumPy's functions in functions of njit, against NumPy
@@ -31,7 +32,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 HANG = 120  # seconds without a word from the child
 CRASHES = 10  # children that die before there is no point in going on
-KINDS = ("arrays", "classes", "recursion", "containers", "doors", "calls")  # programs instead of scalar functions; an option each
+KINDS = ("arrays", "classes", "recursion", "loops", "containers", "doors", "calls")  # programs instead of scalar functions; an option each
 
 
 def parse(arguments=None):
@@ -45,6 +46,7 @@ def parse(arguments=None):
     parser.add_argument("--arrays", action="store_true", help="programs of arrays (arrays.py) instead of scalar functions")
     parser.add_argument("--classes", action="store_true", help="programs with classes (classes.py)")
     parser.add_argument("--recursion", action="store_true", help="programs of functions that call themselves and each other (recursion.py)")
+    parser.add_argument("--loops", action="store_true", help="loops whose indices are compared with numbers known at run time (loops.py)")
     parser.add_argument("--containers", action="store_true", help="programs of lists, dicts, sets and tuples (containers.py)")
     parser.add_argument("--doors", action="store_true", help="programs of the other generators (doors.py)")
     parser.add_argument("--calls", action="store_true", help="calls of NumPy's functions in functions of njit (compiled_calls.py)")
@@ -67,9 +69,10 @@ def worker(options):
     import compiled_calls
     import containers
     import doors
+    import loops
     import recursion
 
-    kinds = {"arrays": arrays, "classes": classes, "recursion": recursion, "containers": containers, "doors": doors, "calls": compiled_calls}
+    kinds = {"arrays": arrays, "classes": classes, "recursion": recursion, "loops": loops, "containers": containers, "doors": doors, "calls": compiled_calls}
     check_batch = next((kinds[kind].check_batch for kind in KINDS if getattr(options, kind)), check.check_batch)
     seed, done, end = options.seed, 0, time.monotonic() + (options.seconds or 1e9)
     while time.monotonic() < end and (not options.count or done < options.count):

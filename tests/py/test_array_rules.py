@@ -34,6 +34,8 @@ def copied(x, y):
 
 
 CALLS = [
+    (lambda x: abs(x), C),
+    (lambda x: abs(x) | ~x, C),
     (lambda x: np.triu(x), STACK),
     (lambda x: np.tril(x, -1), STACK),
     (lambda x: np.tril(x, 1), TABLE),

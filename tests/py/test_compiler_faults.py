@@ -249,11 +249,42 @@ def ends_where_8_bits_wrap(n, d, a):
     return y
 
 
-@pytest.mark.parametrize("dtype", ["i4", "u4", "u8"])
-@pytest.mark.parametrize("function", [ends_where_it_wraps, ends_where_32_bits_wrap, ends_where_8_bits_wrap])
+def unsigned(x):
+    return np.uint64(x)
+
+
+def ends_where_calls_say_so(n, d, a):
+    y = 0.0
+    for i in range(d, n):
+        if unsigned(i - 3) < unsigned(d):
+            break
+        y += a / (i + 1)
+    return y
+
+
+def ends_where_a_sum_is_less(n, d, a):
+    y = 0.0
+    for i in range(n):
+        if i + d < d:
+            break
+        y += a / (i + 1)
+    return y
+
+
+def ends_where_a_difference_is_more(n, d, a):
+    y = 0.0
+    for i in range(n):
+        if np.int64(d) - 3 - i > np.int64(d) - 3:
+            break
+        y += a / (i + 1)
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("function", [ends_where_it_wraps, ends_where_32_bits_wrap, ends_where_8_bits_wrap, ends_where_calls_say_so, ends_where_a_sum_is_less, ends_where_a_difference_is_more])
 def test_loops_that_end_where_a_sum_wraps(target, function, dtype):
     """libNVVM's: they ended after one iteration."""
-    n, d = (np.ravel(x) for x in np.meshgrid(np.array([1, 5, 40], dtype), np.array([0, 1, 7, 30], dtype)))
+    n, d = (np.ravel(x) for x in np.meshgrid(np.array([1, 5, 40], dtype), np.array([5, 7, 30], dtype)))
     wanted = [function(int(k), int(m), 1.37) for k, m in zip(n, d)]
     got = back(lw.vectorize(function)(*on(target, (n, d, np.full(n.shape, 1.37)))))
     np.testing.assert_allclose(got, wanted, rtol=1e-13)

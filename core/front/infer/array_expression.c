@@ -193,6 +193,8 @@ lw_infer_array_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw
 
     if (elements == NULL)
         return lw_out_of_memory(f);
+    if (name == LW_NAME_builtins_abs) /* which asks the array, as NumPy's function does */
+        name = LW_NAME_numpy_absolute;
     for (uint32_t i = 0; i < n; i++) {
         elements[i] = args[i];
         elements[i].value = element_of(f, args[i].value, &ndim);
