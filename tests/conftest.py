@@ -24,7 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--device", action="store_true", help="run the oracle tests on device arrays")
     group.addoption("--thorough", action="store_true", help="every dtype, layout and round where the suite takes some of them, and tests that are marked thorough")
     group.addoption("--cases", type=int, default=0, metavar="N", help="of a test with many parameters, N cases, evenly chosen; 0: all")
-    group.addoption("--sanitized", action="store_true", help="what tests/asan.sh runs: without the tests that need no sanitizers; other cases than without this option")
+    group.addoption("--sanitized", action="store_true", help="what tests/asan.sh runs: without the tests that need no sanitizers, with --cases every second test function, and other cases than without this option")
 
 
 # What the sanitizers' run leaves out: tests of numbers and times, which other tests' paths in C compute; tests of Dask arrays, which are
@@ -53,6 +53,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(GROUPS[item.path.name]))
     most, sanitized = config.getoption("--cases"), config.getoption("--sanitized")
     kept = {item for item in items if not (sanitized and item.get_closest_marker("slow_with_sanitizers"))}
+    if most > 0 and sanitized:
+        kept = every_second_function(items, kept)
     if most > 0:
         cases: dict[str, list[pytest.Item]] = {}
         for item in items:
@@ -63,6 +65,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             kept.update(sample(group, most, sanitized))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def every_second_function(items: list[pytest.Item], kept: set[pytest.Item]) -> set[pytest.Item]:
+    """Of each file the first test function, the third and so on: with the sanitizers a function takes twice as long, and most of a file's
+    functions call the same C. All of tests/fault, whose paths nothing else takes."""
+    functions: dict[Path, list[str]] = {}
+    for item in items:
+        names = functions.setdefault(item.path, [])
+        if item in kept and item.nodeid.partition("[")[0] not in names:
+            names.append(item.nodeid.partition("[")[0])
+    fault = ROOT / "tests" / "fault"
+    return {item for item in kept if item.path.is_relative_to(fault) or functions[item.path].index(item.nodeid.partition("[")[0]) % 2 == 0}
 
 
 def sample(group: list[pytest.Item], most: int, sanitized: bool) -> list[pytest.Item]:

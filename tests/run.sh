@@ -2,9 +2,10 @@
 # The whole test suite, on a machine without a GPU: style, static analysis, the C tests and the Python suite under
 # AddressSanitizer and UBSan, the site with its examples, and the Python suite on the installed wheel. Called by
 # `make test`, which has installed lanewise into $VENV. Of a test with many parameters each of the two Python suites runs
-# one case, and not the same one ($CASES: 1; two on the wheel of files that the sanitizers' run leaves out), tests that are marked
-# thorough are skipped, and static analysis follows few paths, so that it ends within half an hour on two cores;
-# `CASES=0 make test` runs all cases and these tests, tests/gpu.sh all cases, tests/tidy.sh --deep follows all paths.
+# one case, and not the same one ($CASES: 1; two on the wheel of files that the sanitizers' run leaves out), the sanitizers' run takes
+# every second test function, tests that are marked thorough are skipped, and static analysis follows few paths, so that it ends within
+# half an hour on two cores; `CASES=0 make test` runs all cases on the wheel and thorough tests, `VENV=... tests/asan.sh 0` all functions
+# and cases under the sanitizers, tests/gpu.sh all cases, tests/tidy.sh --deep follows all paths.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
