@@ -24,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--device", action="store_true", help="run the oracle tests on device arrays")
     group.addoption("--thorough", action="store_true", help="every dtype, layout and round where the suite takes some of them, and tests that are marked thorough")
     group.addoption("--cases", type=int, default=0, metavar="N", help="of a test with many parameters, N cases, evenly chosen; 0: all")
+    group.addoption("--rest", action="store_true", help="what tests/run.sh runs on the wheel: without the test functions that the sanitizers' run takes")
     group.addoption("--sanitized", action="store_true", help="what tests/asan.sh runs: without the tests that need no sanitizers, with --cases every second test function, and other cases than without this option")
 
 
@@ -52,14 +53,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.path.name in GROUPS:
             item.add_marker(pytest.mark.xdist_group(GROUPS[item.path.name]))
     most, sanitized = config.getoption("--cases"), config.getoption("--sanitized")
-    kept = {item for item in items if not (sanitized and item.get_closest_marker("slow_with_sanitizers"))}
-    if most > 0 and sanitized:
-        kept = every_second_function(items, kept)
+    kept = {item for item in items if not (sanitized and not_with_sanitizers(item))}
+    if (sanitized and most > 0) or config.getoption("--rest"):
+        taken = with_sanitizers(items)
+        kept = {item for item in kept if (function_of(item) in taken) == sanitized or (not sanitized and is_for_the_wheel(item))}
     if most > 0:
         cases: dict[str, list[pytest.Item]] = {}
         for item in items:
             if item in kept and (sanitized or not item.get_closest_marker("distinct_cases")):
-                cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+                cases.setdefault(function_of(item), []).append(item)
         for group in cases.values():
             kept.difference_update(group)
             kept.update(sample(group, most, sanitized))
@@ -67,16 +69,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item in kept]
 
 
-def every_second_function(items: list[pytest.Item], kept: set[pytest.Item]) -> set[pytest.Item]:
-    """Of each file the first test function, the third and so on: with the sanitizers a function takes twice as long, and most of a file's
-    functions call the same C. All of tests/fault, whose paths nothing else takes."""
+def function_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def not_with_sanitizers(item: pytest.Item) -> bool:
+    """Is it too slow with the sanitizers, or skipped there, as its reason says?"""
+    reasons = " ".join(mark.kwargs.get("reason", "") for mark in item.iter_markers("skipif"))
+    return item.get_closest_marker("slow_with_sanitizers") is not None or "sanitizer" in reasons or "ASan" in reasons
+
+
+def is_for_the_wheel(item: pytest.Item) -> bool:
+    return not_with_sanitizers(item) or item.get_closest_marker("distinct_cases") is not None
+
+
+def with_sanitizers(items: list[pytest.Item]) -> set[str]:
+    """The test functions that `make test` runs with the sanitizers and not on the wheel: of each file the first, the third and so on, and all of
+    tests/fault."""
     functions: dict[Path, list[str]] = {}
     for item in items:
-        names = functions.setdefault(item.path, [])
-        if item in kept and item.nodeid.partition("[")[0] not in names:
-            names.append(item.nodeid.partition("[")[0])
+        if not needs_no_sanitizers(item.path) and not not_with_sanitizers(item):
+            names = functions.setdefault(item.path, [])
+            if function_of(item) not in names:
+                names.append(function_of(item))
     fault = ROOT / "tests" / "fault"
-    return {item for item in kept if item.path.is_relative_to(fault) or functions[item.path].index(item.nodeid.partition("[")[0]) % 2 == 0}
+    return {name for path, names in functions.items() for name in (names if path.is_relative_to(fault) else names[::2])}
 
 
 def sample(group: list[pytest.Item], most: int, sanitized: bool) -> list[pytest.Item]:

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # The whole test suite, on a machine without a GPU: style, static analysis, the C tests and the Python suite under
 # AddressSanitizer and UBSan, the site with its examples, and the Python suite on the installed wheel. Called by
-# `make test`, which has installed lanewise into $VENV. Of a test with many parameters each of the two Python suites runs
-# one case, and not the same one ($CASES: 1; two on the wheel of files that the sanitizers' run leaves out), the sanitizers' run takes
-# every second test function, tests that are marked thorough are skipped, and static analysis follows few paths, so that it ends within
-# half an hour on two cores; `CASES=0 make test` runs all cases on the wheel and thorough tests, `VENV=... tests/asan.sh 0` all functions
-# and cases under the sanitizers, tests/gpu.sh all cases, tests/tidy.sh --deep follows all paths.
+# `make test`, which has installed lanewise into $VENV. So that it ends within half an hour on two cores, the two Python suites share the
+# test functions: the sanitizers' run takes every second one of a file, the wheel's the others. Of a test with many parameters one case
+# is run ($CASES: 1; two on the wheel of files that the sanitizers' run leaves out), tests that are marked thorough are skipped, and static
+# analysis follows few paths. By hand, `CASES=0 make test` runs all functions, cases and thorough tests on the wheel, `VENV=... tests/asan.sh 0`
+# all functions and cases under the sanitizers, tests/gpu.sh all cases on a GPU, and tests/tidy.sh --deep follows all paths.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -44,9 +44,10 @@ cmake --preset dev -DPython_EXECUTABLE="$python" >/dev/null
 cmake --build build/dev --target fake_cuda
 mkdir -p build/run
 cd build/run
-[ "${CASES:-1}" != 0 ] || thorough=--thorough
+which=--rest
+[ "${CASES:-1}" != 0 ] || which=--thorough
 LW_C_BUILD="$root/build/dev" LW_TEST_PROGRAMS="$root/build/asan" ASAN_OPTIONS=detect_leaks=0 \
-    "$python" -m pytest -n auto --maxprocesses 4 -c "$root/pyproject.toml" --rootdir "$root" --cases "${CASES:-1}" ${thorough:-} "$root/tests"
+    "$python" -m pytest -n auto --maxprocesses 4 -c "$root/pyproject.toml" --rootdir "$root" --cases "${CASES:-1}" $which "$root/tests"
 say "the wheel in an environment of its own"
 cd "$root"
 bash tests/wheel.sh
