@@ -12,7 +12,10 @@ demo: needs-demo $(VENV)/bin/python
 	cd / && $(abspath $(VENV))/bin/python -m lanewise demo --output "$(CURDIR)/demo-output"
 
 test: needs $(VENV)/bin/python
-	@bash tests/told.sh "Compiling and installing lanewise in $(VENV), with what the tests need (some minutes)" $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=cmake.define.LW_WINDOWS=ON ".[test,docs]"
+	@rm -rf build/dist
+	@bash tests/told.sh "Compiling lanewise (some minutes)" $(VENV)/bin/python -m pip wheel . --no-deps --quiet --disable-pip-version-check --config-settings=cmake.define.LW_WINDOWS=ON -w build/dist
+	@bash tests/told.sh "Installing it in $(VENV), with what the tests need" $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls build/dist/lanewise-*.whl)[test,docs]"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps build/dist/lanewise-*.whl
 	VENV="$(abspath $(VENV))" bash tests/run.sh
 
 needs:

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# The wheel, in an environment that has nothing else: built from what `make test` has compiled
-# already, installed with what it depends on, and called. $VENV: the tests' environment.
+# The wheel that `make test` has made, in an environment that has nothing else: installed with what it depends on, and called.
+# $VENV: the tests' environment.
 set -eu
 cd "$(dirname "$0")/.."
 python="$VENV/bin/python"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$python" -m pip wheel . --no-deps --quiet --disable-pip-version-check --config-settings=cmake.define.LW_WINDOWS=ON -w "$work/dist"
 PYTHON="$python" bash tests/make_venv.sh "$work/venv"
-"$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$work"/dist/lanewise-*.whl
+"$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check build/dist/lanewise-*.whl
 "$work/venv/bin/python" -m pip check
 cd "$work"
 unset PYTHONPATH
