@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--thorough", action="store_true", help="every dtype, layout and round where the suite takes some of them, and tests that are marked thorough")
     group.addoption("--cases", type=int, default=0, metavar="N", help="of a test with many parameters, N cases, evenly chosen; 0: all")
     group.addoption("--rest", action="store_true", help="what tests/run.sh runs on the wheel: without the test functions that the sanitizers' run takes")
-    group.addoption("--sanitized", action="store_true", help="what tests/asan.sh runs: without the tests that need no sanitizers, with --cases every second test function, and other cases than without this option")
+    group.addoption("--sanitized", action="store_true", help="what tests/asan.sh runs: without the tests that need no sanitizers, with --cases every second test function")
 
 
 # What the sanitizers' run leaves out: tests of numbers and times, which other tests' paths in C compute; tests of Dask arrays, which are
@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 cases.setdefault(function_of(item), []).append(item)
         for group in cases.values():
             kept.difference_update(group)
-            kept.update(sample(group, most, sanitized))
+            kept.update(sample(group, most))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
@@ -96,16 +96,14 @@ def with_sanitizers(items: list[pytest.Item]) -> set[str]:
     return {name for path, names in functions.items() for name in (names if path.is_relative_to(fault) else names[::2])}
 
 
-def sample(group: list[pytest.Item], most: int, sanitized: bool) -> list[pytest.Item]:
-    """All of a few, or as many from begin to end: with the sanitizers the last of each part, without them the one in the middle, so that both
-    runs together see two cases, and twice as many of files that the sanitizers' run leaves out. Of those that need no GPU, where there are both."""
+def sample(group: list[pytest.Item], most: int) -> list[pytest.Item]:
+    """All of a few, or as many from begin to end, each in the middle of a part, and twice as many of files that the sanitizers' run leaves out. Of
+    those that need no GPU, where there are both."""
     group = [item for item in group if item.get_closest_marker("gpu") is None] or group
     if needs_no_sanitizers(group[0].path):
         most *= 2
     if len(group) <= most:
         return group
-    if sanitized:
-        return [group[(i + 1) * len(group) // most - 1] for i in range(most)]
     return [group[((2 * i + 1) * len(group) - 1) // (2 * most)] for i in range(most)]
 
 

@@ -100,13 +100,19 @@ degree(walker *w, lw_ref value)
     }
 }
 
+/* x, of 32 or 64 bits, passed through an instruction. LLVM gives equal instructions with equal
+ * operands one result; what stands around one, `before` and `after`, makes it another. */
+static lw_name
+passed_on(lw_emitter *e, uint32_t bits, const char *before, const char *after, const char *x)
+{
+    return lw_def(e, "call i$u asm \"$smov.b$u $$0, $$1;$s\", \"$s\"(i$u $s)" LW_PURE_ASM, bits,
+                  before, bits, after, bits == 64 ? "=l,l" : "=r,r", bits, x);
+}
+
 static lw_name
 hidden(lw_emitter *e, lw_ref value, lw_dtype type)
 {
-    bool wide = lw_dtypes[type].bits == 64;
-
-    return lw_def(e, "call $t asm \"mov.$s $$0, $$1;\", \"$s\"($t $v)" LW_PURE_ASM, type,
-                  wide ? "b64" : "b32", wide ? "=l,l" : "=r,r", type, value);
+    return passed_on(e, lw_dtypes[type].bits, "", "", lw_operand(e, value).text);
 }
 
 lw_name
@@ -144,7 +150,8 @@ collect(addends *all, lw_ref value)
         collect(all, insts[value].a);
         collect(all, insts[value].b);
     } else if (insts[value].op != LW_OP_CONST && all->n < MOST_ADDENDS) {
-        all->has_call |= insts[value].op == LW_OP_CALL || insts[value].op == LW_OP_RESULT;
+        all->has_call |= insts[value].op == LW_OP_CALL || insts[value].op == LW_OP_RECUR ||
+                         insts[value].op == LW_OP_RESULT;
         all->values[all->n++] = value;
     }
 }
@@ -189,9 +196,7 @@ lw_emit_wrap_test(lw_emitter *e, const char *test)
         x = lw_def(e, "$s $t $s to i32", widen, type, x.text);
         y = lw_def(e, "$s $t $s to i32", widen, type, y.text);
     }
-    /* Another text than in hidden(): LLVM gives equal ones of the same operand one result. */
-    y = lw_def(e, "call i$u asm \"{ mov.b$u $$0, $$1; }\", \"$s\"(i$u $s)" LW_PURE_ASM, bits,
-               bits, bits == 64 ? "=l,l" : "=r,r", bits, y.text);
+    y = passed_on(e, bits, "{ ", " }", y.text); /* hidden() may have hidden the same number */
     lw_result(e, "icmp $s i$u $s, $s", test, bits, x.text, y.text);
     return true;
 }

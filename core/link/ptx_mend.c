@@ -217,37 +217,36 @@ mend_own_sign(mending *m, const lw_ptx_instruction *i)
     return true;
 }
 
+/* Sets the register `name` of 32 bits to a register or a number of 16. sign: 's' or 'u'. */
 static void
-add_widened(mending *m, const char *name, const char *type, lw_ptx_span x)
+add_widened(mending *m, const char *name, char sign, lw_ptx_span x)
 {
-    bool is_register = lw_ptx_begins(x, "%");
+    long number;
 
-    if (is_register)
-        lw_text_addf(&m->out, "cvt.%c32.%s %s, %.*s; ", type[0], type, name, x.n, x.at);
-    else {
-        long value = strtol(x.at, NULL, 0);
-
-        lw_text_addf(&m->out, "mov.b32 %s, %ld; ", name,
-                     type[0] == 's' ? (long)(int16_t)value : (long)(uint16_t)value);
+    if (lw_ptx_begins(x, "%")) {
+        lw_text_addf(&m->out, "cvt.%c32.%c16 %s, %.*s; ", sign, sign, name, x.n, x.at);
+        return;
     }
+    number = strtol(x.at, NULL, 0);
+    lw_text_addf(&m->out, "mov.b32 %s, %ld; ", name,
+                 sign == 's' ? (long)(int16_t)number : (long)(uint16_t)number);
 }
 
 static bool
 mend_short_extremum(mending *m, const lw_ptx_instruction *i)
 {
     lw_ptx_span r = i->operands[0];
-    const char *type = i->opcode.at + strlen("max.");
+    char sign = i->opcode.at[strlen("max.")];
     long number = short_register(r);
-    char short_type[4] = {type[0], '1', '6', 0};
 
     if (i->n_operands != 3 || i->is_guarded || number < 0 || number >= (long)m->looked_at.n ||
         !m->looked_at.data[number])
         return false;
     lw_text_add(&m->out, "{ .reg .b32 x, y; ");
-    add_widened(m, "x", short_type, i->operands[1]);
-    add_widened(m, "y", short_type, i->operands[2]);
-    lw_text_addf(&m->out, "%.3s.%c32 x, x, y; cvt.u16.u32 %.*s, x; }", i->opcode.at, type[0],
-                 r.n, r.at);
+    add_widened(m, "x", sign, i->operands[1]);
+    add_widened(m, "y", sign, i->operands[2]);
+    lw_text_addf(&m->out, "%.3s.%c32 x, x, y; cvt.u16.u32 %.*s, x; }", i->opcode.at, sign, r.n,
+                 r.at);
     return true;
 }
 

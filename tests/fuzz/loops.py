@@ -13,6 +13,7 @@ import numpy as np
 
 import lanewise as lw
 from check import ARCHITECTURES, Problem, define
+from doors import device, host
 
 BATCH = 8
 ROWS = 20
@@ -54,7 +55,7 @@ class Writer:
         left, right = self.affine(indices), self.small() if self.chance(0.7) else "n"
         if kind < 0.4:
             cast = self.rng.choice(["unsigned", "narrow", "byte"])
-            right = right if right.lstrip("-").isdigit() is False else "c"  # a negative constant is refused
+            right = "c" if right.startswith("-") and right != "-d" else right  # a negative constant is refused
             return f"{cast}({left}) {op} {cast}({right})"
         return f"{left} {op} {right}"
 
@@ -103,24 +104,18 @@ def arguments(rng):
     return [x, numbers.randint(-6, 7, ROWS).astype(index), numbers.randint(-4, 5, ROWS).astype(index)]
 
 
-def on_host(a):
-    return a.copy_to_host() if isinstance(a, lw.cuda.DeviceArray) else a
-
-
 def call(door, source, args, gpu):
     space = COMPILED + ("from lanewise import cuda\n" if door == "kernel" else "") + source + DOORS[door]
     function = define(space, "door")
-    x, c, d = [lw.cuda.to_device(a) for a in args] if gpu else args
-    out = np.zeros(ROWS, np.int64)
-    if door == "guvectorize":
-        return lw.guvectorize([], "(n),(),()->()", warn=False)(function)(x, c, d, out=lw.cuda.to_device(out) if gpu else out)
-    out = lw.cuda.to_device(out) if gpu else out
+    x, c, d, out = [device(a, gpu) for a in (*args, np.zeros(ROWS, np.int64))]
     target = "cuda" if gpu else "cpu"
-    if door == "forall":
+    if door == "guvectorize":
+        lw.guvectorize([], "(n),(),()->()", warn=False)(function)(x, c, d, out=out)
+    elif door == "forall":
         lw.forall(function, target=target, warn=False)(ROWS, x, c, d, out)
     else:
         lw.cuda.jit(function, target=target, warn=False)[1, 32](x, c, d, out)
-    return out
+    return host(out)
 
 
 def check_program(source, rng, gpu=False):
@@ -131,7 +126,7 @@ def check_program(source, rng, gpu=False):
     if isinstance(gpu, str):
         lw.compile(define(COMPILED + source + DOORS["forall"], "door"), lw.typeof(0)(*map(lw.typeof, [0, *args, np.zeros(1, np.int64)])), target=gpu, output="cubin")
         return None
-    got = on_host(call(door, source, args, gpu))
+    got = call(door, source, args, gpu)
     wrong = [i for i in range(ROWS) if got[i] != wanted[i]]
     if not wrong:
         return None
