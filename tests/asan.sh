@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The Python suite on a build with AddressSanitizer and UBSan, the sanitizer preloaded into the
 # stock interpreter. Leaks are looked for by tests/leak, not here: the interpreter keeps memory.
-# Left out (--sanitized): the files that conftest.py lists as NOT_SANITIZED; tests that are marked slow_with_sanitizers;
-# all but one case of each parametrised test; and, but for tests/fault, every second test function of a file, which tests/run.sh runs on
-# the wheel: the paths in C are the same for most.
+# Left out (--sanitized): the files that conftest.py lists as NOT_SANITIZED; tests that are marked slow_with_sanitizers; all but one case
+# of each parametrised test; and every second test function of each file outside tests/fault. tests/run.sh runs those functions on the
+# wheel; most of them reach the same C code as the functions that run here.
 # By hand, `tests/asan.sh 0` runs all functions and cases.
 set -eu
 cd "$(dirname "$0")/.."

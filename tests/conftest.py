@@ -24,8 +24,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--device", action="store_true", help="run the oracle tests on device arrays")
     group.addoption("--thorough", action="store_true", help="every dtype, layout and round where the suite takes some of them, and tests that are marked thorough")
     group.addoption("--cases", type=int, default=0, metavar="N", help="of a test with many parameters, N cases, evenly chosen; 0: all")
-    group.addoption("--rest", action="store_true", help="what tests/run.sh runs on the wheel: without the test functions that the sanitizers' run takes")
-    group.addoption("--sanitized", action="store_true", help="what tests/asan.sh runs: without the tests that need no sanitizers, with --cases every second test function")
+    group.addoption("--rest", action="store_true", help="what tests/run.sh runs on the wheel: without the test functions that the sanitizers' run takes, except those marked distinct_cases")
+    group.addoption("--sanitized", action="store_true", help="what tests/asan.sh runs: without the tests that need no sanitizers or do not work with them; with --cases N, every second test function of a file, and all of tests/fault")
 
 
 # What the sanitizers' run leaves out: tests of numbers and times, which other tests' paths in C compute; tests of Dask arrays, which are
@@ -74,7 +74,7 @@ def function_of(item: pytest.Item) -> str:
 
 
 def not_with_sanitizers(item: pytest.Item) -> bool:
-    """Is it too slow with the sanitizers, or skipped there, as its reason says?"""
+    """Whether the test is marked slow_with_sanitizers, or has a skipif whose reason mentions the sanitizers."""
     reasons = " ".join(mark.kwargs.get("reason", "") for mark in item.iter_markers("skipif"))
     return item.get_closest_marker("slow_with_sanitizers") is not None or "sanitizer" in reasons or "ASan" in reasons
 
@@ -84,8 +84,8 @@ def is_for_the_wheel(item: pytest.Item) -> bool:
 
 
 def with_sanitizers(items: list[pytest.Item]) -> set[str]:
-    """The test functions that `make test` runs with the sanitizers and not on the wheel: of each file the first, the third and so on, and all of
-    tests/fault."""
+    """The names of the test functions that the sanitizers' run takes: all of tests/fault, and of each other file every second function that can run
+    with the sanitizers, beginning with the first. The run on the wheel leaves them out, unless they are marked distinct_cases."""
     functions: dict[Path, list[str]] = {}
     for item in items:
         if not needs_no_sanitizers(item.path) and not not_with_sanitizers(item):
@@ -97,8 +97,8 @@ def with_sanitizers(items: list[pytest.Item]) -> set[str]:
 
 
 def sample(group: list[pytest.Item], most: int) -> list[pytest.Item]:
-    """All of a few, or as many from begin to end, each in the middle of a part, and twice as many of files that the sanitizers' run leaves out. Of
-    those that need no GPU, where there are both."""
+    """Chooses `most` cases of a test, or all if there are no more: the middle one of each of `most` equal parts. Files that the sanitizers' run
+    leaves out get twice as many. If some cases need a GPU and others do not, only the latter are considered."""
     group = [item for item in group if item.get_closest_marker("gpu") is None] or group
     if needs_no_sanitizers(group[0].path):
         most *= 2

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # The whole test suite, on a machine without a GPU: style, static analysis, the C tests and the Python suite under
 # AddressSanitizer and UBSan, the site with its examples, and the Python suite on the installed wheel. Called by
-# `make test`, which has installed lanewise into $VENV. So that it ends within half an hour on two cores, the two Python suites share the
-# test functions: the sanitizers' run takes every second one of a file, the wheel's the others. Of a test with many parameters one case
-# is run ($CASES: 1; two on the wheel of files that the sanitizers' run leaves out), tests that are marked thorough are skipped, and static
-# analysis follows few paths. By hand, `CASES=0 make test` runs all functions, cases and thorough tests on the wheel, `VENV=... tests/asan.sh 0`
+# `make test`, which has installed lanewise into $VENV. To finish within half an hour on two cores: the test functions are divided
+# between the two Python suites; a parametrised test runs with one case (on the wheel with $CASES, 1 by default, and twice as many in
+# files that the sanitizers' run leaves out); tests marked thorough are skipped; and static analysis follows few paths. By hand, `CASES=0 make test` runs all functions, cases and thorough tests on the wheel, `VENV=... tests/asan.sh 0`
 # all functions and cases under the sanitizers, tests/gpu.sh all cases on a GPU, and tests/tidy.sh --deep follows all paths.
 set -eu
 cd "$(dirname "$0")/.."

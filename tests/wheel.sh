@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The wheel that `make test` has made, in an environment that has nothing else: installed with what it depends on, and called.
+# Installs the wheel built by `make test`, with its dependencies, into an otherwise empty environment, and runs a small program with it.
 # $VENV: the tests' environment.
 set -eu
 cd "$(dirname "$0")/.."

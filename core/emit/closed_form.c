@@ -1,5 +1,6 @@
-/* Hides numbers from LLVM whose closed forms, or whose widened forms, it gets wrong. Such a
- * number is passed through an instruction that LLVM cannot look into and that ptxas removes.
+/* Hides integers from LLVM where it would compute their closed forms, their widened forms or
+ * comparisons of their sums incorrectly. Such an integer is passed through an instruction that
+ * LLVM cannot look into and that ptxas removes.
  *
  * Closed forms: `s += i` makes s a polynomial of the loop's counter, which LLVM writes as a
  * product, i * (i - 1) / 2, where it needs s elsewhere, for example as the number of iterations
@@ -15,10 +16,11 @@
  * functions with several loops, to sums with a constant, also one that is constant only after
  * inlining or unrolling; without a sign, or from 8 or 16 bits, it was not seen.
  *
- * Sums that wrap: a loop that ends where x + k < x, which tells that the sum has wrapped, ends
- * after its first iteration in code for compute_75 to 90, whatever the numbers are (13.0 and
- * 13.5, 2026-11-29). It does for many comparisons of two sums that share an addend, in 8 to 64
- * bits, with a sign and without one. What a called function returns may be such a sum, too. */
+ * Comparisons of sums: a loop that should end when x + k < x, that is, when the sum has
+ * wrapped, ends after its first iteration in code for compute_75 to 90, whatever the values are
+ * (13.0 and 13.5, 2026-11-29). The same happens with many comparisons of two sums that share an
+ * addend, signed or unsigned, of 8 to 64 bits. The result of a call may be such a sum, so it is
+ * treated as one. */
 #include "core/emit/emit_internal.h"
 
 enum {
@@ -100,8 +102,9 @@ degree(walker *w, lw_ref value)
     }
 }
 
-/* x, of 32 or 64 bits, passed through an instruction. LLVM gives equal instructions with equal
- * operands one result; what stands around one, `before` and `after`, makes it another. */
+/* Passes x, of 32 or 64 bits, through an inline assembly instruction. LLVM merges instructions
+ * with equal texts and equal operands; `before` and `after` are put around the text to keep two
+ * such instructions apart. */
 static lw_name
 passed_on(lw_emitter *e, uint32_t bits, const char *before, const char *after, const char *x)
 {
@@ -127,13 +130,13 @@ lw_unfolded(lw_emitter *e, lw_ref value, uint32_t least)
     return hidden(e, value, type);
 }
 
-/* What is added up and subtracted to a value, without constants; casts between integers are
- * passed over. */
+/* The values that are added and subtracted to compute a value, without constants and looking
+ * through casts between integers; at most MOST_ADDENDS of them. */
 typedef struct addends {
     const lw_func *func;
     lw_ref values[MOST_ADDENDS];
     uint32_t n;
-    bool has_call; /* whose result may be any sum */
+    bool has_call; /* one of them is the result of a call, which may be any sum */
 } addends;
 
 static void

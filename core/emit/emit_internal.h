@@ -128,8 +128,9 @@ lw_name lw_unfolded(lw_emitter *e, lw_ref value, uint32_t least);
 /* The operand, for an extension to 64 bits. If LLVM may see a sum of 32 bits in it, with a
  * sign, it is hidden from the LLVM that would widen the sum's operands instead. */
 lw_name lw_unwidened(lw_emitter *e, lw_ref value);
-/* Emits the comparison, `test`, if on the GPU it compares sums of integers that have an addend
- * in common, so that LLVM does not see that; false: it is another comparison. */
+/* If the instruction is a comparison for the GPU whose integer operands have, or may have, an
+ * addend in common, emits it with one operand hidden from LLVM and returns true; test: LLVM's
+ * predicate. Otherwise emits nothing and returns false. */
 bool lw_emit_wrap_test(lw_emitter *e, const char *test);
 
 /* ---- memory.c ---- */

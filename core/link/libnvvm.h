@@ -33,11 +33,12 @@ typedef struct lw_cuda_options {
 #define LW_CUDA_OPTIONS_FUSED(compute)                                                         \
     ((lw_cuda_options){.cc = (compute), .opt = 3, .fma = true})
 
-/* Turns off one pass of libNVVM's LLVM 7 (sm_75 to sm_90), which splits a loop at an index that
- * it is compared with: `for (uint64_t i = 0; i < n; i++) if ((int64_t)i > c) a(); else b();`.
- * Where c is negative, it takes c for a large unsigned number, and every iteration does what
- * the others should (libNVVM 12.0 to 13.5, seen on an H200 on 2026-11-29). In libNVVM it
- * follows "-Xopt"; both libraries ignore it where the pass does not exist. */
+/* Turns off a pass of LLVM 7, which libNVVM uses for sm_75 to sm_90. The pass splits a loop at
+ * the value that its index is compared with: `for (uint64_t i = 0; i < n; i++) if ((int64_t)i >
+ * c) a(); else b();`. If c is negative, it treats c as a large unsigned number, so that every
+ * iteration takes the wrong branch, here b() (libNVVM 12.0 to 13.5, seen on an H200 on
+ * 2026-11-29). The option is passed for all architectures, after "-Xopt" to libNVVM and after
+ * "-Xnvvm=-Xopt" to nvJitLink; both ignore it where the pass does not exist. */
 #define LW_NVVM_NO_INDEX_SPLIT "-disable-LoopIndexSplitPass"
 
 typedef enum lw_nvvm_output { LW_NVVM_PTX, LW_NVVM_LTOIR } lw_nvvm_output;

@@ -12,10 +12,13 @@
  * - shl.b64 beside shr.u64 or shr.s64: (x >> 64 - k) - (x << k) becomes a rotation, as only
  *   their sum is, and so does the sum with an arithmetic shift (all architectures, ptxas before
  *   13.3).
- * - max and min of 16 bits: where ptxas finds out that an operand is constant, it takes the
- *   comparison of the result with zero from a predicate of the same instruction, which says
- *   something else (VIMNMX.U16x2; sm_90, ptxas 13.0, not 13.5). Computed in 32 bits, unless the
- *   result is only stored or goes on into another max or min. */
+ * - copysign.f32, copysign.f64 of one register: copysign(x, x) loses its sign (ptxas before
+ *   13.4). It becomes a move.
+ * - max and min of 16 bits: if ptxas finds that an operand is constant, it replaces a
+ * comparison of the result with zero by a predicate that the instruction sets, which has
+ * another meaning (VIMNMX.U16x2; sm_90, ptxas 13.0, not 13.5). The instruction is computed in
+ * 32 bits, unless its result is only stored, packed or passed to another max or min of 16 bits.
+ */
 #include "core/link/ptx_mend.h"
 
 #include "core/base/array.h"
@@ -39,7 +42,8 @@ typedef struct mending {
     lw_text out;
     LW_ARRAY(lw_ptx_span) compared; /* operands of max.s32 and min.s32, and what is moved */
     LW_ARRAY(right_shift) shifts;
-    LW_ARRAY(bool) looked_at; /* whether the 16-bit register of this number is computed with */
+    LW_ARRAY(bool)
+    looked_at; /* [n]: whether an instruction computes with the register %rs<n> */
 } mending;
 
 static bool
@@ -83,7 +87,8 @@ short_register(lw_ptx_span operand)
     return lw_ptx_begins(operand, "%rs") ? strtol(operand.at + strlen("%rs"), NULL, 10) : -1;
 }
 
-/* Stores and packing (mov.b32) do not look at a value, and neither does what is mended. */
+/* Notes which 16-bit registers an instruction computes with. Stores and packing (mov.b32) only
+ * copy a value, and a max or min of 16 bits is rewritten itself where that is needed. */
 static bool
 note_looks(mending *m, const lw_ptx_instruction *i)
 {

@@ -1,7 +1,8 @@
-"""Random loops over the rows of an array, whose indices are compared with numbers that are known at run time, against CPython.
+"""Random functions of one row of an array, with loops whose indices are compared with small numbers, checked against CPython.
 
-Compilers split, unroll and count such loops by what is compared: `if i < c: continue`, `if i + c >= n: break`. Bounds are often negative, and
-some comparisons are of unsigned or narrow integers. Totals stay small, so that Python's ints and floats are exactly what compiled code has.
+Compilers split, unroll and count such loops by what is compared: `if i < c: continue`, `if i + c >= n: break`. The numbers are mostly known
+only at run time and often negative, and some comparisons are of unsigned or narrow integers. Totals stay small, so that no sum overflows in
+compiled code, and the results must equal Python's ints.
 """
 
 from __future__ import annotations

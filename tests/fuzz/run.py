@@ -8,7 +8,7 @@
     python tests/fuzz/run.py --count 2000 --arrays         programs of arrays that overlap or are misaligned, against NumPy
     python tests/fuzz/run.py --count 2000 --classes        programs with classes, against CPython
     python tests/fuzz/run.py --count 2000 --recursion      functions that call themselves and each other, against CPython
-    python tests/fuzz/run.py --count 2000 --loops          loops whose indices are compared with run-time numbers, against CPython
+    python tests/fuzz/run.py --count 2000 --loops          loops whose indices are compared with small numbers, against CPython
     python tests/fuzz/run.py --count 2000 --containers     lists, dicts, sets, tuples, try: against CPython
     python tests/fuzz/run.py --count 2000 --doors          forall, kernels with shared memory, reduce, records, axes
     python tests/fuzz/run.py --count 2000 --calls          NumPy's functions in functions of njit, against NumPy
@@ -46,7 +46,7 @@ def parse(arguments=None):
     parser.add_argument("--arrays", action="store_true", help="programs of arrays (arrays.py) instead of scalar functions")
     parser.add_argument("--classes", action="store_true", help="programs with classes (classes.py)")
     parser.add_argument("--recursion", action="store_true", help="programs of functions that call themselves and each other (recursion.py)")
-    parser.add_argument("--loops", action="store_true", help="loops whose indices are compared with numbers known at run time (loops.py)")
+    parser.add_argument("--loops", action="store_true", help="loops whose indices are compared with small numbers (loops.py)")
     parser.add_argument("--containers", action="store_true", help="programs of lists, dicts, sets and tuples (containers.py)")
     parser.add_argument("--doors", action="store_true", help="programs of the other generators (doors.py)")
     parser.add_argument("--calls", action="store_true", help="calls of NumPy's functions in functions of njit (compiled_calls.py)")

@@ -1,4 +1,4 @@
-"""Loops whose indices are compared with numbers that are known at run time, in each run of the suite: loops.py."""
+"""Loops whose indices are compared with small numbers, in each run of the suite: loops.py."""
 
 from __future__ import annotations
 
