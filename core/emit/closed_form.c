@@ -19,8 +19,9 @@
  * Comparisons of sums: a loop that should end when x + k < x, that is, when the sum has
  * wrapped, ends after its first iteration in code for compute_75 to 90, whatever the values are
  * (13.0 and 13.5, 2026-11-29). The same happens with many comparisons of two sums that share an
- * addend, signed or unsigned, of 8 to 64 bits. The result of a call may be such a sum, so it is
- * treated as one. */
+ * addend, also inside products, negations and shifts, signed or unsigned, of 8 to 64 bits. The
+ * result of a call may be such a sum, so it is treated as one, and so may a parameter of a
+ * function that is inlined, and what was stored before. */
 #include "core/emit/emit_internal.h"
 
 enum {
@@ -130,33 +131,93 @@ lw_unfolded(lw_emitter *e, lw_ref value, uint32_t least)
     return hidden(e, value, type);
 }
 
-/* The values that are added and subtracted to compute a value, without constants and looking
- * through casts between integers; at most MOST_ADDENDS of them. */
+static lw_ref
+without_casts(const lw_func *func, lw_ref value)
+{
+    const lw_inst *insts = func->insts.data;
+
+    while ((insts[value].op == LW_OP_CAST || insts[value].op == LW_OP_BITCAST) &&
+           lw_is_integer((lw_dtype)insts[insts[value].a].type))
+        value = insts[value].a;
+    return value;
+}
+
+/* The values from which an integer is computed by sums, products, shifts, operations on bits
+ * and casts, without constants: in LLVM's view, the addends of a sum. At most MOST_ADDENDS of
+ * them. */
 typedef struct addends {
     const lw_func *func;
     lw_ref values[MOST_ADDENDS];
     uint32_t n;
-    bool has_call; /* one of them is the result of a call, which may be any sum */
+    bool is_sum;    /* not only the number itself or its casts */
+    bool has_call;  /* one of them is the result of a call, which may be any sum */
+    bool has_param; /* one of them is a parameter for which a caller may pass any sum */
+    bool has_load;  /* one of them is loaded from memory that the function may have written */
 } addends;
 
 static void
 collect(addends *all, lw_ref value)
 {
-    const lw_inst *insts = all->func->insts.data;
+    const lw_inst *inst;
 
+    value = without_casts(all->func, value);
+    inst = &all->func->insts.data[value];
     if (all->n == MOST_ADDENDS)
         return;
-    while ((insts[value].op == LW_OP_CAST || insts[value].op == LW_OP_BITCAST) &&
-           lw_is_integer((lw_dtype)insts[insts[value].a].type))
-        value = insts[value].a;
-    if (insts[value].op == LW_OP_ADD || insts[value].op == LW_OP_SUB) {
-        collect(all, insts[value].a);
-        collect(all, insts[value].b);
-    } else if (insts[value].op != LW_OP_CONST && all->n < MOST_ADDENDS) {
-        all->has_call |= insts[value].op == LW_OP_CALL || insts[value].op == LW_OP_RECUR ||
-                         insts[value].op == LW_OP_RESULT;
-        all->values[all->n++] = value;
+    switch ((lw_op)inst->op) {
+    case LW_OP_CONST: return;
+    case LW_OP_ADD:
+    case LW_OP_SUB:
+    case LW_OP_MUL:
+    case LW_OP_AND:
+    case LW_OP_OR:
+    case LW_OP_XOR:
+    case LW_OP_SHL:
+        all->is_sum = true;
+        collect(all, inst->a);
+        collect(all, inst->b);
+        return;
+    case LW_OP_NEG:
+    case LW_OP_NOT:
+        all->is_sum = true;
+        collect(all, inst->a);
+        return;
+    case LW_OP_CALL:
+    case LW_OP_RECUR:
+    case LW_OP_RESULT: all->has_call = true; break;
+    case LW_OP_PARAM: all->has_param |= all->func->linkage != LW_KERNEL; break;
+    case LW_OP_LOAD: all->has_load |= !(inst->flags & LW_MEM_INVARIANT); break;
+    default: break;
     }
+    all->values[all->n++] = value;
+}
+
+static addends
+addends_of(const lw_func *func, lw_ref value)
+{
+    addends all = {.func = func};
+
+    collect(&all, value);
+    return all;
+}
+
+/* Whether the function stores an integer, or, if only sums count, one that may be a sum. */
+static bool
+stores_integer(const lw_func *func, bool only_sums)
+{
+    const lw_inst *insts = func->insts.data;
+    addends stored;
+
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        if (insts[i].op != LW_OP_STORE || !lw_is_integer((lw_dtype)insts[insts[i].b].type))
+            continue;
+        if (!only_sums)
+            return true;
+        stored = addends_of(func, insts[i].b);
+        if (stored.is_sum || stored.has_call || stored.has_param)
+            return true;
+    }
+    return false;
 }
 
 static bool
@@ -170,11 +231,15 @@ is_same(const lw_inst *insts, lw_ref a, lw_ref b)
 static bool
 shares_addend(const lw_emitter *e, lw_ref a, lw_ref b)
 {
-    addends left = {.func = e->func}, right = {.func = e->func};
+    addends left = addends_of(e->func, a), right = addends_of(e->func, b);
 
-    collect(&left, a);
-    collect(&right, b);
-    if ((left.has_call && right.n > 0) || (right.has_call && left.n > 0))
+    if (left.n == 0 || right.n == 0)
+        return false;
+    if (left.has_call || right.has_call || (left.has_param && right.has_param) ||
+        left.n == MOST_ADDENDS || right.n == MOST_ADDENDS)
+        return true;
+    if ((left.has_load || right.has_load) &&
+        stores_integer(e->func, !left.is_sum && !right.is_sum))
         return true;
     for (uint32_t i = 0; i < left.n && left.n + right.n > 2; i++)
         for (uint32_t k = 0; k < right.n; k++)

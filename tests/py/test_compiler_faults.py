@@ -262,6 +262,19 @@ def ends_where_calls_say_so(n, d, a):
     return y
 
 
+def below(x, y):
+    return x < y
+
+
+def ends_where_a_function_of_both_says_so(n, d, a):
+    y = 0.0
+    for i in range(d, n):
+        if below(unsigned(i + 3), unsigned(d + 1)):
+            break
+        y += a / (i + 1)
+    return y
+
+
 def ends_where_a_sum_is_less(n, d, a):
     y = 0.0
     for i in range(n):
@@ -280,8 +293,27 @@ def ends_where_a_difference_is_more(n, d, a):
     return y
 
 
+def ends_where_a_multiple_is_less(n, d, a):
+    y = 0.0
+    for i in range(n):
+        if i * 3 + d * 3 < d * 3:
+            break
+        y += a / (i + 1)
+    return y
+
+
+def ends_where_an_inverse_is_more(n, d, a):
+    y = 0.0
+    for i in range(n):
+        if ~(i + d) > ~d:
+            break
+        y += a / (i + 1)
+    return y
+
+
 @pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
-@pytest.mark.parametrize("function", [ends_where_it_wraps, ends_where_32_bits_wrap, ends_where_8_bits_wrap, ends_where_calls_say_so, ends_where_a_sum_is_less, ends_where_a_difference_is_more])
+@pytest.mark.parametrize("function", [ends_where_it_wraps, ends_where_32_bits_wrap, ends_where_8_bits_wrap, ends_where_calls_say_so, ends_where_a_function_of_both_says_so, ends_where_a_sum_is_less, ends_where_a_difference_is_more,
+                                      ends_where_a_multiple_is_less, ends_where_an_inverse_is_more])
 def test_loops_that_end_where_a_sum_wraps(target, function, dtype):
     """libNVVM's: they ended after one iteration."""
     n, d = (np.ravel(x) for x in np.meshgrid(np.array([1, 5, 40], dtype), np.array([5, 7, 30], dtype)))
@@ -291,6 +323,36 @@ def test_loops_that_end_where_a_sum_wraps(target, function, dtype):
     for arch in ["sm_75", "sm_90"]:  # a loop is there
         text = lw.compile(function, f"({dtype}, {dtype}, f8)", target=arch, output="ptx")
         assert text.count("bra") >= 4, arch
+
+
+def ends_where_a_stored_sum_is_less(n, d, t, y):
+    y[0] = 0
+    for i in range(n):
+        t[0] = i + d
+        if t[0] < d:
+            break
+        y[0] += 1 / (i + 1)
+
+
+def ends_where_a_sum_is_less_than_what_is_stored(n, d, t, y):
+    y[0] = 0
+    for i in range(n):
+        t[0] = d
+        if i + d < t[0]:
+            break
+        y[0] += 1 / (i + 1)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("function", [ends_where_a_stored_sum_is_less, ends_where_a_sum_is_less_than_what_is_stored])
+def test_loops_that_end_where_a_sum_in_memory_wraps(target, function, dtype):
+    n, d, t, y = np.array([1, 5, 40], dtype), np.array([5, 7, 30], dtype), np.zeros((3, 1), dtype), np.zeros(3)
+    f = lw.guvectorize(f"({dtype}, {dtype}, {dtype}[:], f8[:])", "(),(),(k)->()", writable_args=("t",))(function)
+    got = back(f(*on(target, (n, d, t))))
+    np.testing.assert_allclose(got, [sum(1 / (i + 1) for i in range(k)) for k in n], rtol=1e-13)
+    for arch in ["sm_75", "sm_90"]:  # a loop is there
+        text = lw.compile(function, f"({dtype}, {dtype}, {dtype}[:], f8[:])", target=arch, output="ptx")
+        assert text.count("bra") >= 3, arch
 
 
 @pytest.mark.parametrize("number", [0, 1, 100])
