@@ -227,6 +227,17 @@ def _atomic(name, ary, *args):
     return old
 
 
+# ---- loads and stores with a hint for the caches ----
+
+
+def _load(ary, idx):
+    return ary[idx]
+
+
+def _store(ary, idx, val):
+    ary[idx] = val
+
+
 # ---- functions of numbers: compiled ones ----
 
 
@@ -260,4 +271,6 @@ _FUNCTIONS = {
                     "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync")},
     **{f"cuda.{name}": functools.partial(_pause, name)
        for name in ("threadfence", "threadfence_block", "threadfence_system", "nanosleep")},
+    **dict.fromkeys([f"cuda.ld{cache}" for cache in ("ca", "cg", "cs", "lu", "cv")], _load),
+    **dict.fromkeys([f"cuda.st{cache}" for cache in ("cg", "cs", "wb", "wt")], _store),
 }

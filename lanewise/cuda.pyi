@@ -87,6 +87,11 @@ __all__ = [
     "int8x4",
     "laneid",
     "lanemask_lt",
+    "ldca",
+    "ldcg",
+    "ldcs",
+    "ldcv",
+    "ldlu",
     "libdevice",
     "local",
     "long1",
@@ -113,6 +118,10 @@ __all__ = [
     "short3",
     "short4",
     "sqrt_normal",
+    "stcg",
+    "stcs",
+    "stwb",
+    "stwt",
     "syncthreads",
     "syncthreads_and",
     "syncthreads_count",
@@ -1049,6 +1058,51 @@ class _const_array_like(Protocol):
 
     def __call__(self, array: Any) -> Any: ...
 
+class _ldca(Protocol):
+    """ary[idx], cached at all levels, as ordinary loads are. Real numbers and bool."""
+
+    def __call__(self, ary: Any, idx: Any) -> Any: ...
+
+class _ldcg(Protocol):
+    """ary[idx], cached in the second level only. Real numbers and bool."""
+
+    def __call__(self, ary: Any, idx: Any) -> Any: ...
+
+class _ldcs(Protocol):
+    """ary[idx], which is probably read once: the first to leave the caches. Real numbers and bool."""
+
+    def __call__(self, ary: Any, idx: Any) -> Any: ...
+
+class _ldlu(Protocol):
+    """ary[idx], which is not read again. Real numbers and bool."""
+
+    def __call__(self, ary: Any, idx: Any) -> Any: ...
+
+class _ldcv(Protocol):
+    """ary[idx], read from memory whatever the caches hold, since the host may have changed it. Real numbers and bool."""
+
+    def __call__(self, ary: Any, idx: Any) -> Any: ...
+
+class _stcg(Protocol):
+    """Store val in ary[idx], cached in the second level only. Real numbers and bool."""
+
+    def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
+
+class _stcs(Protocol):
+    """Store val in ary[idx], which is probably not used again soon: the first to leave the caches. Real numbers and bool."""
+
+    def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
+
+class _stwb(Protocol):
+    """Store val in ary[idx], written back from the caches later, as ordinary stores are. Real numbers and bool."""
+
+    def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
+
+class _stwt(Protocol):
+    """Store val in ary[idx], and write it through the caches to memory. Real numbers and bool."""
+
+    def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
+
 class _atomic_add(Protocol):
     """Add val to ary[idx], and return the old value. Numbers of every type; real and imaginary parts of complex numbers are added one after the other."""
 
@@ -1573,6 +1627,15 @@ rsqrt: _rsqrt
 sqrt_normal: _sqrt_normal
 div_normal: _div_normal
 selp: _selp
+ldca: _ldca
+ldcg: _ldcg
+ldcs: _ldcs
+ldlu: _ldlu
+ldcv: _ldcv
+stcg: _stcg
+stcs: _stcs
+stwb: _stwb
+stwt: _stwt
 threadIdx: _threadIdx_group
 blockIdx: _blockIdx_group
 blockDim: _blockDim_group

@@ -121,14 +121,128 @@ pack_words(lw_emitter *e, const shape *s, lw_name vector, lw_dtype type, uint32_
     return s->words > 1 ? words : word;
 }
 
+/* What a load or a store asks of the caches, as PTX writes it; NULL: nothing. */
+static const char *
+cache_operator(const lw_emitter *e)
+{
+    switch (e->gpu ? e->inst->flags & LW_MEM_CACHE_MASK : 0) {
+    case LW_MEM_CA: return "ca";
+    case LW_MEM_CG: return "cg";
+    case LW_MEM_CS: return "cs";
+    case LW_MEM_LU: return "lu";
+    case LW_MEM_CV: return "cv";
+    case LW_MEM_WB: return "wb";
+    case LW_MEM_WT: return "wt";
+    default: return NULL;
+    }
+}
+
+enum { MOST_CALLERS = 4 }; /* of callers, and of their callers, that are looked at */
+
+/* Whether the pointer comes from a parameter of the kernel, also through the functions that
+ * call this one. Elsewhere the memory may be that of the block or of the thread. */
+static bool
+is_global(const lw_module *m, const lw_func *func, lw_ref pointer, uint32_t depth)
+{
+    uint32_t n_callers = 0;
+
+    while (func->insts.data[pointer].op == LW_OP_OFFSET)
+        pointer = func->insts.data[pointer].a;
+    if (func->insts.data[pointer].op != LW_OP_PARAM || depth == MOST_CALLERS)
+        return false;
+    if (func->linkage == LW_KERNEL)
+        return true;
+    for (uint32_t i = 0; i < m->funcs.n; i++) {
+        const lw_func *caller = m->funcs.data[i];
+
+        for (uint32_t k = 1; k < caller->insts.n; k++) {
+            const lw_inst *inst = &caller->insts.data[k];
+
+            if ((inst->op != LW_OP_CALL && inst->op != LW_OP_RECUR) ||
+                m->funcs.data[inst->a] != func)
+                continue;
+            if (++n_callers > MOST_CALLERS ||
+                !is_global(m, caller, caller->lists.data[inst->b + func->insts.data[pointer].a],
+                           depth + 1))
+                return false;
+        }
+    }
+    return n_callers > 0;
+}
+
+static const char *
+space_of(const lw_emitter *e, lw_ref pointer)
+{
+    return is_global(e->module, e->func, pointer, 0) ? ".global" : "";
+}
+
+/* How the operand of an access with a cache operator is passed: PTX accesses 8 bits through a
+ * register of 16. */
+typedef struct cached {
+    const char *constraint, *passed; /* the register, and its type */
+    const char *raw;                 /* the integer of the element's size */
+    unsigned bits;
+} cached;
+
+static cached
+cached_as(lw_dtype type)
+{
+    switch (lw_dtypes[type].size_bytes) {
+    case 1: return (cached){"h", "i16", "i8", 8};
+    case 2: return (cached){"h", "i16", "i16", 16};
+    case 4: return (cached){"r", "i32", "i32", 32};
+    default: return (cached){"l", "i64", "i64", 64};
+    }
+}
+
+static void
+load_cached(lw_emitter *e, lw_dtype type, const char *cop)
+{
+    cached as = cached_as(type);
+    lw_name value = lw_def(
+        e, "call $s asm sideeffect \"ld$s.$s.b$u $$0, [$$1];\", \"=$s,l,~{memory}\"($s $v)",
+        as.passed, space_of(e, e->inst->a), cop, as.bits, as.constraint, lw_type(e, LW_DT_ptr),
+        e->inst->a);
+
+    if (type == LW_DT_b1)
+        lw_result(e, "icmp ne $s $s, 0", as.passed, value.text);
+    else if (as.bits == 8)
+        lw_result(e, "trunc $s $s to $s", as.passed, value.text, as.raw);
+    else
+        lw_result(e, "bitcast $s $s to $t", as.passed, value.text, type);
+}
+
+static void
+store_cached(lw_emitter *e, lw_dtype type, const char *cop)
+{
+    cached as = cached_as(type);
+    lw_name value = lw_operand(e, e->inst->b);
+
+    if (as.bits == 8)
+        value = lw_def(e, "zext $t $s to $s", type, value.text, as.passed);
+    else
+        value = lw_def(e, "bitcast $t $s to $s", type, value.text, as.passed);
+    lw_line(e,
+            "call void asm sideeffect \"st$s.$s.b$u [$$0], $$1;\", \"l,$s,~{memory}\"($s $v, "
+            "$s $s)",
+            space_of(e, e->inst->a), cop, as.bits, as.constraint, lw_type(e, LW_DT_ptr),
+            e->inst->a, as.passed, value.text);
+}
+
 void
 lw_emit_load(lw_emitter *e)
 {
     lw_dtype type = (lw_dtype)e->inst->type;
     uint32_t lanes = e->inst->lanes > 1 ? e->inst->lanes : 1;
     shape s = shape_of(e, type, lanes);
-    lw_name pointer = pointer_to(e, s.text, e->inst->a), suffix = access_suffix(e), value;
+    const char *cop = cache_operator(e);
+    lw_name pointer, suffix = access_suffix(e), value;
 
+    if (cop) {
+        load_cached(e, type, cop);
+        return;
+    }
+    pointer = pointer_to(e, s.text, e->inst->a);
     if (s.words == 0 && type != LW_DT_b1) {
         lw_result(e, "load $s, $s, align $u$s", s.text, pointer.text, s.align, suffix.text);
         return;
@@ -148,8 +262,14 @@ lw_emit_store(lw_emitter *e)
     lw_dtype type = (lw_dtype)made->type;
     uint32_t lanes = made->lanes > 1 ? made->lanes : 1;
     shape s = shape_of(e, type, lanes);
-    lw_name value = lw_operand(e, e->inst->b), pointer, suffix = access_suffix(e);
+    const char *cop = cache_operator(e);
+    lw_name value, pointer, suffix = access_suffix(e);
 
+    if (cop) {
+        store_cached(e, type, cop);
+        return;
+    }
+    value = lw_operand(e, e->inst->b);
     if (s.words)
         value = pack_words(e, &s, value, type, lanes);
     else if (type == LW_DT_b1 && lanes > 1)

@@ -67,6 +67,7 @@ typedef enum lw_rule {
     LW_RULE_SHARED,
     LW_RULE_CONST_ARRAY,
     LW_RULE_ATOMIC,
+    LW_RULE_CACHED, /* cuda.ldca, cuda.stcg and so on */
     LW_RULE_LIBDEVICE, /* as core/tables/libdevice.h says */
     LW_RULE_BITS,
     LW_RULE_SELP,
@@ -324,6 +325,15 @@ typedef enum lw_impl {
     LW_IMPL_ATOMIC_NANMIN,
     LW_IMPL_ATOMIC_CAS,
     LW_IMPL_ATOMIC_SWAP, /* compare_and_swap: a CAS of element 0 */
+    LW_IMPL_LOAD_CA, /* up to STORE_WT in the order of kernel.c's table */
+    LW_IMPL_LOAD_CG,
+    LW_IMPL_LOAD_CS,
+    LW_IMPL_LOAD_LU,
+    LW_IMPL_LOAD_CV,
+    LW_IMPL_STORE_CG,
+    LW_IMPL_STORE_CS,
+    LW_IMPL_STORE_WB,
+    LW_IMPL_STORE_WT,
     LW_IMPL_LIBDEVICE,
     LW_IMPL_POPC,
     LW_IMPL_CLZ,

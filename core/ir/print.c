@@ -32,8 +32,15 @@ const char *const lw_linkage_names[4] = {
 const lw_ir_flag lw_param_flags[] = {
     {"noalias", LW_PARAM_NOALIAS}, {"readonly", LW_PARAM_READONLY}, {NULL, 0}};
 
-static const lw_ir_flag memory_flags[] = {
-    {"invariant", LW_MEM_INVARIANT}, {"streaming", LW_MEM_STREAMING}, {NULL, 0}};
+static const lw_ir_flag memory_flags[] = {{"invariant", LW_MEM_INVARIANT},
+                                          {"ca", LW_MEM_CA},
+                                          {"cg", LW_MEM_CG},
+                                          {"cs", LW_MEM_CS},
+                                          {"lu", LW_MEM_LU},
+                                          {"cv", LW_MEM_CV},
+                                          {"wb", LW_MEM_WB},
+                                          {"wt", LW_MEM_WT},
+                                          {NULL, 0}};
 static const lw_ir_flag local_flags[] = {{"aligned", LW_DECL_ALIGNED}, {NULL, 0}};
 static const lw_ir_flag loop_flags[] = {{"vectorize", LW_LOOP_VECTORIZE},
                                         {"no_vectorize", LW_LOOP_NO_VECTORIZE},

@@ -331,6 +331,8 @@ check_types(lw_verifier *c)
         return LW_OK;
     case LW_OP_STORE:
         RULE(is_scalar_type(type_of(c, inst->b)), "%%%u cannot be stored", inst->b);
+        RULE(!(inst->flags & LW_MEM_CACHE_MASK) || lanes_of(c, inst->b) <= 1,
+             "a cache operator of a vector");
         return LW_OK;
     case LW_OP_PACK: return check_pack(c);
     case LW_OP_NEW:

@@ -43,8 +43,7 @@ load_vector(maker *m, lw_ref element, acc_parts *values)
         lw_dtype dtype = m->r->loaded[i];
         uint32_t size = lw_dtypes[dtype].size_bytes;
         lw_ref address = lw_ir_offset(&m->b, m->operand[i], times(m, number, i64(m, size)));
-        lw_ref all = lw_ir_load(&m->b, dtype, vector, address, align_of(size, vector),
-                                flags | LW_MEM_STREAMING);
+        lw_ref all = lw_ir_load(&m->b, dtype, vector, address, align_of(size, vector), flags);
         for (uint32_t v = 0; v < vector; v++)
             values[v][i] = lw_ir_lane(&m->b, all, v);
     }
@@ -139,7 +138,7 @@ store_results(maker *m, lw_ref element, acc_parts *acc)
         for (uint32_t v = 0; v < vector; v++)
             of[v] = made[v][i];
         lw_ir_store(&m->b, address, lw_ir_pack(&m->b, dtype, of, vector),
-                    align_of(size, vector), LW_MEM_STREAMING);
+                    align_of(size, vector), 0);
     }
 }
 

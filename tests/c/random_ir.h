@@ -126,7 +126,8 @@ random_memory(random_ir *r)
     default:
         lanes[0] = random_value(r);
         lanes[1] = random_value(r);
-        lw_ir_store(b, r->pointer, lw_ir_pack(b, r->type, lanes, 2), 0, LW_MEM_STREAMING);
+        lw_ir_store(b, r->pointer, lw_ir_pack(b, r->type, lanes, 2), 0, 0);
+        lw_ir_store(b, r->pointer, lanes[0], 0, LW_MEM_CS);
         break;
     }
 }

@@ -22,7 +22,6 @@ Files that are left out, because they test how numba is made and not what a prog
     test_import                                  where it finds its libraries, what it imports
     test_linker, test_nvjitlink, test_nvrtc, test_cuda_driver, test_deallocations, test_cuda_memory, test_context_stack,
     test_inline_ptx, test_init                   its linker, its driver's objects and handles
-    test_cache_hints                             loads and stores with cache hints (cuda.ldca), which are not there
     test_gufunc_scheduling, test_launch_config_sensitive   the scheduler of its gufuncs, its rewrites
 """
 
@@ -44,7 +43,7 @@ OUT = """
     test_debuginfo test_debuginfo_types test_lineinfo test_extending test_extending_types test_caching
     test_bfloat16_bindings test_fp8_bindings test_cupy_bfloat16_interop
     test_dummyarray test_library_lookup test_nvvm test_nvvm_driver test_function_resolution test_cache_version test_import
-    test_linker test_nvjitlink test_nvrtc test_cuda_driver test_deallocations test_gufunc_scheduling test_launch_config_sensitive test_cache_hints
+    test_linker test_nvjitlink test_nvrtc test_cuda_driver test_deallocations test_gufunc_scheduling test_launch_config_sensitive
     test_inline_ptx test_init test_cuda_memory test_context_stack
 """.split()
 
@@ -619,9 +618,13 @@ REASONS = {
         test_module_callbacks.py::TestModuleCallbacks:: test_decldevice_arg@gs test_jitarg@gs
         test_module_callbacks.py@sd
     """,
+    "the dtype of an array type is NumPy's, which has no bitwidth": """
+        test_cache_hints.py::TestCacheHints:: test_loads test_loads_2d test_stores test_stores_2d
+    """,
     "the words of numba's typing errors; E120, E181 and E150 say it with the place": """
         test_errors.py::TestJitErrors:: test_typing_error
         test_inspect.py::TestInspect:: test_monotyped
+        test_cache_hints.py::TestCacheHints:: test_bad_indices test_unsupported_dtypes
         test_alignment.py::TestAlignment:: test_record_alignment_error
         test_sm.py::TestSharedMemory:: test_invalid_array_type
         test_sm_creation.py::TestSharedMemoryCreation:: test_invalid_1 test_invalid_2 test_invalid_3 test_invalid_4

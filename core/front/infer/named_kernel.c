@@ -637,10 +637,12 @@ lw_is_kernel_rule(lw_rule rule)
     return rule >= LW_RULE_SREG && rule <= LW_RULE_SELP;
 }
 
-/* ---- cuda.atomic.*: an array, the index of one of its elements, and the values ---- */
+/* ---- cuda.atomic.*, cuda.ldca and the like: an array, the index of one of its elements, and
+ * the values ---- */
 
 static lw_status
-atomic_element(lw_infer_frame *f, lw_name_id name, const lw_arg *args, lw_type *element)
+element_of(lw_infer_frame *f, lw_name_id name, const lw_arg *args, bool writes,
+           lw_type *element)
 {
     const lw_arg *array = &args[0];
     const lw_type_row *row = lw_array_row(f, array->value.type);
@@ -648,7 +650,7 @@ atomic_element(lw_infer_frame *f, lw_name_id name, const lw_arg *args, lw_type *
     *element = LW_T_BOTTOM;
     if (row == NULL)
         return lw_complain_argument(f, name, array, "an array first", NULL);
-    if (row->readonly)
+    if (writes && row->readonly)
         return lw_complain(
             f, lw_node_of(f, array->node)->loc, "E162",
             lw_format_text(f, "this is %s", lw_describe_type(f, array->value.type)),
@@ -690,6 +692,23 @@ atomic_takes(lw_atomic_kind kind, lw_type element)
     return lw_atomic_takes(kind, (lw_dtype)element);
 }
 
+/* Whether the arguments from `first` on can be stored in the array. */
+static lw_status
+stored_numbers(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t first,
+               uint32_t n, lw_dtype element)
+{
+    lw_status status = LW_OK;
+
+    for (uint32_t i = first; i < n; i++) {
+        if (!lw_type_is_number(f, args[i].value.type))
+            return lw_complain_argument(f, name, &args[i], "a number here", NULL);
+        LW_TRY(lw_check_literal(f, args[i].node, args[i].value, element, 0));
+        LW_TRY(lw_check_value(f, args[i].node, args[i].value.type, element, "array"));
+    }
+fail:
+    return status;
+}
+
 static lw_status
 type_atomic(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
             lw_infer_value *out)
@@ -700,18 +719,34 @@ type_atomic(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *arg
     lw_type element;
     lw_status status;
 
-    LW_TRY(atomic_element(f, name, args, &element));
+    LW_TRY(element_of(f, name, args, true, &element));
     if (element == LW_T_BOTTOM)
         return LW_OK;
     if (!atomic_takes(kind, element))
         return lw_complain_argument(f, name, &args[0], types_of_atomic(kind), NULL);
-    for (uint32_t i = swap ? 1 : 2; i < n; i++) {
-        if (!lw_type_is_number(f, args[i].value.type))
-            return lw_complain_argument(f, name, &args[i], "a number here", NULL);
-        LW_TRY(lw_check_literal(f, args[i].node, args[i].value, element, 0));
-        LW_TRY(lw_check_value(f, args[i].node, args[i].value.type, (lw_dtype)element, "array"));
-    }
+    LW_TRY(stored_numbers(f, name, args, swap ? 1 : 2, n, (lw_dtype)element));
     lw_typed_in(&f->nodes, node)->operand = out->type = element;
+fail:
+    return status;
+}
+
+static lw_status
+type_cached(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
+            lw_infer_value *out)
+{
+    bool writes = n > 2;
+    lw_type element;
+    lw_status status;
+
+    LW_TRY(element_of(f, name, args, writes, &element));
+    if (element == LW_T_BOTTOM)
+        return LW_OK;
+    if (element >= LW_N_DTYPES || lw_is_complex((lw_dtype)element))
+        return lw_complain_argument(f, name, &args[0], "an array of real numbers or bool",
+                                    NULL);
+    LW_TRY(stored_numbers(f, name, args, 2, n, (lw_dtype)element));
+    lw_typed_in(&f->nodes, node)->operand = element;
+    out->type = writes ? LW_T_NONE : element;
 fail:
     return status;
 }
@@ -754,6 +789,7 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
     case LW_RULE_SHARED: return type_shared(f, node, name, args, n, out);
     case LW_RULE_CONST_ARRAY: return type_const_array(f, name, args, out);
     case LW_RULE_ATOMIC: return type_atomic(f, node, name, args, n, out);
+    case LW_RULE_CACHED: return type_cached(f, node, name, args, n, out);
     case LW_RULE_LIBDEVICE: return type_libdevice(f, name, args, n, out);
     case LW_RULE_BITS: return type_bits(f, node, name, args, out);
     case LW_RULE_SELP: return type_selp(f, node, name, args, out);

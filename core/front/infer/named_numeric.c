@@ -633,7 +633,7 @@ static bool
 acts(lw_rule rule)
 {
     return rule == LW_RULE_KERNEL || rule == LW_RULE_GRID_SYNC || rule == LW_RULE_SHUFFLE ||
-           rule == LW_RULE_MATCH || rule == LW_RULE_ATOMIC;
+           rule == LW_RULE_MATCH || rule == LW_RULE_ATOMIC || rule == LW_RULE_CACHED;
 }
 
 lw_status

@@ -484,6 +484,37 @@ lower_host_threads(const kernel_call *c)
     return result(c, lw_ir_host_call(c->b, number, NULL, 0));
 }
 
+/* ---- loads and stores with a hint for the caches ---- */
+
+static lw_ref
+element_address(lw_lower_frame *f, uint32_t node, bool first)
+{
+    lw_lower_value array = lw_lower_argument(f, node, 0);
+    uint32_t index = f->l->typed->lists.data[lw_typed_at(f, node)->args + 1];
+
+    if (first)
+        return array.n ? array.parts[0] : 0;
+    return lw_lower_element_address(f, array, index);
+}
+
+static lw_lower_value
+lower_cached(const kernel_call *c)
+{
+    static const uint32_t flags[] = {LW_MEM_CA, LW_MEM_CG, LW_MEM_CS, LW_MEM_LU, LW_MEM_CV,
+                                     LW_MEM_CG, LW_MEM_CS, LW_MEM_WB, LW_MEM_WT};
+    uint32_t flag = flags[c->impl - LW_IMPL_LOAD_CA];
+    lw_ref address = element_address(c->f, c->node, false);
+    lw_lower_value value;
+
+    if (c->impl < LW_IMPL_STORE_CG)
+        return lw_value_scalar(c->f, c->type,
+                               lw_ir_load(c->b, (lw_dtype)c->operand, 1, address, 0, flag));
+    value = lw_lower_argument_as(c->f, c->node, 2, c->operand);
+    if (value.n)
+        lw_ir_store(c->b, address, value.parts[0], 0, flag);
+    return nothing(c);
+}
+
 /* ---- entry points ---- */
 
 lw_lower_value
@@ -521,6 +552,7 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
     case LW_RULE_HOST_THREADS: return lower_host_threads(&c);
     case LW_RULE_CONST_ARRAY: return lw_lower_argument(f, node, 0);
     case LW_RULE_ATOMIC: return lw_lower_atomic(f, node);
+    case LW_RULE_CACHED: return lower_cached(&c);
     case LW_RULE_LIBDEVICE: return lw_lower_libdevice(f, node);
     case LW_RULE_BITS: return lower_bits(&c);
     case LW_RULE_SELP: return lower_selp(&c);
@@ -548,17 +580,6 @@ lw_cost_kernel(lw_rule rule)
 
 /* ---- atomics ---- */
 
-static lw_ref
-atomic_address(lw_lower_frame *f, uint32_t node, bool first)
-{
-    lw_lower_value array = lw_lower_argument(f, node, 0);
-    uint32_t index = f->l->typed->lists.data[lw_typed_at(f, node)->args + 1];
-
-    if (first)
-        return array.n ? array.parts[0] : 0;
-    return lw_lower_element_address(f, array, index);
-}
-
 static lw_lower_value
 update_complex(lw_lower_frame *f, uint32_t node, lw_atomic_kind kind, lw_ref address)
 {
@@ -579,7 +600,7 @@ lw_lower_atomic(lw_lower_frame *f, uint32_t node)
     bool swap = impl == LW_IMPL_ATOMIC_SWAP; /* compare_and_swap(array, old, new) */
     uint32_t first = swap ? 1 : 2, n = t->n_args - first;
     lw_atomic_kind kind = swap ? LW_UPDATE_CAS : (lw_atomic_kind)(impl - LW_IMPL_ATOMIC_ADD);
-    lw_ref address = atomic_address(f, node, swap), operands[2] = {0};
+    lw_ref address = element_address(f, node, swap), operands[2] = {0};
 
     if (lw_is_complex((lw_dtype)t->operand))
         return update_complex(f, node, kind, address);

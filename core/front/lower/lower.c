@@ -304,7 +304,8 @@ may_be_guarded(const lw_lowering *l, const lw_instance *inst, uint32_t node)
         return false;
     if (n->kind == LW_NODE_CALL)
         return l->typed->any_guarded && t->call == LW_CALL_NAMED &&
-               lw_names[t->target].rule == LW_RULE_ATOMIC;
+               (lw_names[t->target].rule == LW_RULE_ATOMIC ||
+                lw_names[t->target].rule == LW_RULE_CACHED);
     if (n->kind != LW_NODE_SUBSCRIPT)
         return false;
     kind = lw_type_kind_of(l->types, lw_typed_in(&inst->nodes, n->a)->type);

@@ -332,6 +332,8 @@ call_asks_for_sign(const lw_lowering *l, const lw_typed_node *t)
 
     if (impl == LW_IMPL_NONE || lw_names[t->target].rule == LW_RULE_INT)
         return false;
+    if (lw_names[t->target].rule == LW_RULE_CACHED)
+        return false;
     if (lw_names[t->target].rule == LW_RULE_ATOMIC)
         return impl == LW_IMPL_ATOMIC_MAX || impl == LW_IMPL_ATOMIC_MIN;
     return asks_for_sign(l, lw_impl_operator(impl));
