@@ -28,7 +28,8 @@ enum {
     MOST_STEPS = 20000, /* of one search; beyond it everything is assumed to be a polynomial */
     MOST_SLOTS = 16,
     MOST_ADDENDS = 16,
-    ANY = 2 /* the degree where it is not known */
+    MOST_CALLERS = 4, /* callers of callers that are looked at */
+    ANY = 2           /* the degree where it is not known */
 };
 
 typedef struct walker {
@@ -227,25 +228,54 @@ is_same(const lw_inst *insts, lw_ref a, lw_ref b)
            (insts[a].op == LW_OP_GET && insts[b].op == LW_OP_GET && insts[a].a == insts[b].a);
 }
 
-/* Whether the operands are, or may be, sums that have an addend in common. */
+static bool shares_addend(const lw_emitter *e, uint32_t number, lw_ref a, lw_ref b,
+                          uint32_t depth);
+
+/* Whether some call passes sums that have an addend in common for parameters that these are
+ * computed from. */
 static bool
-shares_addend(const lw_emitter *e, lw_ref a, lw_ref b)
+callers_share(const lw_emitter *e, uint32_t number, const addends *left, const addends *right,
+              uint32_t depth)
 {
-    addends left = addends_of(e->func, a), right = addends_of(e->func, b);
+    const lw_inst *insts = left->func->insts.data;
+
+    for (uint32_t c = e->callees[number].first_call; c; c = e->calls.data[c - 1].next) {
+        const lw_call_site *call = &e->calls.data[c - 1];
+        const lw_func *caller = e->module->funcs.data[call->caller];
+        const uint32_t *given = caller->lists.data + caller->insts.data[call->at].b;
+
+        for (uint32_t i = 0; i < left->n * right->n; i++) {
+            const lw_inst *x = &insts[left->values[i % left->n]];
+            const lw_inst *y = &insts[right->values[i / left->n]];
+
+            if (x->op == LW_OP_PARAM && y->op == LW_OP_PARAM &&
+                shares_addend(e, call->caller, given[x->a], given[y->a], depth + 1))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether two numbers of a function are, or may be, sums that have an addend in common. */
+static bool
+shares_addend(const lw_emitter *e, uint32_t number, lw_ref a, lw_ref b, uint32_t depth)
+{
+    const lw_func *func = e->module->funcs.data[number];
+    addends left = addends_of(func, a), right = addends_of(func, b);
 
     if (left.n == 0 || right.n == 0)
         return false;
-    if (left.has_call || right.has_call || (left.has_param && right.has_param) ||
-        left.n == MOST_ADDENDS || right.n == MOST_ADDENDS)
+    if (left.has_call || right.has_call || left.n == MOST_ADDENDS || right.n == MOST_ADDENDS ||
+        depth == MOST_CALLERS)
         return true;
     if ((left.has_load || right.has_load) &&
-        stores_integer(e->func, !left.is_sum && !right.is_sum))
+        stores_integer(func, !left.is_sum && !right.is_sum))
         return true;
-    for (uint32_t i = 0; i < left.n && left.n + right.n > 2; i++)
+    for (uint32_t i = 0; i < left.n && (left.is_sum || right.is_sum || depth > 0); i++)
         for (uint32_t k = 0; k < right.n; k++)
-            if (is_same(e->func->insts.data, left.values[i], right.values[k]))
+            if (is_same(func->insts.data, left.values[i], right.values[k]))
                 return true;
-    return false;
+    return left.has_param && right.has_param && callers_share(e, number, &left, &right, depth);
 }
 
 bool
@@ -256,7 +286,8 @@ lw_emit_wrap_test(lw_emitter *e, const char *test)
     uint32_t bits = lw_dtypes[type].bits == 64 ? 64 : 32;
     lw_name x, y;
 
-    if (!e->gpu || !lw_is_integer(type) || !shares_addend(e, e->inst->a, e->inst->b))
+    if (!e->gpu || !lw_is_integer(type) ||
+        !shares_addend(e, e->number, e->inst->a, e->inst->b, 0))
         return false;
     x = lw_operand(e, e->inst->a);
     y = lw_operand(e, e->inst->b);

@@ -78,10 +78,12 @@ print_params(lw_emitter *e, const lw_func *func)
     for (uint32_t i = 0; i < func->params.n; i++) {
         const lw_ir_param *param = &func->params.data[i];
         bool is_pointer = param->type == LW_DT_ptr;
+        uint32_t flags = lw_hides_noalias(e, i) ? 0 : param->flags;
+
         lw_text_addf(e->out, "%s%s", i ? ", " : "", edge_type(e, func, param->type));
-        if (is_pointer && (param->flags & LW_PARAM_NOALIAS))
+        if (is_pointer && (flags & LW_PARAM_NOALIAS))
             lw_text_add(e->out, " noalias");
-        if (is_pointer && (param->flags & LW_PARAM_READONLY))
+        if (is_pointer && (flags & LW_PARAM_READONLY))
             lw_text_add(e->out, " readonly");
         if (is_pointer && param->align_log2)
             lw_text_addf(e->out, " align %u", 1u << param->align_log2);
@@ -237,9 +239,12 @@ emit_module(lw_emitter *e)
     LW_TRY(lw_debug_start(e));
     if (!lw_callees_find(e))
         return lw_fail_memory(e->err);
+    if (e->gpu && !lw_origins_find(e))
+        return lw_fail_memory(e->err);
     lw_text_add(e->out, e->gpu ? gpu_head : "");
     for (uint32_t i = 0; i < e->module->funcs.n; i++) {
         e->func = e->module->funcs.data[i];
+        e->number = i;
         e->at = 0;
         if (!e->gpu && e->func->linkage == LW_KERNEL)
             return lw_emit_fail(e, "a kernel exists on the GPU alone");
@@ -328,5 +333,7 @@ lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, l
     lw_free(e.debug_files);
     lw_free(e.places);
     lw_free(e.callees);
+    lw_free(e.origins);
+    lw_array_free(&e.calls);
     return status;
 }

@@ -34,10 +34,18 @@ typedef struct lw_emit_region {
 
 /* What callers need to know of a function. */
 typedef struct lw_emit_callee {
-    bool is_call;   /* it is not inlined, because that would be too much code */
-    bool has_local; /* it, or a function that it calls, has memory of its own */
-    bool has_loop;  /* it, or a function that it calls, has a loop */
+    bool is_call;         /* it is not inlined, because that would be too much code */
+    bool has_local;       /* it, or a function that it calls, has memory of its own */
+    bool has_loop;        /* it, or a function that it calls, has a loop */
+    uint32_t first_param; /* GPU: in `origins` */
+    uint32_t first_call;  /* GPU: in `calls`, + 1; 0: there is none */
 } lw_emit_callee;
+
+/* A CALL or a RECUR. */
+typedef struct lw_call_site {
+    uint32_t caller, at;
+    uint32_t next; /* call of the same function, as first_call */
+} lw_call_site;
 
 /* A type of the user's variables, in debug information. */
 typedef struct lw_shown_type {
@@ -56,6 +64,7 @@ typedef struct lw_emitter {
     /* the current function and instruction */
     const lw_func *func;
     const lw_inst *inst;
+    uint32_t number; /* of the function */
     uint32_t at, next_temp;
     bool ended;     /* the block already has its terminator */
     uint8_t *loops; /* CPU: bits of lw_loop_looks by instruction; NULL in entry points */
@@ -86,8 +95,18 @@ typedef struct lw_emitter {
     LW_ARRAY(lw_shown_type) shown_types;
     uint32_t *debug_files; /* by file of the module, with `variables`: metadata number, or 0 */
     uint32_t *places;      /* by loc: metadata number in this function, 0 = none yet */
-    lw_emit_callee *callees; /* by function */
+    lw_emit_callee *callees;      /* by function */
+    uint8_t *origins;             /* GPU: bits of origins.c by parameter of each function */
+    LW_ARRAY(lw_call_site) calls; /* GPU */
+    bool reads_written;           /* GPU: some memory is both read and written */
 } lw_emitter;
+
+/* ---- origins.c ---- */
+bool lw_origins_find(lw_emitter *e); /* false: memory ran out */
+/* Whether the pointer certainly points to memory that the kernel was given. */
+bool lw_is_global_memory(const lw_emitter *e, lw_ref pointer);
+/* Whether a parameter of the current function is not to be called noalias. */
+bool lw_hides_noalias(const lw_emitter *e, uint32_t param);
 
 /* ---- inlining.c ---- */
 bool lw_callees_find(lw_emitter *e); /* false: memory ran out */

@@ -137,43 +137,11 @@ cache_operator(const lw_emitter *e)
     }
 }
 
-enum { MOST_CALLERS = 4 }; /* of callers, and of their callers, that are looked at */
-
-/* Whether the pointer comes from a parameter of the kernel, also through the functions that
- * call this one. Elsewhere the memory may be that of the block or of the thread. */
-static bool
-is_global(const lw_module *m, const lw_func *func, lw_ref pointer, uint32_t depth)
-{
-    uint32_t n_callers = 0;
-
-    while (func->insts.data[pointer].op == LW_OP_OFFSET)
-        pointer = func->insts.data[pointer].a;
-    if (func->insts.data[pointer].op != LW_OP_PARAM || depth == MOST_CALLERS)
-        return false;
-    if (func->linkage == LW_KERNEL)
-        return true;
-    for (uint32_t i = 0; i < m->funcs.n; i++) {
-        const lw_func *caller = m->funcs.data[i];
-
-        for (uint32_t k = 1; k < caller->insts.n; k++) {
-            const lw_inst *inst = &caller->insts.data[k];
-
-            if ((inst->op != LW_OP_CALL && inst->op != LW_OP_RECUR) ||
-                m->funcs.data[inst->a] != func)
-                continue;
-            if (++n_callers > MOST_CALLERS ||
-                !is_global(m, caller, caller->lists.data[inst->b + func->insts.data[pointer].a],
-                           depth + 1))
-                return false;
-        }
-    }
-    return n_callers > 0;
-}
-
+/* Memory that is not a parameter of the kernel may be that of the block or of the thread. */
 static const char *
 space_of(const lw_emitter *e, lw_ref pointer)
 {
-    return is_global(e->module, e->func, pointer, 0) ? ".global" : "";
+    return lw_is_global_memory(e, pointer) ? ".global" : "";
 }
 
 /* How the operand of an access with a cache operator is passed: PTX accesses 8 bits through a

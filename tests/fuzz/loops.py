@@ -13,8 +13,10 @@ import warnings
 import numpy as np
 
 import lanewise as lw
-from check import ARCHITECTURES, Problem, define
+from check import Problem, define
 from doors import device, host
+from ptx_interpreter import Unknown
+from stores import run_ptx, target_of
 
 BATCH = 8
 ROWS = 20
@@ -124,10 +126,14 @@ def check_program(source, rng, gpu=False):
     args, door = arguments(rng), rng.choice(list(DOORS))
     reference = define(PYTHON + source, "f")
     wanted = [reference([int(v) for v in row], int(c), int(d)) for row, c, d in zip(*args)]
-    if isinstance(gpu, str):
+    if str(gpu).startswith("ptx "):
+        door, got = "kernel", np.zeros(ROWS, np.int64)
+        run_ptx(COMPILED + "from lanewise import cuda\n" + source + DOORS[door], gpu.removeprefix("ptx "), [*args, got])
+    elif isinstance(gpu, str):
         lw.compile(define(COMPILED + source + DOORS["forall"], "door"), lw.typeof(0)(*map(lw.typeof, [0, *args, np.zeros(1, np.int64)])), target=gpu, output="cubin")
         return None
-    got = call(door, source, args, gpu)
+    else:
+        got = call(door, source, args, gpu)
     wrong = [i for i in range(ROWS) if got[i] != wanted[i]]
     if not wrong:
         return None
@@ -144,7 +150,9 @@ def check_batch(seed, size=BATCH, gpu=False):
         rng = random.Random(f"loops {seed} {i}")
         source = Writer(rng).source()
         try:
-            wrong = check_program(source, rng, ARCHITECTURES[(seed + i) % len(ARCHITECTURES)] if gpu == "compile" else gpu)
+            wrong = check_program(source, rng, target_of(gpu, seed + i))
+        except Unknown:
+            continue  # what the interpreter does not know
         except Exception as problem:
             wrong = f"{type(problem).__name__}: {problem}"
         if wrong:

@@ -9,6 +9,8 @@
     python tests/fuzz/run.py --count 2000 --classes        programs with classes, against CPython
     python tests/fuzz/run.py --count 2000 --recursion      functions that call themselves and each other, against CPython
     python tests/fuzz/run.py --count 2000 --loops          loops whose indices are compared with small numbers, against CPython
+    python tests/fuzz/run.py --count 2000 --stores         loops that store into rows and small arrays, against CPython
+    python tests/fuzz/run.py --count 2000 --stores --ptx   what libNVVM makes of them, interpreted; needs no GPU
     python tests/fuzz/run.py --count 2000 --containers     lists, dicts, sets, tuples, try: against CPython
     python tests/fuzz/run.py --count 2000 --doors          forall, kernels with shared memory, reduce, records, axes
     python tests/fuzz/run.py --count 2000 --calls          NumPy's functions in functions of njit, against NumPy
@@ -32,7 +34,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 HANG = 120  # seconds without a word from the child
 CRASHES = 10  # children that die before there is no point in going on
-KINDS = ("arrays", "classes", "recursion", "loops", "containers", "doors", "calls")  # programs instead of scalar functions; an option each
+KINDS = ("arrays", "classes", "recursion", "loops", "stores", "containers", "doors", "calls")  # programs instead of scalar functions; an option each
 
 
 def parse(arguments=None):
@@ -43,10 +45,12 @@ def parse(arguments=None):
     parser.add_argument("--gpu", action="store_true", help="device arrays against the CPU")
     parser.add_argument("--compile", action="store_const", const="compile", dest="gpu", help="only compile for GPUs of all generations; needs none")
     parser.add_argument("--ir", action="store_const", const="ir", dest="gpu", help="interpret the IR (ir_interpreter.py); no machine code")
+    parser.add_argument("--ptx", action="store_const", const="ptx", dest="gpu", help="interpret the PTX of kernels (ptx_interpreter.py); with --stores and --loops")
     parser.add_argument("--arrays", action="store_true", help="programs of arrays (arrays.py) instead of scalar functions")
     parser.add_argument("--classes", action="store_true", help="programs with classes (classes.py)")
     parser.add_argument("--recursion", action="store_true", help="programs of functions that call themselves and each other (recursion.py)")
     parser.add_argument("--loops", action="store_true", help="loops whose indices are compared with small numbers (loops.py)")
+    parser.add_argument("--stores", action="store_true", help="loops that store into rows and small arrays (stores.py)")
     parser.add_argument("--containers", action="store_true", help="programs of lists, dicts, sets and tuples (containers.py)")
     parser.add_argument("--doors", action="store_true", help="programs of the other generators (doors.py)")
     parser.add_argument("--calls", action="store_true", help="calls of NumPy's functions in functions of njit (compiled_calls.py)")
@@ -71,8 +75,9 @@ def worker(options):
     import doors
     import loops
     import recursion
+    import stores
 
-    kinds = {"arrays": arrays, "classes": classes, "recursion": recursion, "loops": loops, "containers": containers, "doors": doors, "calls": compiled_calls}
+    kinds = {"arrays": arrays, "classes": classes, "recursion": recursion, "loops": loops, "stores": stores, "containers": containers, "doors": doors, "calls": compiled_calls}
     check_batch = next((kinds[kind].check_batch for kind in KINDS if getattr(options, kind)), check.check_batch)
     seed, done, end = options.seed, 0, time.monotonic() + (options.seconds or 1e9)
     while time.monotonic() < end and (not options.count or done < options.count):
@@ -111,7 +116,7 @@ class Session:
         rest = ["--seed", str(self.seed), "--count", str(max(self.options.count - self.programs, 0))]
         rest += ["--seconds", str(self.left())] if self.options.seconds else []
         rest += [f"--{kind}" for kind in KINDS if getattr(self.options, kind)]
-        return [sys.executable, str(HERE / "run.py"), "--worker", *rest, *([{"compile": "--compile", "ir": "--ir", True: "--gpu"}[self.options.gpu]] if self.options.gpu else [])]
+        return [sys.executable, str(HERE / "run.py"), "--worker", *rest, *([{"compile": "--compile", "ir": "--ir", "ptx": "--ptx", True: "--gpu"}[self.options.gpu]] if self.options.gpu else [])]
 
     def run_child(self):
         child = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

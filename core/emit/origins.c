@@ -1,0 +1,204 @@
+/* Where functions are called; what they do with the memory to which their parameters point, and
+ * what follows for the attributes of a kernel's parameters.
+ *
+ * libNVVM merges loads: where one branch reads x[i] and another y[j], it selects the pointer
+ * and loads once. If x is noalias and never written, the merged load counts as one of x,
+ * although y is written: it becomes ld.global.nc, which need not see what was stored, or is
+ * moved out of the loop that stores to y (compute_75 to 90, libNVVM 13.0 and 13.5, seen on an
+ * H200, 2026-11-29). So parameters that are never written are not called noalias in kernels
+ * that also read memory that they write. That y is noalias is enough for libNVVM to know that
+ * no store changes x: its loads stay ld.global.nc. */
+#include "core/base/memory.h"
+#include "core/emit/emit_internal.h"
+
+/* Bits of a parameter. */
+enum {
+    FROM_KERNEL = 1, /* it is offset from a parameter of a kernel, in every call */
+    LOADED = 2,      /* it, or an address offset from it, is read, */
+    STORED = 4,      /* written */
+    USED = LOADED | STORED
+};
+
+static uint32_t
+n_parameters(const lw_module *m)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < m->funcs.n; i++)
+        n += m->funcs.data[i]->params.n;
+    return n;
+}
+
+static const lw_inst *
+root_of(const lw_func *func, lw_ref pointer)
+{
+    while (func->insts.data[pointer].op == LW_OP_OFFSET)
+        pointer = func->insts.data[pointer].a;
+    return &func->insts.data[pointer];
+}
+
+/* The bits of the parameter from which a pointer is offset; NULL: of none. */
+static uint8_t *
+bits_of(const lw_emitter *e, uint32_t number, lw_ref pointer)
+{
+    const lw_inst *root = root_of(e->module->funcs.data[number], pointer);
+
+    return root->op == LW_OP_PARAM ? e->origins + e->callees[number].first_param + root->a
+                                   : NULL;
+}
+
+static bool
+add(uint8_t *bits, uint32_t more)
+{
+    bool changed = bits != NULL && (*bits | more) != *bits;
+
+    if (changed)
+        *bits |= (uint8_t)more;
+    return changed;
+}
+
+/* What an instruction does with the pointers among its operands. A pointer that is kept in a
+ * variable, selected or returned may be used in any way. */
+static bool
+note_uses(lw_emitter *e, uint32_t number, const lw_inst *inst)
+{
+    const lw_func *func = e->module->funcs.data[number];
+    const char *args = lw_ops[inst->op].args;
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+    bool changed = false;
+
+    switch ((lw_op)inst->op) {
+    case LW_OP_OFFSET:
+    case LW_OP_PREFETCH:
+    case LW_OP_MEET:
+    case LW_OP_DISTANCE:
+    case LW_OP_BITCAST: return false;
+    case LW_OP_LOAD: return add(bits_of(e, number, inst->a), LOADED);
+    case LW_OP_STORE: changed = add(bits_of(e, number, inst->a), STORED); break;
+    case LW_OP_CALL:
+    case LW_OP_RECUR:
+        for (uint32_t k = 0; k < inst->c; k++)
+            changed |= add(bits_of(e, number, func->lists.data[inst->b + k]),
+                           e->origins[e->callees[inst->a].first_param + k] & USED);
+        return changed;
+    default: break;
+    }
+    for (int k = inst->op == LW_OP_STORE; k < 3; k++) {
+        uint32_t n = args[k] == 'L' ? operands[k + 1] : args[k] == 'v';
+
+        for (uint32_t i = 0; i < n; i++) {
+            lw_ref value = args[k] == 'L' ? func->lists.data[operands[k] + i] : operands[k];
+            if (func->insts.data[value].type == LW_DT_ptr)
+                changed |= add(bits_of(e, number, value), USED);
+        }
+    }
+    return changed;
+}
+
+/* A parameter comes from a kernel's if it does in every call. */
+static bool
+note_origins(lw_emitter *e, uint32_t number, const lw_inst *inst)
+{
+    const lw_func *func = e->module->funcs.data[number];
+    bool changed = false;
+
+    for (uint32_t k = 0; lw_op_is_call((lw_op)inst->op) && k < inst->c; k++) {
+        uint8_t *to = &e->origins[e->callees[inst->a].first_param + k];
+        const uint8_t *from = bits_of(e, number, func->lists.data[inst->b + k]);
+
+        if ((*to & FROM_KERNEL) && (from == NULL || !(*from & FROM_KERNEL))) {
+            *to &= (uint8_t)~FROM_KERNEL;
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+/* Whether some load is of memory that is no parameter of a kernel and that may be written. */
+static bool
+loads_own_memory(const lw_emitter *e, uint32_t number)
+{
+    const lw_func *func = e->module->funcs.data[number];
+
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        const lw_inst *inst = &func->insts.data[i];
+        lw_op root = LW_OP_PARAM;
+
+        if (inst->op == LW_OP_LOAD && !(inst->flags & LW_MEM_INVARIANT))
+            root = (lw_op)root_of(func, inst->a)->op;
+        if (root != LW_OP_PARAM && root != LW_OP_DATA && root != LW_OP_CONTEXT)
+            return true;
+    }
+    return false;
+}
+
+static bool
+list_calls(lw_emitter *e, uint32_t caller)
+{
+    const lw_func *func = e->module->funcs.data[caller];
+    lw_call_site *site;
+
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        const lw_inst *inst = &func->insts.data[i];
+
+        if (!lw_op_is_call((lw_op)inst->op))
+            continue;
+        site = lw_array_push(&e->calls, NULL);
+        if (site == NULL)
+            return false;
+        *site = (lw_call_site){caller, i, e->callees[inst->a].first_call};
+        e->callees[inst->a].first_call = e->calls.n;
+    }
+    return true;
+}
+
+bool
+lw_origins_find(lw_emitter *e)
+{
+    const lw_module *m = e->module;
+    bool changed = true;
+    uint32_t first = 0;
+
+    e->origins = lw_alloc_zero(n_parameters(m) + 1, sizeof *e->origins);
+    if (e->origins == NULL)
+        return false;
+    for (uint32_t f = 0; f < m->funcs.n; f++) {
+        const lw_func *func = m->funcs.data[f];
+
+        e->callees[f].first_param = first;
+        for (uint32_t k = 0; k < func->params.n; k++)
+            e->origins[first++] =
+                func->params.data[k].type == LW_DT_ptr && func->linkage != LW_EXPORTED
+                    ? FROM_KERNEL
+                    : 0;
+        e->reads_written |= loads_own_memory(e, f);
+        if (!list_calls(e, f))
+            return false;
+    }
+    while (changed) {
+        changed = false;
+        for (uint32_t f = 0; f < m->funcs.n; f++)
+            for (uint32_t i = 1; i < m->funcs.data[f]->insts.n; i++) {
+                changed |= note_uses(e, f, &m->funcs.data[f]->insts.data[i]);
+                changed |= note_origins(e, f, &m->funcs.data[f]->insts.data[i]);
+            }
+    }
+    for (uint32_t i = 0; i < first; i++)
+        e->reads_written |= (e->origins[i] & USED) == USED;
+    return true;
+}
+
+bool
+lw_is_global_memory(const lw_emitter *e, lw_ref pointer)
+{
+    const uint8_t *bits = bits_of(e, e->number, pointer);
+
+    return bits != NULL && (*bits & FROM_KERNEL);
+}
+
+bool
+lw_hides_noalias(const lw_emitter *e, uint32_t param)
+{
+    return e->gpu && e->func->linkage == LW_KERNEL && e->reads_written &&
+           !(e->origins[e->callees[e->number].first_param + param] & STORED);
+}
