@@ -31,12 +31,11 @@ static lw_ref
 furthest(lw_builder *b, lw_dtype type, bool largest)
 {
     unsigned bits = 8u * lw_dtypes[type].size_bytes;
-    bool is_signed = type == LW_DT_i32 || type == LW_DT_i64;
     uint64_t ones = UINT64_MAX >> (64 - bits), top = (uint64_t)1 << (bits - 1);
 
     if (lw_is_float(type))
         return lw_ir_float(b, type, largest ? HUGE_VAL : -HUGE_VAL);
-    if (is_signed)
+    if (lw_is_signed(type))
         return lw_ir_int(b, type, largest ? (int64_t)(top - 1) : -(int64_t)(top - 1) - 1);
     return lw_ir_bits(b, type, largest ? ones : 0);
 }

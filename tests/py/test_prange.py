@@ -609,3 +609,22 @@ def test_views_that_an_iteration_makes():
     assert np.array_equal(rows(50)[:, 1], np.arange(50.0))
     out, kept = whole(50)
     assert np.array_equal(out, np.arange(50.0)) and np.array_equal(kept, out)
+
+
+@njit(parallel=True, warn=False)
+def narrow_totals(x):
+    largest, least, total, bits = x[0], x[0], x[0], x[0]
+    for i in prange(1, len(x)):
+        largest = max(largest, x[i])
+        if x[i] < least:
+            least = x[i]
+        total += x[i]
+        bits ^= x[i]
+    return largest, least, total, bits
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4"])
+def test_reductions_of_narrow_integers(dtype):
+    info = np.iinfo(dtype)
+    x = np.random.default_rng(1).integers(info.min, info.max, 100_003, endpoint=True).astype(dtype)
+    assert narrow_totals(x) == (x.max(), x.min(), np.add.reduce(x, dtype=dtype), np.bitwise_xor.reduce(x))

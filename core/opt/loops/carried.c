@@ -278,10 +278,11 @@ take_lazy(const lw_spreader *s, lw_ref slot, uint32_t set, lw_update *u)
 }
 
 static bool
-fits_type(const lw_update *u, lw_dtype type)
+fits_type(const lw_spreader *s, const lw_update *u, lw_dtype type)
 {
-    return type == LW_DT_b1 ? u->op == LW_OP_AND || u->op == LW_OP_OR || u->op == LW_OP_XOR
-                            : lw_is_number_type(type);
+    return type == LW_DT_b1
+               ? u->op == LW_OP_AND || u->op == LW_OP_OR || u->op == LW_OP_XOR
+               : lw_is_number_type(type) || (s->takes_narrow && lw_is_integer(type));
 }
 
 bool
@@ -299,7 +300,7 @@ lw_carried_update(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, l
         *u = (lw_update){0};
         works = take_choice(s, l, set, u) || take_lazy(s, i->a, set, u);
     }
-    return works && fits_type(u, (lw_dtype)lw_inst_at(s, i->a)->type) && u->get > l->at &&
+    return works && fits_type(s, u, (lw_dtype)lw_inst_at(s, i->a)->type) && u->get > l->at &&
            u->get < set && !lw_ir_is_set(s->func, u->get + 1, set, i->a) &&
            !loop_between(s, u->get, set);
 }

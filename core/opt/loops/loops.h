@@ -99,6 +99,7 @@ typedef struct lw_spreader {
     uint8_t *waits;
     /* by instruction: for one analysis at a time, which goes through an iteration once */
     uint8_t *marks;
+    bool takes_narrow; /* integers of 8 and 16 bits may be carried, too */
     uint32_t n_loops;
     lw_spread_loop loops[LW_MOST_LOOPS];
     uint32_t blocked; /* the LOOP that cannot be spread, or the IF that contains it */

@@ -661,6 +661,7 @@ outline(lw_module *module, uint32_t number, uint32_t at, fault_place *place, lw_
     const lw_spread_source source = {.module = module, .func = number};
     lw_status status = LW_OK;
 
+    p.s.takes_narrow = true;
     p.s.of = &source; /* no array is known: any two may be one */
     p.s.func = module->funcs.data[number];
     lw_arena_init(&p.s.arena);
