@@ -137,12 +137,11 @@ def _end_row() -> list[ast.stmt]:
 
 
 def _joined_type(values: list[str]) -> ast.expr:
-    """The type that has room for all of these variables."""
-    value = _load(values[0])
-    for other in values[1:]:
-        either = ast.Compare(_load(other), [ast.Eq()], [_load(other)])
-        value = ast.IfExp(either, value, _load(other))
-    return ast.Call(_constant(type), [value], [])
+    """The dtype of an array of these variables."""
+    if len(values) == 1:
+        return ast.Call(_constant(type), [_load(values[0])], [])
+    array = ast.Call(_constant(np.array), [ast.Tuple([_load(value) for value in values], ast.Load())], [])
+    return ast.Attribute(array, "dtype", ast.Load())
 
 
 def _fill(comprehension: ast.ListComp, dtype: ast.expr | None) -> list[ast.stmt]:

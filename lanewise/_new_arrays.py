@@ -494,7 +494,7 @@ def diagonal(a, offset=0):
 
 def diag(v, k=0):
     if v.ndim == 2:
-        return copy(diagonal(v, k))
+        return diagonal(v, k)
     n = v.shape[0] + (k if k >= 0 else -k)
     out = zeros((n, n), v.dtype)
     for i in range(v.shape[0]):

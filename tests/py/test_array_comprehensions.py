@@ -213,3 +213,24 @@ def test_arrays_as_elements():
 def test_assignments_in_comprehensions(f):
     with pytest.raises(lw.errors.CompileError, match="E103: `:=` in a .* cannot be compiled"):
         njit(f)(X)
+
+
+ROWS = [
+    lambda x: np.array([(v, 255) for v in x]),
+    lambda x: np.array([[v, 0.1] for v in x]),
+    lambda x: np.array([(i, v) for i, v in enumerate(x)]),
+    lambda x: np.array([(v, 1j) for v in x]),
+    lambda x: np.array([(v, v + v) for v in x]),
+    lambda x: np.array([(v == 0, v == 3) for v in x]),
+]
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i4", "u8", "f4", "f8", "c8"])
+@pytest.mark.parametrize("function", ROWS)
+def test_rows_have_numpys_dtype(function, dtype):
+    x = np.array([3, 4, 0]).astype(dtype)
+    if dtype == "?" and function is ROWS[4]:
+        pytest.skip("the sum of two bools is int64: docs/differences.md")
+    got, wanted = njit(function)(x), function(x)
+    assert got.dtype == wanted.dtype
+    np.testing.assert_array_equal(got, wanted)

@@ -527,3 +527,14 @@ def test_shapes_whose_product_wraps_around(size, shape):
     for reshape in (lambda x, s: x.reshape(s), lambda x, s: np.reshape(x, s, order="F")):
         with pytest.raises(ValueError, match="cannot reshape"):
             lw.njit(reshape)(np.zeros(size), shape)
+
+
+def test_diag_of_a_matrix_is_a_view():
+    def changed(m, k):
+        d = np.diag(m, k)
+        m[0, 1] = 99
+        return d
+
+    for k in (-1, 0, 1):
+        m = np.arange(9).reshape(3, 3)
+        np.testing.assert_array_equal(lw.njit(changed)(m.copy(), k), changed(m.copy(), k))
