@@ -10,10 +10,13 @@ import math
 
 import numpy as np
 
-from lanewise._array_functions import _array_of, _as, _axis_first, _without
-from lanewise._array_library import _only, _select, _select_by_samples, isin, unique
+from lanewise._array_functions import _array_of, _as, _axis_first, _axis_last, _without
+from lanewise._array_library import _only, _select, _select_by_samples, inv, isin, matmul, unique
 from lanewise._core import intrinsics
-from lanewise._new_arrays import _common_type, _inserted, argsort, concatenate, copy, expand_dims, flatnonzero, flip, ravel, sorted_copy, swapaxes, zeros
+from lanewise._new_arrays import (
+    _common_type, _inserted, argsort, asarray, ascontiguousarray, concatenate, copy, cumprod, cumsum, expand_dims, eye, flatnonzero, flip, linspace, ravel, reshape, sorted_copy, swapaxes, transpose,
+    zeros,
+)
 from lanewise._special import i0
 from lanewise.errors import TypingError
 
@@ -476,3 +479,187 @@ def kaiser(M, beta):
         r = (i - middle) / middle if m > 1 else 0.0
         out[i] = i0(float(beta) * math.sqrt(max(1 - r * r, 0.0))) / i0(float(beta))
     return out
+
+
+# ---- places of triangles and diagonals ----
+
+
+def _triangle(n, m, k, lower):
+    """The places of the elements on one side of a diagonal, row by row."""
+    count = 0
+    for i in range(n):
+        for j in range(m):
+            if (j - i <= k) == lower:
+                count += 1
+    rows = np.empty(count, np.int64)
+    columns = np.empty(count, np.int64)
+    at = 0
+    for i in range(n):
+        for j in range(m):
+            if (j - i <= k) == lower:
+                rows[at] = i
+                columns[at] = j
+                at += 1
+    return rows, columns
+
+
+def tril_indices(n, k=0, m=None):
+    return _triangle(n, n if m is None else m, k, True)
+
+
+def triu_indices(n, k=0, m=None):
+    return _triangle(n, n if m is None else m, k - 1, False)
+
+
+def _check_matrix(a):
+    if a.ndim != 2:
+        raise TypingError("input array must be 2-d")
+
+
+def tril_indices_from(arr, k=0):
+    _check_matrix(arr)
+    return _triangle(arr.shape[0], arr.shape[1], k, True)
+
+
+def triu_indices_from(arr, k=0):
+    _check_matrix(arr)
+    return _triangle(arr.shape[0], arr.shape[1], k - 1, False)
+
+
+def tri(N, M=None, k=0, dtype=float):
+    out = zeros((N, N if M is None else M), dtype)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            if j - i <= k:
+                out[i, j] = out.dtype.type(1)
+    return out
+
+
+# ---- along an axis ----
+
+
+def _take_rows(out, a, places):
+    if out.ndim > 1:
+        for i in range(out.shape[0]):
+            _take_rows(out[i], a[i], places[i])
+        return
+    n = a.shape[0]
+    for i in range(out.shape[0]):
+        place = int(places[i])
+        if not -n <= place < n:
+            raise IndexError(f"index {place} is out of bounds for an axis with size {n}")
+        out[i] = a[place + n if place < 0 else place]
+
+
+def take_along_axis(arr, indices, axis=-1):
+    if axis is None:
+        return take_along_axis(ravel(arr), indices, 0)
+    if arr.ndim != indices.ndim:
+        raise TypingError("`indices` and `arr` must have the same number of dimensions")
+    k = _arrays.axis(axis, arr.ndim)
+    if _without(arr.shape, k) != _without(indices.shape, k):
+        raise ValueError("take_along_axis: the shapes of arr and indices differ beside the axis")
+    out = np.empty(indices.shape, arr.dtype)
+    _take_rows(_axis_last(out, k), _axis_last(arr, k), _axis_last(indices, k))
+    return out
+
+
+def _without_nan(a, other):
+    out = copy(a)
+    flat = ravel(out)
+    for i in range(flat.shape[0]):
+        if flat[i] != flat[i]:
+            flat[i] = flat.dtype.type(other)
+    return reshape(flat, a.shape)
+
+
+def nancumsum(a, axis=None, dtype=None):
+    return cumsum(_without_nan(a, 0), axis, dtype)
+
+
+def nancumprod(a, axis=None, dtype=None):
+    return cumprod(_without_nan(a, 1), axis, dtype)
+
+
+def vsplit(ary, indices_or_sections):
+    if ary.ndim < 2:
+        raise TypingError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+def hsplit(ary, indices_or_sections):
+    return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+def trim_zeros(filt, trim="fb"):
+    low = 0
+    high = filt.shape[0]
+    if "f" in trim or "F" in trim:
+        while low < high and filt[low] == 0:
+            low += 1
+    if "b" in trim or "B" in trim:
+        while low < high and filt[high - 1] == 0:
+            high -= 1
+    return filt[low:high]
+
+
+def setxor1d(ar1, ar2):
+    both = sorted_copy(concatenate((unique(ravel(ar1)), unique(ravel(ar2)))))
+    n = both.shape[0]
+    out = np.empty(n, both.dtype)
+    m = 0
+    for i in range(n):
+        if not ((i > 0 and both[i] == both[i - 1]) or (i + 1 < n and both[i] == both[i + 1])):
+            out[m] = both[i]
+            m += 1
+    return copy(out[:m])
+
+
+# ---- numbers ----
+
+
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None):
+    powers = linspace(start, stop, num, endpoint)
+    out = np.empty(num, powers.dtype if dtype is None else dtype)
+    for i in range(num):
+        out[i] = out.dtype.type(powers.dtype.type(base) ** powers[i])
+    return out
+
+
+def conj(a):
+    return np.conjugate(a)
+
+
+def rounded(a, decimals=0):
+    return np.round(a, decimals)
+
+
+def asfortranarray(a, dtype=None):
+    return transpose(ascontiguousarray(transpose(a), dtype))
+
+
+def asarray_chkfinite(a, dtype=None):
+    out = asarray(a, dtype)
+    for x in ravel(out):
+        if not np.isfinite(x):
+            raise ValueError("array must not contain infs or NaNs")
+    return out
+
+
+def matrix_power(a, n):
+    if a.ndim != 2:
+        raise TypingError("matrix_power: a matrix is needed")
+    if a.shape[0] != a.shape[1]:
+        raise ValueError("Last 2 dimensions of the array must be square")
+    z = inv(a) if n < 0 else a
+    power = -n if n < 0 else n
+    result = eye(a.shape[0], None, 0, z.dtype)
+    is_first = True
+    while power > 0:
+        if power % 2:
+            result = copy(z) if is_first else matmul(result, z)
+            is_first = False
+        power //= 2
+        if power > 0:
+            z = matmul(z, z)
+    return result
