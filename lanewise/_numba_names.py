@@ -47,8 +47,6 @@ CUDA = {
     "driver": "`lanewise.cuda` has the functions that programs call; other functions of the driver are in the package `cuda.bindings`",
     "devicearray": "`lanewise.cuda.DeviceArray` is the class of device arrays",
     "runtime": "`lanewise.info()` has the version of the driver",
-    **dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), "read the element, `x[i]`, which uses all caches"),
-    **dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), "assign the element, `x[i] = v`, which uses all caches"),
 }
 
 

@@ -33,7 +33,7 @@ def test_errors(statement, error, says):
 
 
 @pytest.mark.parametrize("statement, says", [
-    ("from lanewise.cuda import vectorize", "from lanewise import vectorize"), ("from lanewise.cuda import ldca", "read the element"), ("from lanewise.cuda import cudadrv", "errors.DriverError"),
+    ("from lanewise.cuda import vectorize", "from lanewise import vectorize"), ("from lanewise.cuda import cudadrv", "errors.DriverError"),
     ("from lanewise import gdb_init", "LANEWISE_TARGET|target="),
 ])
 def test_names_of_cuda(statement, says):
