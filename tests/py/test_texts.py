@@ -235,3 +235,81 @@ def test_local_and_new_arrays_of_texts():
 
     out = np.zeros(3, bool)
     assert f(texts("U3"), out).tolist() == ["lon", ""] and out.all()
+
+
+# ---- variables hold copies of items ----
+
+
+def swapped(u):
+    u[0], u[1] = u[1], u[0]
+    return 0
+
+
+def sorted_in_place(u):
+    for i in range(1, len(u)):
+        key = u[i]
+        j = i - 1
+        while j >= 0 and u[j] != "a":
+            u[j + 1] = u[j]
+            j -= 1
+        u[j + 1] = key
+    return 0
+
+
+def first_that_was(u):
+    for i, w in enumerate(u):
+        u[i] = "x"
+        if w == "ab":
+            return i
+    return -1
+
+
+def same_as_before(u):
+    last, n = u[0], 0
+    for w in u:
+        if w == last:
+            n += 1
+        last = w
+        u[0] = "q"
+    return n
+
+
+def of_tuples(u):
+    t = (u[0], u[1])
+    u[0] = "zz"
+    n = 0
+    for w in t:
+        if w == "zz":
+            n += 1
+    return n
+
+
+def of_functions(u):
+    def same(s):
+        return s
+
+    t = same(u[0])
+    u[0] = "q"
+    return int(t == "ab")
+
+
+@pytest.mark.parametrize("kind", ["U3", "S3"])
+@pytest.mark.parametrize("function", [swapped, sorted_in_place, first_that_was, same_as_before, of_tuples, of_functions])
+def test_variables_hold_copies(function, kind):
+    if kind == "S3" and function is not swapped:
+        pytest.skip("compares with texts")
+    for words in (["ab", "abc", "ab"], ["d", "c", "a"], ["cd", "ab", ""]):
+        one, other = np.array(words).astype(kind), np.array(words).astype(kind)
+        assert lw.njit(function)(one) == function(other)
+        np.testing.assert_array_equal(one, other)
+
+
+def test_fields_of_texts_are_exchanged():
+    def exchange(r):
+        r["s"][0], r["s"][1] = r["s"][1], r["s"][0]
+
+    one = np.array([(b"ab", 1), (b"c", 2)], [("s", "S3"), ("x", "f8")])
+    other = one.copy()
+    lw.njit(exchange)(one)
+    exchange(other)
+    np.testing.assert_array_equal(one, other)

@@ -335,6 +335,10 @@ lw_lower_value lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, l
 /* An item of an array of bytes or texts (S, U); whether two are equal, or one and a text that
  * is known when the function is compiled. */
 bool lw_lower_is_text(const lw_lower_frame *f, lw_type type);
+/* The value with copies of such items, for a variable or for an assignment of several. Where
+ * the function returns such an item, the value as it is: the copies last as long as the call.
+ */
+lw_lower_value lw_lower_texts_kept(lw_lower_frame *f, lw_lower_value value);
 lw_ref lw_lower_same_text(lw_lower_frame *f, lw_lower_value x, lw_lower_value y);
 /* x and y as they are; `operand` is the type in which floats and complex numbers are
  * compared. */

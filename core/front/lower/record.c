@@ -341,6 +341,54 @@ lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value v
 
 /* ---- copies ---- */
 
+/* Whether a value of the type refers to an item of an array of bytes or texts. */
+static bool
+has_text(const lw_lower_frame *f, lw_type type)
+{
+    lw_type_kind kind = lw_type_kind_of(f->l->types, type);
+    const lw_type_row *row =
+        kind == LW_TK_TUPLE || kind == LW_TK_OPTIONAL ? lw_type_get(f->l->types, type) : NULL;
+
+    for (uint32_t i = 0; row && i < row->n; i++)
+        if (has_text(f, row->elements[i]))
+            return true;
+    return lw_lower_is_text(f, type);
+}
+
+static void
+keep_texts(lw_lower_frame *f, lw_type type, lw_ref *parts)
+{
+    const lw_type_row *row = lw_type_get_kind(f->l->types, type, LW_TK_TUPLE);
+    const lw_record *record;
+    lw_ref room;
+
+    for (uint32_t i = 0; row && i < row->n; i++) {
+        keep_texts(f, row->elements[i], parts);
+        parts += lw_parts_of(f->l->types, row->elements[i]);
+    }
+    if (!lw_lower_is_text(f, type))
+        return;
+    record = lw_record_of(f->l->types, type);
+    room = lw_ir_local(&f->b, record->itemsize ? record->itemsize : 1, record->align);
+    lw_lower_record_copy(f, type, room, lw_value_scalar(f, type, parts[0]));
+    parts[0] = room;
+}
+
+lw_lower_value
+lw_lower_texts_kept(lw_lower_frame *f, lw_lower_value value)
+{
+    lw_ref *parts;
+
+    if (!has_text(f, value.type) || has_text(f, f->inst->result) || value.n == 0)
+        return value;
+    parts = lw_arena_take(f->l->arena, value.n * sizeof *parts);
+    if (parts == NULL)
+        return value;
+    memcpy(parts, value.parts, value.n * sizeof *parts);
+    keep_texts(f, value.type, parts);
+    return lw_value_of(f, value.type, parts, value.n);
+}
+
 typedef struct record_copy {
     lw_builder *b;
     lw_ref to, from;

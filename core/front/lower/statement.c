@@ -279,6 +279,8 @@ lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value)
     const lw_node *n = lw_node_at(f, target);
     uint32_t web;
 
+    if (n->kind == LW_NODE_NAME || n->kind == LW_NODE_TUPLE)
+        value = lw_lower_texts_kept(f, value);
     switch (n->kind) {
     case LW_NODE_NAME:
         lw_lower_note_changing(f, n->a, NULL);
