@@ -285,3 +285,36 @@ def test_instances_of_pythons_classes():
     f = lw.njit(lambda x: (isinstance(x, int), isinstance(x, float), isinstance(x, complex), isinstance(x, bool)), typing="numba")
     for value, wanted in ((np.int8(1), 0), (np.uint64(1), 0), (np.int64(1), 1), (2, 1), (np.float32(1), 0), (1.5, 2), (np.complex64(1), 0), (1j, 4), (True, 8)):
         assert sum(bool(one) << k for k, one in enumerate(f(value))) == wanted
+
+
+# The dtypes that numba 0.68.1 gives for one operand of these dtypes; "-": it refuses it.
+OPERANDS = "? i1 u1 i2 u2 i4 u4 i8 u8 f4 f8 c8 c16".split()
+CALLS = [
+    (lambda x: np.add(x, 1), "i8 i8 i8 i8 i8 i8 i8 i8 f8 f4 f8 c8 c16"),
+    (lambda x: np.divide(x, 2), "f8 f8 f8 f8 f8 f8 f8 f8 f8 f4 f8 c8 c16"),
+    (lambda x: np.floor_divide(x, 2), "i8 i8 i8 i8 i8 i8 i8 i8 f8 f4 f8 - -"),
+    (lambda x: np.mod(x, 2), "i8 i8 i8 i8 i8 i8 i8 i8 f8 f4 f8 - -"),
+    (lambda x: np.power(x, 2), "i8 i8 i8 i8 i8 i8 i8 i8 f8 f4 f8 c8 c16"),
+    (lambda x: np.maximum(x, 1), "i8 i8 i8 i8 i8 i8 i8 i8 f8 f4 f8 c8 c16"),
+    (lambda x: np.hypot(x, 1), "f8 f8 f8 f8 f8 f8 f8 f8 f8 f4 f8 - -"),
+    (lambda x: np.minimum(x, x), "b1 i1 u1 i2 u2 i4 u4 i8 u8 f4 f8 c8 c16"),
+    (lambda x: np.arctan2(x, x), "f4 f4 f4 f4 f4 f8 f8 f8 f8 f4 f8 - -"),
+    (lambda x: np.clip(x, 0, 2), "- i1 u1 i2 u2 i4 u4 i8 u8 f4 f8 - -"),
+    (lambda x: np.sqrt(x), "f4 f4 f4 f4 f4 f8 f8 f8 f8 f4 f8 c8 c16"),
+    (lambda x: np.where(x > 1, x, 0), "i8 i8 i8 i8 i8 i8 i8 i8 f8 f8 f8 - -"),
+    (lambda x: np.fmod(x, x), "i1 i1 u1 i2 u2 i4 u4 i8 u8 f4 f8 - -"),
+    (lambda x: np.square(x), "i1 i1 u1 i2 u2 i4 u4 i8 u8 f4 f8 c8 c16"),
+    (lambda x: x + 1, "i8 i8 i8 i8 i8 i8 i8 i8 f8 f4 f8 c8 c16"),
+    (lambda x: x**2, "i8 i8 i8 i8 i8 i8 i8 i8 f8 f4 f8 c8 c16"),
+]
+
+
+@pytest.mark.parametrize("function, dtypes", CALLS)
+def test_ufuncs_of_whole_arrays_have_numbas_dtypes(function, dtypes):
+    for operand, dtype in zip(OPERANDS, dtypes.split()):
+        if dtype == "-":
+            continue
+        x = np.array([1, 2, 3]).astype(operand)
+        got = lw.njit(function, typing="numba")(x)
+        assert got.dtype.str[1:] == dtype, operand
+        np.testing.assert_allclose(got, function(x).astype(got.dtype), rtol=1e-3 if operand in ("?", "i1", "u1") else 1e-6)

@@ -93,6 +93,22 @@ beside_float(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
     return (lw_infer_value){type, 0};
 }
 
+/* Of numba's typing: the result of np.clip has the type of the array, so bounds that are known
+ * and fit it have its type. */
+static lw_infer_value
+as_clipped(lw_infer_frame *f, lw_infer_value bound, lw_infer_value x)
+{
+    const lw_constant *k = bound.constant ? lw_constant_of(f, bound.constant) : NULL;
+    unsigned bits = lw_type_is_strong_int(x.type) ? lw_dtypes[x.type].bits : 0;
+    bool is_signed = bits && lw_is_signed((lw_dtype)x.type);
+    int64_t most = INT64_MAX >> (64 - (bits == 64 || is_signed ? bits : bits + 1));
+
+    if (k == NULL || k->kind != LW_K_INT || bits == 0 || (bits < 64 && k->i > most) ||
+        k->i < (is_signed ? -most - 1 : 0))
+        return bound;
+    return (lw_infer_value){x.type, 0};
+}
+
 /* Under numba's typing numbers are computed by its own rules, and the elements of whole arrays
  * by the loops of NumPy's ufuncs. */
 lw_status
@@ -108,7 +124,8 @@ lw_infer_array_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_ope
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (x.value.type == LW_DT_b1 && y.value.type == LW_DT_b1 && is_arithmetic(op))
         return complain_bools(f, node, op);
-    if (!lw_weak_mode(f) && !(op == LW_PY_POW && y.value.constant)) {
+    if (!lw_weak_mode(f) &&
+        !(op == LW_PY_POW && y.value.constant && x.value.type != LW_DT_u64)) {
         lw_infer_value first = x.value;
         x.value = beside_float(f, first, y.value);
         y.value = beside_float(f, y.value, first);
@@ -200,7 +217,17 @@ lw_infer_array_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw
         elements[i].value = element_of(f, args[i].value, &ndim);
     }
     *out = element = (lw_infer_value){LW_T_BOTTOM, 0};
-    LW_TRY(lw_infer_named(f, node, name, elements, n, &element));
+    if (!lw_weak_mode(f)) {
+        for (uint32_t i = n; i-- > 0 && n > 1;)
+            elements[i].value = beside_float(f, elements[i].value, elements[i ? 0 : 1].value);
+        for (uint32_t i = 1; i < n && name == LW_NAME_numpy_clip; i++)
+            elements[i].value = as_clipped(f, elements[i].value, elements[0].value);
+        f->numpys = true;
+    }
+    status = lw_infer_named(f, node, name, elements, n, &element);
+    f->numpys = false;
+    if (status != LW_OK)
+        goto fail;
     if (element.type != LW_T_BOTTOM && !lw_type_is_scalar(f, element.type))
         return lw_complain(
             f, lw_node_of(f, node)->loc, "E160",
