@@ -18,6 +18,7 @@ import numpy as np
 import lanewise as lw
 from lanewise._core import intrinsics
 from lanewise._generator_expressions import widened
+from lanewise.errors import TypingError
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
@@ -217,6 +218,13 @@ def _reduced(a, axis, keepdims, result, f, t=None, x=None):
     return _arrays.shaped(out, _kept(a.shape, axes, 0, 1)) if keepdims else out
 
 
+def _known_axis(axis, ndim):
+    """The number of an axis on which types depend."""
+    if not _arrays.is_known(axis):
+        raise TypingError("the axis has to be known when the function is compiled: write it as a constant, or choose by `if axis == 0`")
+    return _arrays.axis(axis, ndim)
+
+
 def _is_outer(ndim, axis):
     """Whether a fold along this axis goes through memory in order only where it takes whole rows."""
     return axis is not None and ndim > 1 and axis != -1 and axis != ndim - 1
@@ -300,7 +308,7 @@ def _whole_prod(a, t, start):
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=0):
     t = _sum_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     w = _total_type(t)
-    if not isinstance(axis, (tuple, list)) and _is_outer(a.ndim, axis):
+    if not isinstance(axis, (tuple, list)) and _arrays.is_known(axis) and _is_outer(a.ndim, axis):
         return _given(_as(_folded(a, axis, keepdims, w(initial), _add_to), t), out)
     return _given(_reduced(a, axis, keepdims, t, _whole_sum, t, w(initial)), out)
 
@@ -308,7 +316,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=0):
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=1):
     t = _sum_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     w = _work_type(t)
-    if not isinstance(axis, (tuple, list)) and _is_outer(a.ndim, axis):
+    if not isinstance(axis, (tuple, list)) and _arrays.is_known(axis) and _is_outer(a.ndim, axis):
         return _given(_as(_folded(a, axis, keepdims, w(initial), _multiply_by), t), out)
     return _given(_reduced(a, axis, keepdims, t, _whole_prod, t, w(initial)), out)
 
@@ -328,7 +336,7 @@ def _mean(a, t, x):
 def mean(a, axis=None, dtype=None, out=None, keepdims=False):
     t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     w = _total_type(t)
-    if not isinstance(axis, (tuple, list)) and _is_outer(a.ndim, axis):
+    if not isinstance(axis, (tuple, list)) and _arrays.is_known(axis) and _is_outer(a.ndim, axis):
         totals = _folded(a, axis, keepdims, w(0), _add_to)
         n = a.shape[_arrays.axis(axis, a.ndim)]
         if t == a.dtype.type and isinstance(t(0), np.timedelta64):

@@ -12,7 +12,7 @@ import numpy as np
 
 from lanewise._array_functions import sort as _sort
 from lanewise._array_functions import (
-    _add, _array_of, _as, _axis_first, _axis_last, _dot, _each, _given, _is_less, _mean_type, _nan_count, _of_total, _ones, _reduced, _total_type, _without, mean, searchsorted,
+    _add, _array_of, _as, _axis_first, _axis_last, _dot, _each, _given, _is_less, _known_axis, _mean_type, _nan_count, _of_total, _ones, _reduced, _total_type, _without, mean, searchsorted,
 )
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _inserted, concatenate, copy, expand_dims, flatten, ravel, sorted_copy, zeros
@@ -273,7 +273,7 @@ def _differences(out, a):
 def diff(a, n=1, axis=-1):
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
-    k = _arrays.axis(axis, a.ndim)
+    k = _known_axis(axis, a.ndim)
     if isinstance(a.dtype.type(0), np.datetime64):
         if n == 0:
             raise ValueError("diff of dates in compiled code takes an order of at least 1")

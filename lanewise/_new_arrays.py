@@ -13,7 +13,7 @@ import numpy as np
 
 import lanewise as lw
 from lanewise._array_functions import (
-    _array_of, _as, _axis_first, _axis_last, _cast_to, _check_unique, _common_zero, _counted, _is_less, _strong, _sum_type, _without,
+    _array_of, _as, _axis_first, _axis_last, _cast_to, _check_unique, _common_zero, _counted, _is_less, _known_axis, _strong, _sum_type, _without,
 )
 from lanewise._array_functions import sort as _sort
 from lanewise._core import intrinsics
@@ -445,7 +445,7 @@ def squeeze(a, axis):
 
 
 def expand_dims(a, axis):
-    k = _arrays.axis(axis, a.ndim + 1)
+    k = _known_axis(axis, a.ndim + 1)
     return _arrays.viewed(a, _inserted(a.shape, k, 1), _inserted(a.strides, k, 0))
 
 
@@ -522,7 +522,7 @@ def flip(m, axis=None):
     if isinstance(axis, (tuple, list)):
         _check_unique(_counted(axis, m.ndim))
         return _flipped_along(m, _counted(axis, m.ndim), 0)
-    k = _arrays.axis(axis, m.ndim)
+    k = _known_axis(axis, m.ndim)
     return m[::-1] if m.ndim == 1 else _flipped(m, k)
 
 
@@ -568,8 +568,9 @@ def _join_to(out, before, join):
 def _running(a, axis, dtype, join):
     if axis is None:
         return _running(ravel(a), 0, dtype, join)
+    k = _known_axis(axis, a.ndim)
     out = np.empty(a.shape, _running_type(a.dtype.type, dtype))
-    _run(out, a, _arrays.axis(axis, a.ndim), join)
+    _run(out, a, k, join)
     return out
 
 
@@ -719,7 +720,7 @@ def _check_all(arrays, first, axis):
 
 
 def _joined(arrays, axis):
-    k = _arrays.axis(axis, arrays[0].ndim)
+    k = _known_axis(axis, arrays[0].ndim)
     _check_all(arrays[1:], arrays[0], k)
     out = np.empty(_inserted(_without(arrays[0].shape, k), k, _extent(arrays, k)), _common_type(arrays))
     _write_rows(_axis_first(out, k), arrays, k, 0)
@@ -795,7 +796,7 @@ def stack(arrays, axis=0):
         return arrays.items.stacked(arrays.n, _arrays.axis(axis, arrays.items.like.ndim + 1))
     all_arrays = _arrays_of(arrays)
     _check_shapes(all_arrays[1:], all_arrays[0].shape)
-    k = _arrays.axis(axis, all_arrays[0].ndim + 1)
+    k = _known_axis(axis, all_arrays[0].ndim + 1)
     return _joined(_with_axis(all_arrays, k), k)
 
 
@@ -842,7 +843,7 @@ def append(arr, values, axis=None):
 def repeat(a, repeats, axis=None):
     if axis is None:
         return repeat(ravel(a), repeats, 0)
-    k = _arrays.axis(axis, a.ndim)
+    k = _known_axis(axis, a.ndim)
     if isinstance(repeats, (tuple, list, np.ndarray)):
         return _repeated(a, _array_of(repeats), k)
     times = int(repeats)
@@ -1259,7 +1260,7 @@ def put_flat(a, ind, v):
 def take(a, indices, axis=None):
     if axis is None:
         return take(ravel(a), indices, 0)
-    k = _arrays.axis(axis, a.ndim)
+    k = _known_axis(axis, a.ndim)
     if isinstance(indices, (tuple, list)):
         return taken(a, k, _index_array(indices))
     if isinstance(indices, np.ndarray):

@@ -291,6 +291,7 @@ typedef enum lw_impl {
     LW_IMPL_VIEWED,
     LW_IMPL_AXIS,
     LW_IMPL_IS_DENSE,
+    LW_IMPL_IS_KNOWN,
     LW_IMPL_RANDOM_STATE,
     LW_IMPL_CELLS,
     LW_IMPL_CELL,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import cuda
+from lanewise import cuda, errors
 
 DTYPES = [bool, np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64, np.float16, np.float32, np.float64]
 FUNCTIONS = {
@@ -396,3 +396,42 @@ def test_places_in_long_rows():
         assert lw.njit(lambda x: (x.argmin(), x.argmax()))(x) == (x.argmin(), x.argmax())
         assert (lw.njit(lambda x: x.argmin(axis=-1))(x) == x.argmin(axis=-1)).all()
         assert (lw.njit(lambda x: x.argmax(axis=0))(x) == x.argmax(axis=0)).all()
+
+
+# ---- an axis that is known at run time ----
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, k: x.sum(axis=k),
+        lambda x, k: x.mean(axis=k),
+        lambda x, k: np.prod(x, axis=k),
+        lambda x, k: x.sum(axis=k, keepdims=True),
+        lambda x, k: x.max(axis=k),
+        lambda x, k: x.var(axis=k),
+    ],
+)
+def test_reductions_along_an_axis_of_run_time(function, axis):
+    x = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_allclose(lw.njit(function)(x, axis), function(x, axis), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, k: np.cumsum(x, axis=k),
+        lambda x, k: np.concatenate((x, x), axis=k),
+        lambda x, k: np.stack((x, x), axis=k),
+        lambda x, k: np.flip(x, axis=k),
+        lambda x, k: np.repeat(x, 2, axis=k),
+        lambda x, k: np.take(x, np.array([0]), axis=k),
+        lambda x, k: np.diff(x, axis=k),
+        lambda x, k: np.expand_dims(x, k),
+        lambda x, k: np.append(x, x, k),
+    ],
+)
+def test_functions_that_need_an_axis_at_compile_time_say_so(function):
+    with pytest.raises(errors.TypingError, match="the axis has to be known when the function is compiled"):
+        lw.njit(function)(np.ones((2, 2)), 1)

@@ -620,6 +620,8 @@ lw_status lw_infer_axis(lw_infer_frame *f, uint32_t node, const lw_arg *args,
                         lw_infer_value *out);
 lw_status lw_infer_is_dense(lw_infer_frame *f, uint32_t node, const lw_arg *args,
                             lw_infer_value *out);
+lw_status lw_infer_is_known(lw_infer_frame *f, uint32_t node, const lw_arg *args,
+                            lw_infer_value *out);
 lw_status lw_infer_view(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n,
                         lw_infer_value *out);
 /* empty(shape, dtype): the shape may be known at run time only. */

@@ -230,3 +230,13 @@ lw_infer_is_dense(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer
                                                      array->layout == LW_LAYOUT_C));
     return LW_OK;
 }
+
+lw_status
+lw_infer_is_known(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer_value *out)
+{
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (args[0].value.type != LW_T_BOTTOM)
+        *out = lw_constant_value(f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant,
+                                                     args[0].value.constant != 0));
+    return LW_OK;
+}

@@ -776,7 +776,9 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
                                                     : lw_infer_view(f, name, args, n, out);
     case LW_RULE_AXIS:
         return lw_names[name].impl == LW_IMPL_AXIS ? lw_infer_axis(f, node, args, out)
-                                                   : lw_infer_is_dense(f, node, args, out);
+               : lw_names[name].impl == LW_IMPL_IS_KNOWN
+                   ? lw_infer_is_known(f, node, args, out)
+                   : lw_infer_is_dense(f, node, args, out);
     case LW_RULE_RANDOM_STATE: return type_random_state(f, node, out);
     case LW_RULE_ON_HOST:
         *out = lw_constant_value(f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant,
