@@ -1091,7 +1091,7 @@ def _put_records(out, values):
         return
     if len(values) != out.shape[0]:
         raise ValueError("rows of different lengths cannot be one array")
-    if len(values) > 64 or 1 < len(values) < 4:  # a loop over a tuple has 64 items at most, and they have a common type: not an int64 and a uint64
+    if len(values) > 1:  # by halves: a loop over a tuple has 64 items at most, and all of one type
         half = len(values) // 2
         _put_records(out[:half], values[:half])
         _put_records(out[half:], values[half:])
@@ -1130,21 +1130,19 @@ def _put(out, values):
         _put(out[:half], values[:half])
         _put(out[half:], values[half:])
         return
-    i = 0
-    for value in values:
-        if isinstance(value, (tuple, list)):
-            if len(value) != out.shape[1]:
-                raise ValueError("rows of different lengths cannot be one array")
-            _put(out[i], value)
-        elif isinstance(value, np.ndarray) and value.ndim == 0:
-            out[i] = out.dtype.type(value[()])
-        elif isinstance(value, np.ndarray):
-            if value.shape != out.shape[1:]:
-                raise ValueError("arrays of different shapes cannot be one array")
-            _cast_to(out[i], value)
-        else:
-            out[i] = out.dtype.type(value)
-        i += 1
+    value = values[0]
+    if isinstance(value, (tuple, list)):
+        if len(value) != out.shape[1]:
+            raise ValueError("rows of different lengths cannot be one array")
+        _put(out[0], value)
+    elif isinstance(value, np.ndarray) and value.ndim == 0:
+        out[0] = out.dtype.type(value[()])
+    elif isinstance(value, np.ndarray):
+        if value.shape != out.shape[1:]:
+            raise ValueError("arrays of different shapes cannot be one array")
+        _cast_to(out[0], value)
+    else:
+        out[0] = out.dtype.type(value)
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):

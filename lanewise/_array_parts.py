@@ -627,7 +627,7 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None):
 
 
 def conj(a):
-    return np.conjugate(a)
+    return np.conjugate(a) if isinstance(a.dtype.type(0), np.complexfloating) else a
 
 
 def rounded(a, decimals=0):

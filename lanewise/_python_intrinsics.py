@@ -227,7 +227,7 @@ def _atomic(name, ary, *args):
     return old
 
 
-# ---- loads and stores with a hint for the caches ----
+# ---- loads and stores with cache hints ----
 
 
 def _load(ary, idx):

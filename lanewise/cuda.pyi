@@ -1059,47 +1059,47 @@ class _const_array_like(Protocol):
     def __call__(self, array: Any) -> Any: ...
 
 class _ldca(Protocol):
-    """ary[idx], cached at all levels, as ordinary loads are. Real numbers and bool."""
+    """Return ary[idx], cached at all levels, as ordinary loads are. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any) -> Any: ...
 
 class _ldcg(Protocol):
-    """ary[idx], cached in the second level only. Real numbers and bool."""
+    """Return ary[idx], cached in L2 only, not in L1. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any) -> Any: ...
 
 class _ldcs(Protocol):
-    """ary[idx], which is probably read once: the first to leave the caches. Real numbers and bool."""
+    """Return ary[idx], which is probably read only once: its cache line is evicted first. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any) -> Any: ...
 
 class _ldlu(Protocol):
-    """ary[idx], which is not read again. Real numbers and bool."""
+    """Return ary[idx] for the last time: its cache line need not be kept. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any) -> Any: ...
 
 class _ldcv(Protocol):
-    """ary[idx], read from memory whatever the caches hold, since the host may have changed it. Real numbers and bool."""
+    """Return ary[idx], always fetched again from memory, because the host may have changed it. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any) -> Any: ...
 
 class _stcg(Protocol):
-    """Store val in ary[idx], cached in the second level only. Real numbers and bool."""
+    """Store val in ary[idx], cached in L2 only. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _stcs(Protocol):
-    """Store val in ary[idx], which is probably not used again soon: the first to leave the caches. Real numbers and bool."""
+    """Store val in ary[idx], which is probably not used again soon: its cache line is evicted first. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _stwb(Protocol):
-    """Store val in ary[idx], written back from the caches later, as ordinary stores are. Real numbers and bool."""
+    """Store val in ary[idx], written back to memory later, as by ordinary stores. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _stwt(Protocol):
-    """Store val in ary[idx], and write it through the caches to memory. Real numbers and bool."""
+    """Store val in ary[idx], and write it through the caches to memory at once. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 

@@ -28,8 +28,8 @@ enum {
     MOST_STEPS = 20000, /* of one search; beyond it everything is assumed to be a polynomial */
     MOST_SLOTS = 16,
     MOST_ADDENDS = 16,
-    MOST_CALLERS = 4, /* callers of callers that are looked at */
-    ANY = 2           /* the degree where it is not known */
+    MOST_DEPTH = 4, /* calls between the comparison and the numbers that are compared */
+    ANY = 2         /* the degree where it is not known */
 };
 
 typedef struct walker {
@@ -202,23 +202,12 @@ addends_of(const lw_func *func, lw_ref value)
     return all;
 }
 
-/* Whether the function stores an integer, or, if only sums count, one that may be a sum. */
-static bool
-stores_integer(const lw_func *func, bool only_sums)
+bool
+lw_may_be_sum(const lw_func *func, lw_ref value)
 {
-    const lw_inst *insts = func->insts.data;
-    addends stored;
+    addends all = addends_of(func, value);
 
-    for (uint32_t i = 1; i < func->insts.n; i++) {
-        if (insts[i].op != LW_OP_STORE || !lw_is_integer((lw_dtype)insts[insts[i].b].type))
-            continue;
-        if (!only_sums)
-            return true;
-        stored = addends_of(func, insts[i].b);
-        if (stored.is_sum || stored.has_call || stored.has_param)
-            return true;
-    }
-    return false;
+    return all.is_sum || all.has_call || all.has_param;
 }
 
 static bool
@@ -228,15 +217,21 @@ is_same(const lw_inst *insts, lw_ref a, lw_ref b)
            (insts[a].op == LW_OP_GET && insts[b].op == LW_OP_GET && insts[a].a == insts[b].a);
 }
 
-static bool shares_addend(const lw_emitter *e, uint32_t number, lw_ref a, lw_ref b,
-                          uint32_t depth);
+/* A search through callers for sums that have an addend in common. */
+typedef struct search {
+    const lw_emitter *e;
+    uint32_t steps;
+} search;
+
+static bool shares_addend(search *s, uint32_t number, lw_ref a, lw_ref b, uint32_t depth);
 
 /* Whether some call passes sums that have an addend in common for parameters that these are
  * computed from. */
 static bool
-callers_share(const lw_emitter *e, uint32_t number, const addends *left, const addends *right,
+callers_share(search *s, uint32_t number, const addends *left, const addends *right,
               uint32_t depth)
 {
+    const lw_emitter *e = s->e;
     const lw_inst *insts = left->func->insts.data;
 
     for (uint32_t c = e->callees[number].first_call; c; c = e->calls.data[c - 1].next) {
@@ -249,7 +244,7 @@ callers_share(const lw_emitter *e, uint32_t number, const addends *left, const a
             const lw_inst *y = &insts[right->values[i / left->n]];
 
             if (x->op == LW_OP_PARAM && y->op == LW_OP_PARAM &&
-                shares_addend(e, call->caller, given[x->a], given[y->a], depth + 1))
+                shares_addend(s, call->caller, given[x->a], given[y->a], depth + 1))
                 return true;
         }
     }
@@ -258,24 +253,25 @@ callers_share(const lw_emitter *e, uint32_t number, const addends *left, const a
 
 /* Whether two numbers of a function are, or may be, sums that have an addend in common. */
 static bool
-shares_addend(const lw_emitter *e, uint32_t number, lw_ref a, lw_ref b, uint32_t depth)
+shares_addend(search *s, uint32_t number, lw_ref a, lw_ref b, uint32_t depth)
 {
-    const lw_func *func = e->module->funcs.data[number];
+    const lw_func *func = s->e->module->funcs.data[number];
     addends left = addends_of(func, a), right = addends_of(func, b);
+    bool some_sum = left.is_sum || right.is_sum || depth > 0;
 
     if (left.n == 0 || right.n == 0)
         return false;
     if (left.has_call || right.has_call || left.n == MOST_ADDENDS || right.n == MOST_ADDENDS ||
-        depth == MOST_CALLERS)
+        depth == MOST_DEPTH || s->steps++ > MOST_STEPS)
         return true;
     if ((left.has_load || right.has_load) &&
-        stores_integer(func, !left.is_sum && !right.is_sum))
+        (some_sum ? s->e->stores_integers : s->e->stores_sums))
         return true;
-    for (uint32_t i = 0; i < left.n && (left.is_sum || right.is_sum || depth > 0); i++)
+    for (uint32_t i = 0; i < left.n && some_sum; i++)
         for (uint32_t k = 0; k < right.n; k++)
             if (is_same(func->insts.data, left.values[i], right.values[k]))
                 return true;
-    return left.has_param && right.has_param && callers_share(e, number, &left, &right, depth);
+    return left.has_param && right.has_param && callers_share(s, number, &left, &right, depth);
 }
 
 bool
@@ -284,10 +280,11 @@ lw_emit_wrap_test(lw_emitter *e, const char *test)
     lw_dtype type = lw_operand_type(e, e->inst->a);
     const char *widen = lw_is_signed(type) ? "sext" : "zext";
     uint32_t bits = lw_dtypes[type].bits == 64 ? 64 : 32;
+    search s = {.e = e};
     lw_name x, y;
 
     if (!e->gpu || !lw_is_integer(type) ||
-        !shares_addend(e, e->number, e->inst->a, e->inst->b, 0))
+        !shares_addend(&s, e->number, e->inst->a, e->inst->b, 0))
         return false;
     x = lw_operand(e, e->inst->a);
     y = lw_operand(e, e->inst->b);

@@ -78,7 +78,7 @@ print_params(lw_emitter *e, const lw_func *func)
     for (uint32_t i = 0; i < func->params.n; i++) {
         const lw_ir_param *param = &func->params.data[i];
         bool is_pointer = param->type == LW_DT_ptr;
-        uint32_t flags = lw_hides_noalias(e, i) ? 0 : param->flags;
+        uint32_t flags = lw_hides_attributes(e, i) ? 0 : param->flags;
 
         lw_text_addf(e->out, "%s%s", i ? ", " : "", edge_type(e, func, param->type));
         if (is_pointer && (flags & LW_PARAM_NOALIAS))

@@ -99,14 +99,15 @@ typedef struct lw_emitter {
     uint8_t *origins;             /* GPU: bits of origins.c by parameter of each function */
     LW_ARRAY(lw_call_site) calls; /* GPU */
     bool reads_written;           /* GPU: some memory is both read and written */
+    bool stores_integers, stores_sums; /* GPU: an integer is stored; one that may be a sum */
 } lw_emitter;
 
 /* ---- origins.c ---- */
 bool lw_origins_find(lw_emitter *e); /* false: memory ran out */
 /* Whether the pointer certainly points to memory that the kernel was given. */
 bool lw_is_global_memory(const lw_emitter *e, lw_ref pointer);
-/* Whether a parameter of the current function is not to be called noalias. */
-bool lw_hides_noalias(const lw_emitter *e, uint32_t param);
+/* Whether a parameter of the current function is to be called neither noalias nor readonly. */
+bool lw_hides_attributes(const lw_emitter *e, uint32_t param);
 
 /* ---- inlining.c ---- */
 bool lw_callees_find(lw_emitter *e); /* false: memory ran out */
@@ -150,6 +151,8 @@ lw_name lw_unwidened(lw_emitter *e, lw_ref value);
 /* If the instruction is a comparison for the GPU whose integer operands have, or may have, an
  * addend in common, emits it with one operand hidden from LLVM and returns true; test: LLVM's
  * predicate. Otherwise emits nothing and returns false. */
+/* Whether the value is a sum, or may be one that another function made. */
+bool lw_may_be_sum(const lw_func *func, lw_ref value);
 bool lw_emit_wrap_test(lw_emitter *e, const char *test);
 
 /* ---- memory.c ---- */

@@ -137,7 +137,8 @@ cache_operator(const lw_emitter *e)
     }
 }
 
-/* Memory that is not a parameter of the kernel may be that of the block or of the thread. */
+/* The state space of an access; none, which makes the address a generic one, where the pointer
+ * may point to shared or local memory. */
 static const char *
 space_of(const lw_emitter *e, lw_ref pointer)
 {

@@ -14,8 +14,8 @@
 /* Bits of a parameter. */
 enum {
     FROM_KERNEL = 1, /* it is offset from a parameter of a kernel, in every call */
-    LOADED = 2,      /* it, or an address offset from it, is read, */
-    STORED = 4,      /* written */
+    LOADED = 2,      /* memory at an address offset from it is read */
+    STORED = 4,      /* such memory is written */
     USED = LOADED | STORED
 };
 
@@ -48,7 +48,7 @@ bits_of(const lw_emitter *e, uint32_t number, lw_ref pointer)
 }
 
 static bool
-add(uint8_t *bits, uint32_t more)
+add_bits(uint8_t *bits, uint32_t more)
 {
     bool changed = bits != NULL && (*bits | more) != *bits;
 
@@ -59,28 +59,23 @@ add(uint8_t *bits, uint32_t more)
 
 /* What an instruction does with the pointers among its operands. A pointer that is kept in a
  * variable, selected or returned may be used in any way. */
-static bool
+static void
 note_uses(lw_emitter *e, uint32_t number, const lw_inst *inst)
 {
     const lw_func *func = e->module->funcs.data[number];
     const char *args = lw_ops[inst->op].args;
     const uint32_t operands[3] = {inst->a, inst->b, inst->c};
-    bool changed = false;
 
     switch ((lw_op)inst->op) {
     case LW_OP_OFFSET:
     case LW_OP_PREFETCH:
     case LW_OP_MEET:
     case LW_OP_DISTANCE:
-    case LW_OP_BITCAST: return false;
-    case LW_OP_LOAD: return add(bits_of(e, number, inst->a), LOADED);
-    case LW_OP_STORE: changed = add(bits_of(e, number, inst->a), STORED); break;
-    case LW_OP_CALL:
+    case LW_OP_CALL: /* see note_call */
     case LW_OP_RECUR:
-        for (uint32_t k = 0; k < inst->c; k++)
-            changed |= add(bits_of(e, number, func->lists.data[inst->b + k]),
-                           e->origins[e->callees[inst->a].first_param + k] & USED);
-        return changed;
+    case LW_OP_BITCAST: return;
+    case LW_OP_LOAD: add_bits(bits_of(e, number, inst->a), LOADED); return;
+    case LW_OP_STORE: add_bits(bits_of(e, number, inst->a), STORED); break;
     default: break;
     }
     for (int k = inst->op == LW_OP_STORE; k < 3; k++) {
@@ -89,23 +84,25 @@ note_uses(lw_emitter *e, uint32_t number, const lw_inst *inst)
         for (uint32_t i = 0; i < n; i++) {
             lw_ref value = args[k] == 'L' ? func->lists.data[operands[k] + i] : operands[k];
             if (func->insts.data[value].type == LW_DT_ptr)
-                changed |= add(bits_of(e, number, value), USED);
+                add_bits(bits_of(e, number, value), USED);
         }
     }
-    return changed;
 }
 
-/* A parameter comes from a kernel's if it does in every call. */
+/* An argument is used as the parameter is. A parameter comes from a kernel's if it does in
+ * every call. */
 static bool
-note_origins(lw_emitter *e, uint32_t number, const lw_inst *inst)
+note_call(lw_emitter *e, const lw_call_site *call)
 {
-    const lw_func *func = e->module->funcs.data[number];
+    const lw_func *func = e->module->funcs.data[call->caller];
+    const lw_inst *inst = &func->insts.data[call->at];
     bool changed = false;
 
-    for (uint32_t k = 0; lw_op_is_call((lw_op)inst->op) && k < inst->c; k++) {
+    for (uint32_t k = 0; k < inst->c; k++) {
         uint8_t *to = &e->origins[e->callees[inst->a].first_param + k];
-        const uint8_t *from = bits_of(e, number, func->lists.data[inst->b + k]);
+        uint8_t *from = bits_of(e, call->caller, func->lists.data[inst->b + k]);
 
+        changed |= add_bits(from, *to & USED);
         if ((*to & FROM_KERNEL) && (from == NULL || !(*from & FROM_KERNEL))) {
             *to &= (uint8_t)~FROM_KERNEL;
             changed = true;
@@ -114,22 +111,29 @@ note_origins(lw_emitter *e, uint32_t number, const lw_inst *inst)
     return changed;
 }
 
-/* Whether some load is of memory that is no parameter of a kernel and that may be written. */
+/* Whether it loads from memory that is no parameter of a kernel and that may be written. */
 static bool
-loads_own_memory(const lw_emitter *e, uint32_t number)
+loads_own_memory(const lw_func *func, const lw_inst *inst)
+{
+    lw_op root = LW_OP_PARAM;
+
+    if (inst->op == LW_OP_LOAD && !(inst->flags & LW_MEM_INVARIANT))
+        root = (lw_op)root_of(func, inst->a)->op;
+    return root != LW_OP_PARAM && root != LW_OP_DATA && root != LW_OP_CONTEXT;
+}
+
+static void
+note(lw_emitter *e, uint32_t number, uint32_t at)
 {
     const lw_func *func = e->module->funcs.data[number];
+    const lw_inst *inst = &func->insts.data[at];
 
-    for (uint32_t i = 1; i < func->insts.n; i++) {
-        const lw_inst *inst = &func->insts.data[i];
-        lw_op root = LW_OP_PARAM;
-
-        if (inst->op == LW_OP_LOAD && !(inst->flags & LW_MEM_INVARIANT))
-            root = (lw_op)root_of(func, inst->a)->op;
-        if (root != LW_OP_PARAM && root != LW_OP_DATA && root != LW_OP_CONTEXT)
-            return true;
+    note_uses(e, number, inst);
+    e->reads_written |= loads_own_memory(func, inst);
+    if (inst->op == LW_OP_STORE && lw_is_integer((lw_dtype)func->insts.data[inst->b].type)) {
+        e->stores_integers = true;
+        e->stores_sums |= lw_may_be_sum(func, inst->b);
     }
-    return false;
 }
 
 static bool
@@ -171,17 +175,16 @@ lw_origins_find(lw_emitter *e)
                 func->params.data[k].type == LW_DT_ptr && func->linkage != LW_EXPORTED
                     ? FROM_KERNEL
                     : 0;
-        e->reads_written |= loads_own_memory(e, f);
         if (!list_calls(e, f))
             return false;
     }
+    for (uint32_t f = 0; f < m->funcs.n; f++)
+        for (uint32_t i = 1; i < m->funcs.data[f]->insts.n; i++)
+            note(e, f, i);
     while (changed) {
         changed = false;
-        for (uint32_t f = 0; f < m->funcs.n; f++)
-            for (uint32_t i = 1; i < m->funcs.data[f]->insts.n; i++) {
-                changed |= note_uses(e, f, &m->funcs.data[f]->insts.data[i]);
-                changed |= note_origins(e, f, &m->funcs.data[f]->insts.data[i]);
-            }
+        for (uint32_t c = 0; c < e->calls.n; c++)
+            changed |= note_call(e, &e->calls.data[c]);
     }
     for (uint32_t i = 0; i < first; i++)
         e->reads_written |= (e->origins[i] & USED) == USED;
@@ -197,7 +200,7 @@ lw_is_global_memory(const lw_emitter *e, lw_ref pointer)
 }
 
 bool
-lw_hides_noalias(const lw_emitter *e, uint32_t param)
+lw_hides_attributes(const lw_emitter *e, uint32_t param)
 {
     return e->gpu && e->func->linkage == LW_KERNEL && e->reads_written &&
            !(e->origins[e->callees[e->number].first_param + param] & STORED);

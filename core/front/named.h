@@ -67,7 +67,7 @@ typedef enum lw_rule {
     LW_RULE_SHARED,
     LW_RULE_CONST_ARRAY,
     LW_RULE_ATOMIC,
-    LW_RULE_CACHED, /* cuda.ldca, cuda.stcg and so on */
+    LW_RULE_CACHED,    /* cuda.ldca, cuda.stcg and so on */
     LW_RULE_LIBDEVICE, /* as core/tables/libdevice.h says */
     LW_RULE_BITS,
     LW_RULE_SELP,
@@ -326,7 +326,7 @@ typedef enum lw_impl {
     LW_IMPL_ATOMIC_NANMIN,
     LW_IMPL_ATOMIC_CAS,
     LW_IMPL_ATOMIC_SWAP, /* compare_and_swap: a CAS of element 0 */
-    LW_IMPL_LOAD_CA, /* up to STORE_WT in the order of kernel.c's table */
+    LW_IMPL_LOAD_CA,
     LW_IMPL_LOAD_CG,
     LW_IMPL_LOAD_CS,
     LW_IMPL_LOAD_LU,
@@ -376,5 +376,12 @@ const char *lw_name_shown(lw_name_id name);
 /* The operator that an implementation stands for (LW_IMPL_ADD -> LW_PY_ADD), or LW_PY_NONE. */
 lw_pyop lw_impl_operator(lw_impl impl);
 lw_impl lw_operator_impl(lw_pyop op); /* the other way round */
+
+/* Whether cuda.stcg and the like: a store with a cache operator. */
+static inline bool
+lw_is_cached_store(lw_impl impl)
+{
+    return impl >= LW_IMPL_STORE_CG && impl <= LW_IMPL_STORE_WT;
+}
 
 #endif

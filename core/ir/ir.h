@@ -108,6 +108,16 @@ enum {
     LW_MEM_ALIGN_MASK = 0x0f,
     /* LOAD: nobody writes this memory while the kernel runs (read-only path) */
     LW_MEM_INVARIANT = 0x10,
+    /* LOAD, STORE of a scalar: PTX's cache operator, at most one. The same bits as LW_FAST_*,
+     * which loads and stores do not have. */
+    LW_MEM_CA = 0x100,
+    LW_MEM_CG = 0x200,
+    LW_MEM_CS = 0x400,
+    LW_MEM_LU = 0x800,
+    LW_MEM_CV = 0x1000,
+    LW_MEM_WB = 0x2000,
+    LW_MEM_WT = 0x4000,
+    LW_MEM_CACHE_MASK = 0x7f00,
     /* LOOP */
     LW_LOOP_VECTORIZE =
         0x01, /* iterations are independent: no memory dependence between them */
@@ -133,15 +143,6 @@ enum {
     /* ADD, SUB, MUL of signed integers: the emitter knows that it does not overflow
      * (addresses) */
     LW_NO_WRAP = 0x10000,
-    /* LOAD, STORE of a scalar: the caches that a GPU uses, by the names of PTX; at most one */
-    LW_MEM_CA = 0x100,
-    LW_MEM_CG = 0x200,
-    LW_MEM_CS = 0x400,
-    LW_MEM_LU = 0x800,
-    LW_MEM_CV = 0x1000,
-    LW_MEM_WB = 0x2000,
-    LW_MEM_WT = 0x4000,
-    LW_MEM_CACHE_MASK = 0x7f00,
     /* LOCAL: the user's function asks for this alignment */
     LW_DECL_ALIGNED = 0x20000,
 };

@@ -134,6 +134,17 @@ check_vector_shape(lw_verifier *c)
 }
 
 static lw_status
+check_cache(lw_verifier *c, unsigned lanes, uint32_t of_others)
+{
+    uint32_t cache = c->inst->flags & LW_MEM_CACHE_MASK;
+
+    RULE(!cache || lanes <= 1, "a cache operator of a vector");
+    RULE(!(cache & (cache - 1)), "two cache operators");
+    RULE(!(cache & of_others), "a cache operator of the other direction");
+    return LW_OK;
+}
+
+static lw_status
 check_pack(lw_verifier *c)
 {
     RULE(c->inst->c == c->inst->lanes, "%u values for %u lanes", c->inst->c, c->inst->lanes);
@@ -331,9 +342,8 @@ check_types(lw_verifier *c)
         return LW_OK;
     case LW_OP_STORE:
         RULE(is_scalar_type(type_of(c, inst->b)), "%%%u cannot be stored", inst->b);
-        RULE(!(inst->flags & LW_MEM_CACHE_MASK) || lanes_of(c, inst->b) <= 1,
-             "a cache operator of a vector");
-        return LW_OK;
+        return check_cache(c, lanes_of(c, inst->b), LW_MEM_CA | LW_MEM_LU | LW_MEM_CV);
+    case LW_OP_LOAD: return check_cache(c, inst->lanes, LW_MEM_WB | LW_MEM_WT);
     case LW_OP_PACK: return check_pack(c);
     case LW_OP_NEW:
     case LW_OP_HOLD:

@@ -145,16 +145,17 @@ def check_program(source, rng, gpu=False):
 def check_batch(seed, size=BATCH, gpu=False):
     """(programs looked at, [check.Problem])."""
     warnings.simplefilter("ignore")
-    problems = []
+    problems, unknown = [], 0
     for i in range(size):
         rng = random.Random(f"loops {seed} {i}")
         source = Writer(rng).source()
         try:
             wrong = check_program(source, rng, target_of(gpu, seed + i))
         except Unknown:
-            continue  # what the interpreter does not know
+            unknown += 1
+            continue
         except Exception as problem:
             wrong = f"{type(problem).__name__}: {problem}"
         if wrong:
             problems.append(Problem("loops", source, ("array", "int", "int"), wrong))
-    return size, problems
+    return size - unknown, problems  # without what the interpreter of PTX does not know

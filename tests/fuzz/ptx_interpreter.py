@@ -6,6 +6,7 @@ What is not known raises Unknown: approximations, warps, calls.
 
 from __future__ import annotations
 
+import bisect
 import ctypes
 import math
 import re
@@ -104,29 +105,37 @@ def to_whole(x, rounding):
 
 
 class Memory:
+    """Rooms with unused bytes between them, so that an access outside of one is an error."""
+
     def __init__(self, size=1 << 20):
         self.bytes, self.top = bytearray(size), 256
+        self.starts, self.ends = [], []
         self.stored, self.constant = set(), set()  # addresses of stores, and of loads through the cache for read-only data
 
     def room(self, size, align=16):
         start = -(-self.top // align) * align
-        self.top = start + size
+        self.top = start + size + 64
         assert self.top <= len(self.bytes)
+        self.starts.append(start)
+        self.ends.append(start + size)
         return start
 
+    def check(self, address, size):
+        room = bisect.bisect_right(self.starts, address) - 1
+        if room < 0 or address + size > self.ends[room]:
+            raise IndexError(f"an access of {size} bytes at {address}, in no array")
+
     def load(self, address, size):
-        if not 256 <= address <= self.top - size:
-            raise IndexError(f"load of {size} bytes at {address}")
+        self.check(address, size)
         return int.from_bytes(self.bytes[address : address + size], "little")
 
     def load_constant(self, address, size):
-        self.constant.add(address)
+        self.constant.update(range(address, address + size))
         return self.load(address, size)
 
     def store(self, address, size, bits):
-        self.stored.add(address)
-        if not 256 <= address <= self.top - size:
-            raise IndexError(f"store of {size} bytes at {address}")
+        self.check(address, size)
+        self.stored.update(range(address, address + size))
         self.bytes[address : address + size] = bits.to_bytes(size, "little")
 
     def put(self, data):
@@ -155,7 +164,7 @@ class Entry:
         match = re.search(r"\.entry\s+([\w$]+)\s*\((.*?)\)\s*((?:\.\w+\s+[\d, ]+\s*)*)\{(.*?)^\}", text, re.S | re.M)
         if not match:
             raise Unknown("no entry")
-        self.params = re.findall(r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+(?:\.ptr\s+(?:\.global\s+)?(?:\.align\s+\d+\s+)?)?([\w$]+)(?:\[(\d+)\])?", match[2])
+        self.params = re.findall(r"\.param\s+(?:\.align\s+\d+\s+)?\.\w+\s+(?:\.ptr\s+(?:\.global\s+)?(?:\.align\s+\d+\s+)?)?([\w$]+)", match[2])
         self.local, self.registers = [], set()  # registers whose names do not begin with %
         self.source = self.translate(match[4])
         space = dict(globals())
@@ -164,9 +173,9 @@ class Entry:
 
     def read_data(self, text):
         found = {}
-        for align, name, size, values in re.findall(r"^\.(?:global|const|shared|visible[ .\w]*)[ .\w]*?\.align (\d+) \.b8 ([\w$]+)\[(\d+)\](?:\s*=\s*\{([^}]*)\})?;", text, re.M):
+        for name, size, values in re.findall(r"^\.(?:global|const|shared|visible[ .\w]*)[ .\w]*?\.align \d+ \.b8 ([\w$]+)\[(\d+)\](?:\s*=\s*\{([^}]*)\})?;", text, re.M):
             data = bytes(int(v) for v in values.split(",")) if values else b""
-            found[name] = (int(align), data.ljust(int(size), b"\0"))
+            found[name] = data.ljust(int(size), b"\0")
         return found
 
     def translate(self, body):
@@ -182,9 +191,9 @@ class Entry:
                 self.registers.update(name.strip() for name in line.split(None, 2)[2].split(","))
             if line in ("", "}") or re.match(r"\.(reg|loc|pragma|file|section|branchtargets)\b", line):
                 continue
-            depot = re.match(r"\.(?:local|shared)\s+\.align\s+(\d+)\s+\.b8\s+([\w$]+)\[(\d+)\]", line)
+            depot = re.match(r"\.(?:local|shared)\s+\.align\s+\d+\s+\.b8\s+([\w$]+)\[(\d+)\]", line)
             if depot:
-                self.local.append((depot[2], int(depot[1]), int(depot[3])))
+                self.local.append((depot[1], int(depot[2])))
                 continue
             blocks[-1].append(line)
             if re.search(r"\b(bra|ret|exit)\b", line):
@@ -196,7 +205,7 @@ class Entry:
             out += [f"            {line}" for text in block for line in self.instruction(text)]
         head = ["def run(m, p, names, tid=0, ctaid=0, ntid=1, nctaid=1):", "    r = {}", "    at = steps = 0", "    while True:",
                 "        steps += 1", "        if steps > MOST_BLOCKS: raise Endless", ]
-        return "\n".join([*head, *out, f"        else: return"]) + "\n"
+        return "\n".join([*head, *out, "        else: return"]) + "\n"
 
     # ---- operands ----
 
@@ -251,7 +260,7 @@ class Entry:
         rest = (tail + " " + rest).strip() if tail else rest.strip()
         name, *suffixes = opcode.split(".")
         method = getattr(self, "do_" + name, None)
-        if method is None:
+        if method is None or "ftz" in suffixes or ("sat" in suffixes and name in ("add", "sub", "mul", "fma", "mad", "cvt")):
             raise Unknown(text)
         args = [a.strip() for a in re.split(r",\s*(?![^{\[]*[}\]])", rest)] if rest else []
         made = method(suffixes, args)
@@ -395,6 +404,12 @@ class Entry:
         x = self.real(args[1], kind)
         return self.set_real(args[0], f"math.sqrt({x}) if {x} >= 0 else {x} * math.nan", kind)
 
+    def do_rcp(self, suffixes, args):
+        kind = suffixes[-1]
+        if suffixes[0] != "rn":
+            raise Unknown("rcp." + ".".join(suffixes))
+        return self.set_real(args[0], f"divided(1.0, {self.real(args[1], kind)})", kind)
+
     def do_neg(self, suffixes, args):
         kind = suffixes[-1]
         if kind[0] == "f":
@@ -469,7 +484,8 @@ class Entry:
 
     def do_cvt(self, suffixes, args):
         *how, to, source = suffixes
-        how = [h for h in how if h != "ftz"]
+        if to[0] == "f" and any(h in ("rz", "rm", "rp") for h in how):
+            raise Unknown("cvt." + ".".join(suffixes))
         if to[0] == "f" and source[0] == "f":
             whole = [h for h in how if h.endswith("i")]
             x = self.real(args[1], source)
@@ -483,8 +499,6 @@ class Entry:
         if source[0] == "f":
             return self.set(args[0], f"to_integer({self.real(args[1], source)}, {how[0]!r}, {width_of(to)}, {to[0] == 's'})", to)
         x = self.integer(args[1], source)
-        if "sat" in how:
-            raise Unknown("cvt.sat")
         return f"r[{args[0]!r}] = ({x}) & {(1 << 64) - 1 if to[0] == 's' and source[0] == 's' and width_of(to) < 64 else (1 << width_of(to)) - 1}"
 
     def do_bfe(self, suffixes, args):
@@ -543,11 +557,11 @@ def launch(text, values, threads=1):
     entry, memory = Entry(text), Memory()
     given, places = parameters(memory, values)
     if len(given) != len(entry.params):
-        raise Unknown(f"{len(given)} arguments for {len(entry.params)} parameters")
-    names = {name: memory.put(data) for name, (align, data) in entry.data.items()}
-    names |= {name: memory.room(size) for name, align, size in entry.local}
+        raise AssertionError(f"{len(given)} arguments for {len(entry.params)} parameters")
+    names = {name: memory.put(data) for name, data in entry.data.items()}
+    names |= {name: memory.room(size) for name, size in entry.local}
     for tid in range(threads):
-        entry.run(memory, {name: data for (_, name, _), data in zip(entry.params, given)}, names, tid, 0, threads, 1)
+        entry.run(memory, {name: data for name, data in zip(entry.params, given)}, names, tid, 0, threads, 1)
     if memory.stored & memory.constant:
         raise Stale("memory that the kernel changes is read with ld.global.nc")
     for place, whole in places:

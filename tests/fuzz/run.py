@@ -58,6 +58,8 @@ def parse(arguments=None):
     parser.add_argument("--program", type=Path, help="check one kept program")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if options.gpu == "ptx" and not (options.stores or options.loops):
+        parser.error("--ptx goes with --stores or --loops")
     if not options.count and not options.seconds:
         options.count = 1000
     return options

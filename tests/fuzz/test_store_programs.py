@@ -45,6 +45,15 @@ def test_a_wrong_result_is_found(monkeypatch):
     right = stores.call
     monkeypatch.setattr(stores, "call", lambda *args: tuple(a + (a == 3) for a in right(*args)))
     assert "rows)" in stores.check_program(source, "int", random.Random(1))
+    right_launch = stores.launch
+
+    def wrong_launch(text, args, threads):
+        right_launch(text, args, threads)
+        args[3][:] += args[3] == args[3].max()
+
+    assert stores.check_program(source, "int", random.Random(1), "ptx sm_90") is None
+    monkeypatch.setattr(stores, "launch", wrong_launch)
+    assert "rows)" in stores.check_program(source, "int", random.Random(1), "ptx sm_90")
 
 
 # ---- loads that libNVVM merged (core/emit/origins.c) ----
@@ -101,7 +110,7 @@ def test_loads_of_what_is_written_are_not_merged_with_others(function, dtype):
             wanted = y.copy()
             with np.errstate(all="ignore"):
                 lw.njit(function)(8, c, x, wanted)
-            ptx_interpreter.launch(text if isinstance(text, str) else text[0], [np.int64(8), np.int64(c), x, y])
+            ptx_interpreter.launch(text, [np.int64(8), np.int64(c), x, y])
             np.testing.assert_array_equal(y, wanted)
 
 
@@ -134,7 +143,6 @@ def test_the_interpreter_computes_what_the_cpu_does(function, kind):
     out = "i8" if kind[0] == "i" else "f8"
     for arch in ("sm_75", "sm_120"):
         text = lw.compile(function, f"({kind}, {kind}, {out}[:])", target=arch, output="ptx")
-        text = text if isinstance(text, str) else text[0]
         for a in numbers:
             for b in numbers:
                 a, b = np.dtype(kind).type(a), np.dtype(kind).type(b)
@@ -176,4 +184,4 @@ def test_endless_loops_end(monkeypatch):
 
     text = lw.compile(f, "(i8[:],)", target="sm_90", output="ptx")
     with pytest.raises(ptx_interpreter.Endless):
-        ptx_interpreter.launch(text if isinstance(text, str) else text[0], [np.ones(1, np.int64)])
+        ptx_interpreter.launch(text, [np.ones(1, np.int64)])

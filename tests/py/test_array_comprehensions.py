@@ -222,6 +222,7 @@ ROWS = [
     lambda x: np.array([(v, 1j) for v in x]),
     lambda x: np.array([(v, v + v) for v in x]),
     lambda x: np.array([(v == 0, v == 3) for v in x]),
+    lambda x: np.array([(i, v, i, v, 2 * i) for i, v in enumerate(x)]),
 ]
 
 

@@ -73,3 +73,13 @@ def test_against_numpy(function, argument):
 def test_what_is_refused(function, argument, error):
     with pytest.raises(error):
         njit(function)(argument)
+
+
+@pytest.mark.parametrize("x", [X, Z])
+def test_conj_of_real_numbers_is_the_array_itself(x):
+    def changed(x):
+        y = x.conj()
+        y[0, 0] = 9
+        return x
+
+    np.testing.assert_array_equal(njit(changed)(x.copy()), changed(x.copy()))

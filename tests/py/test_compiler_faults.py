@@ -355,6 +355,59 @@ def test_loops_that_end_where_a_sum_in_memory_wraps(target, function, dtype):
         assert text.count("bra") >= 3, arch
 
 
+def keep(c, z):
+    c[0] = z
+
+
+def fill(c, i, d):
+    c[0] = i + d
+    c[1] = d
+
+
+def first_is_less(c, d):
+    return c[0] < d
+
+
+def ends_where_a_function_has_stored(n, d, y):
+    own = lw.local(2, np.int64)
+    y[0] = 0
+    for i in range(n):
+        keep(own, i + d)
+        if own[0] < d:
+            break
+        y[0] += 1 / (i + 1)
+
+
+def ends_where_a_function_has_stored_both(n, d, y):
+    own = lw.local(2, np.int64)
+    y[0] = 0
+    for i in range(n):
+        fill(own, i, d)
+        if own[0] < own[1]:
+            break
+        y[0] += 1 / (i + 1)
+
+
+def ends_where_a_function_compares(n, d, y):
+    own = lw.local(2, np.int64)
+    y[0] = 0
+    for i in range(n):
+        own[0] = i + d
+        if first_is_less(own, d):
+            break
+        y[0] += 1 / (i + 1)
+
+
+@pytest.mark.parametrize("function", [ends_where_a_function_has_stored, ends_where_a_function_has_stored_both, ends_where_a_function_compares])
+def test_loops_that_end_where_a_sum_in_memory_of_several_functions_wraps(target, function):
+    n, d = np.array([1, 5, 40]), np.array([5, 7, 30])
+    got = back(lw.guvectorize("(i8, i8, f8[:])", "(),()->()")(function)(*on(target, (n, d))))
+    np.testing.assert_allclose(got, [sum(1 / (i + 1) for i in range(k)) for k in n], rtol=1e-13)
+    for arch in ["sm_75", "sm_90"]:  # a loop is there
+        text = lw.compile(function, "(i8, i8, f8[:])", target=arch, output="ptx")
+        assert text.count("bra") >= 3, arch
+
+
 @pytest.mark.parametrize("number", [0, 1, 100])
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2"])
 def test_short_extrema_with_what_ptxas_finds_to_be_constant(target, dtype, number):

@@ -100,7 +100,7 @@ call_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg_list 
         if (placed.data[i].entry == 0)
             return lw_complain(f, lw_node_of(f, node)->loc, "E153", NULL, NULL,
                                "argument %u of `%s` is missing", i + 1, lw_name_shown(name));
-    if (row->rule == LW_RULE_ATOMIC || (row->rule == LW_RULE_CACHED && row->min > 2))
+    if (row->rule == LW_RULE_ATOMIC || lw_is_cached_store(row->impl))
         lw_note_store(f);
     LW_TRY(lw_infer_named(f, node, name, placed.data, placed.n, out));
     for (uint32_t i = 0; i < args->n && lw_holds_objects(f, out->type); i++)

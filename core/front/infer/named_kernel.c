@@ -694,8 +694,8 @@ atomic_takes(lw_atomic_kind kind, lw_type element)
 
 /* Whether the arguments from `first` on can be stored in the array. */
 static lw_status
-stored_numbers(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t first,
-               uint32_t n, lw_dtype element)
+check_stored(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t first, uint32_t n,
+             lw_dtype element)
 {
     lw_status status = LW_OK;
 
@@ -724,7 +724,7 @@ type_atomic(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *arg
         return LW_OK;
     if (!atomic_takes(kind, element))
         return lw_complain_argument(f, name, &args[0], types_of_atomic(kind), NULL);
-    LW_TRY(stored_numbers(f, name, args, swap ? 1 : 2, n, (lw_dtype)element));
+    LW_TRY(check_stored(f, name, args, swap ? 1 : 2, n, (lw_dtype)element));
     lw_typed_in(&f->nodes, node)->operand = out->type = element;
 fail:
     return status;
@@ -734,7 +734,7 @@ static lw_status
 type_cached(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
             lw_infer_value *out)
 {
-    bool writes = n > 2;
+    bool writes = lw_is_cached_store(lw_names[name].impl);
     lw_type element;
     lw_status status;
 
@@ -744,7 +744,7 @@ type_cached(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *arg
     if (element >= LW_N_DTYPES || lw_is_complex((lw_dtype)element))
         return lw_complain_argument(f, name, &args[0], "an array of real numbers or bool",
                                     NULL);
-    LW_TRY(stored_numbers(f, name, args, 2, n, (lw_dtype)element));
+    LW_TRY(check_stored(f, name, args, 2, n, (lw_dtype)element));
     lw_typed_in(&f->nodes, node)->operand = element;
     out->type = writes ? LW_T_NONE : element;
 fail:

@@ -484,7 +484,7 @@ lower_host_threads(const kernel_call *c)
     return result(c, lw_ir_host_call(c->b, number, NULL, 0));
 }
 
-/* ---- loads and stores with a hint for the caches ---- */
+/* ---- loads and stores with cache hints ---- */
 
 static lw_ref
 element_address(lw_lower_frame *f, uint32_t node, bool first)
@@ -500,13 +500,22 @@ element_address(lw_lower_frame *f, uint32_t node, bool first)
 static lw_lower_value
 lower_cached(const kernel_call *c)
 {
-    static const uint32_t flags[] = {LW_MEM_CA, LW_MEM_CG, LW_MEM_CS, LW_MEM_LU, LW_MEM_CV,
-                                     LW_MEM_CG, LW_MEM_CS, LW_MEM_WB, LW_MEM_WT};
+    static const uint32_t flags[] = {
+        [LW_IMPL_LOAD_CA - LW_IMPL_LOAD_CA] = LW_MEM_CA,
+        [LW_IMPL_LOAD_CG - LW_IMPL_LOAD_CA] = LW_MEM_CG,
+        [LW_IMPL_LOAD_CS - LW_IMPL_LOAD_CA] = LW_MEM_CS,
+        [LW_IMPL_LOAD_LU - LW_IMPL_LOAD_CA] = LW_MEM_LU,
+        [LW_IMPL_LOAD_CV - LW_IMPL_LOAD_CA] = LW_MEM_CV,
+        [LW_IMPL_STORE_CG - LW_IMPL_LOAD_CA] = LW_MEM_CG,
+        [LW_IMPL_STORE_CS - LW_IMPL_LOAD_CA] = LW_MEM_CS,
+        [LW_IMPL_STORE_WB - LW_IMPL_LOAD_CA] = LW_MEM_WB,
+        [LW_IMPL_STORE_WT - LW_IMPL_LOAD_CA] = LW_MEM_WT,
+    };
     uint32_t flag = flags[c->impl - LW_IMPL_LOAD_CA];
     lw_ref address = element_address(c->f, c->node, false);
     lw_lower_value value;
 
-    if (c->impl < LW_IMPL_STORE_CG)
+    if (!lw_is_cached_store(c->impl))
         return lw_value_scalar(c->f, c->type,
                                lw_ir_load(c->b, (lw_dtype)c->operand, 1, address, 0, flag));
     value = lw_lower_argument_as(c->f, c->node, 2, c->operand);

@@ -149,6 +149,8 @@ typedef struct lw_lower_frame {
     uint32_t unrolled; /* how many copies of this code the unrolled loops around it make */
     uint32_t node;     /* the statement or expression that is being lowered */
     bool can_raise;
+    uint8_t
+        texts_go_on; /* whether texts may outlive the call: 0: not known yet, 1: no, 2: yes */
     lw_lower_value *inlined_result; /* of an inlined function: what it returns; else NULL */
     const lw_lower_value *stored;   /* of a store to a subscript with arrays: LW_STORED_* */
     uint32_t shared_node; /* of a call: the value whose elements are arguments, which is
@@ -335,10 +337,10 @@ lw_lower_value lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, l
 /* An item of an array of bytes or texts (S, U); whether two are equal, or one and a text that
  * is known when the function is compiled. */
 bool lw_lower_is_text(const lw_lower_frame *f, lw_type type);
-/* The value with copies of such items, for a variable or for an assignment of several. Where
- * the function returns such an item, the value as it is: the copies last as long as the call.
- */
-lw_lower_value lw_lower_texts_kept(lw_lower_frame *f, lw_lower_value value);
+/* The value with its strings copied to memory of this call, for an assignment to a name or a
+ * tuple. In a function that returns such a string, or handles objects with one, the value is
+ * unchanged, since they may outlive the copies. */
+lw_lower_value lw_lower_copy_texts(lw_lower_frame *f, lw_lower_value value);
 lw_ref lw_lower_same_text(lw_lower_frame *f, lw_lower_value x, lw_lower_value y);
 /* x and y as they are; `operand` is the type in which floats and complex numbers are
  * compared. */

@@ -345,9 +345,7 @@ lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value v
 static bool
 has_text(const lw_lower_frame *f, lw_type type)
 {
-    lw_type_kind kind = lw_type_kind_of(f->l->types, type);
-    const lw_type_row *row =
-        kind == LW_TK_TUPLE || kind == LW_TK_OPTIONAL ? lw_type_get(f->l->types, type) : NULL;
+    const lw_type_row *row = lw_type_get_kind(f->l->types, type, LW_TK_TUPLE);
 
     for (uint32_t i = 0; row && i < row->n; i++)
         if (has_text(f, row->elements[i]))
@@ -355,15 +353,44 @@ has_text(const lw_lower_frame *f, lw_type type)
     return lw_lower_is_text(f, type);
 }
 
+/* Whether it is an object with such a field, which may refer to a variable's text. */
+static bool
+is_object_of_texts(const lw_lower_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(f->l->types, type, LW_TK_TUPLE);
+    const lw_record *record =
+        lw_record_row(f->l->types, type) ? lw_record_of(f->l->types, type) : NULL;
+
+    if (row && row->user_class)
+        return has_text(f, type);
+    for (uint32_t i = 0; record && record->user_class && i < record->n; i++)
+        if (has_text(f, record->fields[i].type))
+            return true;
+    return false;
+}
+
+/* Whether texts may outlive the call, or a variable: as results or in objects. */
+static bool
+texts_go_on(lw_lower_frame *f)
+{
+    if (f->texts_go_on == 0) {
+        f->texts_go_on = has_text(f, f->inst->result) ? 2 : 1;
+        for (uint32_t i = 0; i < f->inst->nodes.n && f->texts_go_on == 1; i++)
+            if (is_object_of_texts(f, f->inst->nodes.data[i].type))
+                f->texts_go_on = 2;
+    }
+    return f->texts_go_on == 2;
+}
+
 static void
-keep_texts(lw_lower_frame *f, lw_type type, lw_ref *parts)
+copy_texts(lw_lower_frame *f, lw_type type, lw_ref *parts)
 {
     const lw_type_row *row = lw_type_get_kind(f->l->types, type, LW_TK_TUPLE);
     const lw_record *record;
     lw_ref room;
 
     for (uint32_t i = 0; row && i < row->n; i++) {
-        keep_texts(f, row->elements[i], parts);
+        copy_texts(f, row->elements[i], parts);
         parts += lw_parts_of(f->l->types, row->elements[i]);
     }
     if (!lw_lower_is_text(f, type))
@@ -375,17 +402,17 @@ keep_texts(lw_lower_frame *f, lw_type type, lw_ref *parts)
 }
 
 lw_lower_value
-lw_lower_texts_kept(lw_lower_frame *f, lw_lower_value value)
+lw_lower_copy_texts(lw_lower_frame *f, lw_lower_value value)
 {
     lw_ref *parts;
 
-    if (!has_text(f, value.type) || has_text(f, f->inst->result) || value.n == 0)
+    if (!has_text(f, value.type) || value.n == 0 || texts_go_on(f))
         return value;
     parts = lw_arena_take(f->l->arena, value.n * sizeof *parts);
     if (parts == NULL)
         return value;
     memcpy(parts, value.parts, value.n * sizeof *parts);
-    keep_texts(f, value.type, parts);
+    copy_texts(f, value.type, parts);
     return lw_value_of(f, value.type, parts, value.n);
 }
 

@@ -279,18 +279,16 @@ lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value)
     const lw_node *n = lw_node_at(f, target);
     uint32_t web;
 
-    if (n->kind == LW_NODE_NAME || n->kind == LW_NODE_TUPLE)
-        value = lw_lower_texts_kept(f, value);
     switch (n->kind) {
     case LW_NODE_NAME:
         lw_lower_note_changing(f, n->a, NULL);
         web = lw_typed_at(f, target)->web;
         if (web != 0)
-            lw_lower_web_write(f, web, value);
+            lw_lower_web_write(f, web, lw_lower_copy_texts(f, value));
         return;
     case LW_NODE_TUPLE: {
         const lw_ref *guard = lw_lower_guard(f, value);
-        assign_tuple(f, target, value);
+        assign_tuple(f, target, lw_lower_copy_texts(f, value));
         lw_lower_unguard(f, guard, value.type);
         return;
     }
