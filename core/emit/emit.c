@@ -222,7 +222,7 @@ print_tail(lw_emitter *e)
                      e->n_vectors, e->vectors.data);
     lw_text_add(e->out, "\n");
     if (e->gpu)
-        version = lw_metadata(e, "!{i32 2, i32 0, i32 3, i32 2}");
+        version = lw_metadata(e, "!{i32 2, i32 0, i32 3, i32 1}");
     if (e->n_kernels)
         lw_text_addf(e->out, "!nvvm.annotations = !{%s}\n", e->kernels.data);
     if (e->gpu)
