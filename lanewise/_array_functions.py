@@ -1091,7 +1091,7 @@ def _put_records(out, values):
         return
     if len(values) != out.shape[0]:
         raise ValueError("rows of different lengths cannot be one array")
-    if len(values) > 1:  # by halves: a loop over a tuple has 64 items at most, and all of one type
+    if len(values) > 64:  # as many as a loop over a tuple may have
         half = len(values) // 2
         _put_records(out[:half], values[:half])
         _put_records(out[half:], values[half:])
@@ -1125,10 +1125,12 @@ def _item(values):
 
 
 def _put(out, values):
-    if len(values) > 64 or 1 < len(values) < 4:  # a loop over a tuple has 64 items at most, and they have a common type: not an int64 and a uint64
+    if len(values) > 1:  # by halves: a loop over a tuple has 64 items at most, and all of one type
         half = len(values) // 2
         _put(out[:half], values[:half])
         _put(out[half:], values[half:])
+        return
+    if len(values) == 0:
         return
     value = values[0]
     if isinstance(value, (tuple, list)):
