@@ -343,6 +343,7 @@ ERRORS = [
     (lambda x: np.concatenate((x, x[:, :2])), ValueError, "must match exactly"), (lambda x: x.transpose(0, 0), ValueError, "repeated axis"),
     (lambda x: np.stack((x[0], x[0, :2])), ValueError, "same shape"), (lambda x: x.squeeze(axis=0), ValueError, "not equal to one"),
     (lambda x: np.quantile(x, 1.5), ValueError, "range"), (lambda x: np.broadcast_to(x, (2, 2)), ValueError, "broadcast"),
+    (lambda x: np.array([[x[0, 0]], [x[1, 1], x[2, 2]]]), ValueError, "rows of different lengths"),
 ]
 
 
@@ -356,7 +357,7 @@ def test_errors_while_it_runs(f, error, words):
 
 
 REFUSED = [
-    (lambda x: x.sum(axis=3), "E124: the axis is out of bounds for an array with 3 axes"), (lambda x: np.array([[x[0, 0, 0]], [x[0, 1, 1], x[0, 2, 2]]]), "E140"), (lambda x, o: x[0, :, np.array([1])], "E160: arrays and integers that do not stand side by side"),
+    (lambda x: x.sum(axis=3), "E124: the axis is out of bounds for an array with 3 axes"), (lambda x, o: x[0, :, np.array([1])], "E160: arrays and integers that do not stand side by side"),
     (lambda x: x.squeeze(), "E153"), (lambda x: x.nosuch(), "E161"), (lambda x: x[np.array([0.5])], "E160|E120"), (lambda x: [[x[0, 0, 0]], [1.0]], "E120: the items of this list must be numbers"),
 ]
 
