@@ -111,13 +111,15 @@ note_call(lw_emitter *e, const lw_call_site *call)
     return changed;
 }
 
-/* Whether it loads from memory that is no parameter of a kernel and that may be written. */
+/* Whether it loads, for the user, from memory that is no parameter of a kernel and that may be
+ * written. What the block's threads exchange, without a location in the user's code, is read
+ * outside of branches that also read arrays. */
 static bool
 loads_own_memory(const lw_func *func, const lw_inst *inst)
 {
     lw_op root = LW_OP_PARAM;
 
-    if (inst->op == LW_OP_LOAD && !(inst->flags & LW_MEM_INVARIANT))
+    if (inst->op == LW_OP_LOAD && inst->loc != 0 && !(inst->flags & LW_MEM_INVARIANT))
         root = (lw_op)root_of(func, inst->a)->op;
     return root != LW_OP_PARAM && root != LW_OP_DATA && root != LW_OP_CONTEXT;
 }
