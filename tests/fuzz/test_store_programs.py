@@ -21,9 +21,9 @@ def test_random_programs():
 
 
 @pytest.mark.slow_with_sanitizers
-@pytest.mark.parametrize("kind", ["--stores", "--loops"])
-def test_what_libnvvm_makes_of_them(kind):
-    code, text = fuzz(kind, "--seed", "9000", "--count", "56", "--ptx")
+@pytest.mark.parametrize("kind, count", [("--stores", "14"), ("--loops", "28")])  # two and four for each architecture
+def test_what_libnvvm_makes_of_them(kind, count):
+    code, text = fuzz(kind, "--seed", "9000", "--count", count, "--ptx")
     assert code == 0, text
 
 
@@ -139,7 +139,7 @@ def of_floats(a, b, out):
 
 @pytest.mark.parametrize("function, kind", [(of_integers, "i4"), (of_integers, "i8"), (of_floats, "f8"), (of_floats, "f4")])
 def test_the_interpreter_computes_what_the_cpu_does(function, kind):
-    numbers = [0, 1, -1, 7, -13, 100, 2**31 - 1, -(2**31)] if kind[0] == "i" else [0.0, -0.0, 1.5, -2.75, 1e10, -7.0, np.inf, np.nan]
+    numbers = [0, 1, -1, 7, -13, 2**31 - 1, -(2**31)] if kind[0] == "i" else [0.0, -0.0, 1.5, -2.75, 1e10, -7.0, np.inf, np.nan]
     out = "i8" if kind[0] == "i" else "f8"
     for arch in ("sm_75", "sm_120"):
         text = lw.compile(function, f"({kind}, {kind}, {out}[:])", target=arch, output="ptx")
