@@ -484,15 +484,37 @@ def average(a, axis=None, weights=None):
     return _weighted(a, axis, _array_of(weights))
 
 
+def _check_scale(is_zero):
+    if is_zero:
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+
+
+def _weighted_along(a, k, weights):
+    if weights.ndim == 1:
+        if weights.shape[0] != a.shape[k]:
+            raise ValueError("Length of weights not compatible with specified axis.")
+        products = _axis_last(a, k) * weights
+        scale = np.sum(weights)
+        _check_scale(scale == 0)
+        return _as(np.sum(products, -1) / scale, _mean_type(products.dtype.type))
+    if weights.shape != a.shape:
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    products = a * weights
+    scales = np.sum(weights, k)
+    _check_scale(np.any(scales == 0))
+    return _as(np.sum(products, k) / scales, _mean_type(products.dtype.type))
+
+
 def _weighted(a, axis, weights):
-    if axis is not None or a.shape != weights.shape:
-        raise ValueError("average in compiled code takes weights of the array's shape, and no axis")
+    if axis is not None and a.ndim > 1:
+        return _weighted_along(a, _known_axis(axis, a.ndim), weights)
+    if a.shape != weights.shape:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
     products = a * weights
     t = _mean_type(products.dtype.type)
     w = _total_type(t)
     scale = _add(weights, w(0))
-    if scale == 0:
-        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    _check_scale(scale == 0)
     return t(_add(products, w(0)) / scale)
 
 

@@ -129,6 +129,8 @@ STATISTICS = [
     ("nanpercentile", lambda x: np.nanpercentile(x, [20, 80.5]), FLOATS), ("size", lambda x: (np.size(x), np.size(x, -1), np.size(3.5), np.size([1, 2])), FLOATS),
     ("shape", lambda x: np.shape(x) + np.shape([[1, 2]]) + np.shape(2), FLOATS), ("ndim", lambda x: (np.ndim(x), np.ndim(x[0, 0, 0]), np.ndim([[1]])), FLOATS),
     ("average", lambda x: np.average(x[0]), FLOATS), ("weights", lambda x: np.average(x[0], weights=abs(x[1]) + 1), FLOATS),
+    ("weights_axis", lambda x: np.average(x, axis=1, weights=np.arange(1.0, x.shape[1] + 1)), FLOATS), ("weights_axis0", lambda x: np.average(x, axis=0, weights=np.arange(1, x.shape[0] + 1)), FLOATS),
+    ("weights_all", lambda x: np.average(x, axis=-1, weights=abs(x) + 1), FLOATS),
     ("cov", lambda x: np.cov(x[0]), FLOATS), ("cov_row", lambda x: np.cov(x[0, 0]), FLOATS), ("corrcoef", lambda x: np.corrcoef(x[0] + np.eye(4, 5)), [np.float64]),
     ("isclose", lambda x: np.isclose(x, x[0]), NUMBERS), ("allclose", lambda x: np.allclose(x, x), NUMBERS), ("nan_to_num", lambda x: np.nan_to_num(x, nan=1.5), NUMBERS[6:]),
     ("polyval", lambda x: np.polyval(np.array([1.0, -2.0, 3.0]), x), FLOATS), ("interp", lambda x: np.interp(x, np.array([0.0, 1.0, 3.0]), np.array([5.0, 6.0, 9.0])), REAL[1:]),
