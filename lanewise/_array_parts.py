@@ -14,7 +14,7 @@ from lanewise._array_functions import _array_of, _as, _axis_first, _axis_last, _
 from lanewise._array_library import _only, _select, _select_by_samples, inv, isin, matmul, unique
 from lanewise._core import intrinsics
 from lanewise._new_arrays import (
-    _common_type, _inserted, argsort, asarray, ascontiguousarray, concatenate, copy, cumprod, cumsum, expand_dims, eye, flatnonzero, flip, linspace, ravel, reshape, sorted_copy, swapaxes, transpose,
+    _common_type, _inserted, _place, argsort, asarray, ascontiguousarray, concatenate, copy, cumprod, cumsum, expand_dims, eye, flatnonzero, flip, linspace, ravel, sorted_copy, swapaxes, transpose,
     zeros,
 )
 from lanewise._special import i0
@@ -543,12 +543,8 @@ def _take_rows(out, a, places):
         for i in range(out.shape[0]):
             _take_rows(out[i], a[i], places[i])
         return
-    n = a.shape[0]
     for i in range(out.shape[0]):
-        place = int(places[i])
-        if not -n <= place < n:
-            raise IndexError(f"index {place} is out of bounds for an axis with size {n}")
-        out[i] = a[place + n if place < 0 else place]
+        out[i] = a[_place(places[i], a.shape[0])]
 
 
 def take_along_axis(arr, indices, axis=-1):
@@ -564,21 +560,12 @@ def take_along_axis(arr, indices, axis=-1):
     return out
 
 
-def _without_nan(a, other):
-    out = copy(a)
-    flat = ravel(out)
-    for i in range(flat.shape[0]):
-        if flat[i] != flat[i]:
-            flat[i] = flat.dtype.type(other)
-    return reshape(flat, a.shape)
-
-
 def nancumsum(a, axis=None, dtype=None):
-    return cumsum(_without_nan(a, 0), axis, dtype)
+    return cumsum(np.where(a != a, a.dtype.type(0), a), axis, dtype)
 
 
 def nancumprod(a, axis=None, dtype=None):
-    return cumprod(_without_nan(a, 1), axis, dtype)
+    return cumprod(np.where(a != a, a.dtype.type(1), a), axis, dtype)
 
 
 def vsplit(ary, indices_or_sections):

@@ -7,16 +7,12 @@ compiled code, and the results must equal Python's ints.
 
 from __future__ import annotations
 
-import random
-import warnings
-
 import numpy as np
 
 import lanewise as lw
-from check import Problem, define
+from check import define
 from doors import device, host
-from ptx_interpreter import Unknown
-from stores import run_ptx, target_of
+from stores import check_drawn, run_ptx
 
 BATCH = 8
 ROWS = 20
@@ -142,20 +138,10 @@ def check_program(source, rng, gpu=False):
     return f"{door} of {', '.join(str(a.dtype) for a in args)}: f({', '.join(map(str, row))}) is {wanted[i]}, got {got[i]} ({len(wrong)} of {ROWS} rows)"
 
 
+def draw(rng):
+    source = Writer(rng).source()
+    return source, lambda rng, target: check_program(source, rng, target)
+
+
 def check_batch(seed, size=BATCH, gpu=False):
-    """(programs looked at, [check.Problem])."""
-    warnings.simplefilter("ignore")
-    problems, unknown = [], 0
-    for i in range(size):
-        rng = random.Random(f"loops {seed} {i}")
-        source = Writer(rng).source()
-        try:
-            wrong = check_program(source, rng, target_of(gpu, seed + i))
-        except Unknown:
-            unknown += 1
-            continue
-        except Exception as problem:
-            wrong = f"{type(problem).__name__}: {problem}"
-        if wrong:
-            problems.append(Problem("loops", source, ("array", "int", "int"), wrong))
-    return size - unknown, problems  # without what the interpreter of PTX does not know
+    return check_drawn("loops", draw, seed, size, gpu)

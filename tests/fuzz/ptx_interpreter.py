@@ -323,11 +323,11 @@ class Entry:
     def do_cvta(self, suffixes, args):
         return self.set(args[0], self.read(args[1], "u64"), "u64")
 
-    def binary(self, operator):
-        def do(suffixes, args):
+    def binary(operator):  # noqa: N805, makes a method
+        def do(self, suffixes, args):
             kind = suffixes[-1]
             if kind[0] == "f":
-                if "sat" in suffixes or any(s.startswith("r") and s != "rn" for s in suffixes):
+                if any(s.startswith("r") and s != "rn" for s in suffixes):
                     raise Unknown(".".join(suffixes))
                 return self.set_real(args[0], f"{self.real(args[1], kind)} {operator} {self.real(args[2], kind)}", kind)
             if kind == "pred":
@@ -336,20 +336,7 @@ class Entry:
 
         return do
 
-    def do_add(self, suffixes, args):
-        return self.binary("+")(suffixes, args)
-
-    def do_sub(self, suffixes, args):
-        return self.binary("-")(suffixes, args)
-
-    def do_and(self, suffixes, args):
-        return self.binary("&")(suffixes, args)
-
-    def do_or(self, suffixes, args):
-        return self.binary("|")(suffixes, args)
-
-    def do_xor(self, suffixes, args):
-        return self.binary("^")(suffixes, args)
+    do_add, do_sub, do_and, do_or, do_xor, product = map(binary, ("+", "-", "&", "|", "^", "*"))
 
     def do_not(self, suffixes, args):
         kind = suffixes[-1]
@@ -358,7 +345,7 @@ class Entry:
     def do_mul(self, suffixes, args):
         kind = suffixes[-1]
         if kind[0] == "f":
-            return self.binary("*")(suffixes, args)
+            return self.product(suffixes, args)
         product = f"{self.integer(args[1], kind)} * {self.integer(args[2], kind)}"
         if suffixes[0] == "wide":
             return self.set(args[0], product, f"u{2 * width_of(kind)}")
@@ -422,8 +409,8 @@ class Entry:
             return f"r[{args[0]!r}] = {self.read(args[1], kind)} & {(1 << (width_of(kind) - 1)) - 1}"
         return self.set(args[0], f"abs({self.integer(args[1], kind)})", kind)
 
-    def extremum(self, largest):
-        def do(suffixes, args):
+    def extremum(largest):  # noqa: N805, makes a method
+        def do(self, suffixes, args):
             kind = suffixes[-1]
             if kind[0] == "f":
                 if "NaN" in suffixes:
@@ -433,11 +420,7 @@ class Entry:
 
         return do
 
-    def do_min(self, suffixes, args):
-        return self.extremum(False)(suffixes, args)
-
-    def do_max(self, suffixes, args):
-        return self.extremum(True)(suffixes, args)
+    do_min, do_max = map(extremum, (False, True))
 
     def do_shl(self, suffixes, args):
         kind = suffixes[-1]

@@ -255,21 +255,31 @@ def target_of(gpu, number):
     return {"compile": architecture, "ptx": f"ptx {architecture}"}.get(gpu, gpu)
 
 
-def check_batch(seed, size=BATCH, gpu=False):
-    """(programs looked at, [check.Problem])."""
+def check_drawn(kind, draw, seed, size, gpu):
+    """(programs looked at, [check.Problem]). draw(rng) gives a program, and a function of (rng, target) that says what is wrong with it.
+    Programs that the interpreter of PTX does not know are not counted."""
     warnings.simplefilter("ignore")
     problems, unknown = [], 0
     for i in range(size):
-        rng = random.Random(f"stores {seed} {i}")
-        writer = Writer(rng)
-        source = writer.source()
+        rng = random.Random(f"{kind} {seed} {i}")
+        source, check = draw(rng)
         try:
-            wrong = check_program(source, writer.kind, rng, target_of(gpu, seed + i))
+            wrong = check(rng, target_of(gpu, seed + i))
         except Unknown:
             unknown += 1
             continue
         except Exception as problem:
             wrong = f"{type(problem).__name__}: {problem}"
         if wrong:
-            problems.append(Problem("stores", source, ("array", "int", "int"), wrong))
-    return size - unknown, problems  # without what the interpreter of PTX does not know
+            problems.append(Problem(kind, source, ("array", "int", "int"), wrong))
+    return size - unknown, problems
+
+
+def draw(rng):
+    writer = Writer(rng)
+    source = writer.source()
+    return source, lambda rng, target: check_program(source, writer.kind, rng, target)
+
+
+def check_batch(seed, size=BATCH, gpu=False):
+    return check_drawn("stores", draw, seed, size, gpu)

@@ -99,12 +99,10 @@ static lw_infer_value
 as_clipped(lw_infer_frame *f, lw_infer_value bound, lw_infer_value x)
 {
     const lw_constant *k = bound.constant ? lw_constant_of(f, bound.constant) : NULL;
-    unsigned bits = lw_type_is_strong_int(x.type) ? lw_dtypes[x.type].bits : 0;
-    bool is_signed = bits && lw_is_signed((lw_dtype)x.type);
-    int64_t most = INT64_MAX >> (64 - (bits == 64 || is_signed ? bits : bits + 1));
 
-    if (k == NULL || k->kind != LW_K_INT || bits == 0 || (bits < 64 && k->i > most) ||
-        k->i < (is_signed ? -most - 1 : 0))
+    if (k == NULL || k->kind != LW_K_INT || !lw_type_is_strong_int(x.type) ||
+        !lw_literal_fits(lw_types_of(f), lw_type_literal(lw_types_of(f), k->i, k->i),
+                         (lw_dtype)x.type))
         return bound;
     return (lw_infer_value){x.type, 0};
 }
