@@ -149,7 +149,6 @@ space_of(const lw_emitter *e, lw_ref pointer)
  * register of 16. */
 typedef struct cached {
     const char *constraint, *passed; /* the register, and its type */
-    const char *raw;                 /* the integer of the element's size */
     unsigned bits;
 } cached;
 
@@ -157,10 +156,10 @@ static cached
 cached_as(lw_dtype type)
 {
     switch (lw_dtypes[type].size_bytes) {
-    case 1: return (cached){"h", "i16", "i8", 8};
-    case 2: return (cached){"h", "i16", "i16", 16};
-    case 4: return (cached){"r", "i32", "i32", 32};
-    default: return (cached){"l", "i64", "i64", 64};
+    case 1: return (cached){"h", "i16", 8};
+    case 2: return (cached){"h", "i16", 16};
+    case 4: return (cached){"r", "i32", 32};
+    default: return (cached){"l", "i64", 64};
     }
 }
 
@@ -176,7 +175,7 @@ load_cached(lw_emitter *e, lw_dtype type, const char *cop)
     if (type == LW_DT_b1)
         lw_result(e, "icmp ne $s $s, 0", as.passed, value.text);
     else if (as.bits == 8)
-        lw_result(e, "trunc $s $s to $s", as.passed, value.text, as.raw);
+        lw_result(e, "trunc $s $s to $t", as.passed, value.text, type);
     else
         lw_result(e, "bitcast $s $s to $t", as.passed, value.text, type);
 }

@@ -5,9 +5,9 @@
  * and loads once. If x is noalias and never written, the merged load counts as one of x,
  * although y is written: it becomes ld.global.nc, which need not see what was stored, or is
  * moved out of the loop that stores to y (compute_75 to 90, libNVVM 13.0 and 13.5, seen on an
- * H200, 2026-11-29). So parameters that are never written are not called noalias in kernels
- * that also read memory that they write. That y is noalias is enough for libNVVM to know that
- * no store changes x: its loads stay ld.global.nc. */
+ * H200, 2026-11-29). So parameters that are never written are called neither noalias nor
+ * readonly in modules in which some memory is both read and written. That y is noalias is
+ * enough for libNVVM to know that no store changes x: its loads stay ld.global.nc. */
 #include "core/base/memory.h"
 #include "core/emit/emit_internal.h"
 
