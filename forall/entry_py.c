@@ -10,6 +10,7 @@
 #include "core/device/heap.h"
 #include "core/device/load.h"
 #include "core/front/read/critical.h"
+#include "core/ir/cell_words.h"
 #include "core/ir/recursion.h"
 #include "core/py/compiled/link_ask.h"
 #include "core/py/compiled/link_callbacks.h"
@@ -279,6 +280,7 @@ build_host(const lw_specialisation *specialisation, const lw_entry_key *key,
     entry->shared_bytes = lw_ir_shared_bytes(module);
     LW_TRY(lw_ir_thread_bytes(module, lw_env_int(LW_ENV_stack_kb), &entry->local_bytes, err));
     entry->prints = lw_ir_prints(module);
+    entry->borrows = lw_ir_calls(module, LW_SLOT_KEEP);
     entry->steady = !lw_ir_repeats(specialisation->scalar->module);
     entry->brief = lw_ir_is_brief(specialisation->scalar->module);
     LW_TRY(lw_build_host(module, &options, &entry->code, report, err));

@@ -149,14 +149,15 @@ class Table:
         self.used = self.n
         self.filled = self.n
 
-    def remove_last(self):
-        """Removes the last entry; its number."""
+    def last_entry(self):
         entry = self.used - 1
         while self.hashes[entry] == DELETED:
             entry -= 1
+        return entry
+
+    def remove_last(self, entry):
         self.remove_entry(entry)
         self.used = entry
-        return entry
 
 
 def moved(items, hashes, used, room):
@@ -308,6 +309,8 @@ def converted(keys, key):
         return key
     if isinstance(keys, tuple):
         return converted_row(keys, key)
+    if not isinstance(keys, np.ndarray):  # of arrays and other objects, which stay what they are
+        return key
     return keys.dtype.type(key)
 
 
@@ -431,14 +434,17 @@ class GrownDict(Table):
                 raise TypingError("the default must be a number, an array or a tuple of these, as the values are")
             if entry < 0:
                 return default
+        value = get(self.value_items, entry)
         self.remove_entry(entry)
-        return get(self.value_items, entry)
+        return value
 
     def popitem(self):
         if self.n == 0:
             raise KeyError("popitem(): dictionary is empty")
-        entry = self.remove_last()
-        return get(self.key_items, entry), get(self.value_items, entry)
+        entry = self.last_entry()
+        item = get(self.key_items, entry), get(self.value_items, entry)
+        self.remove_last(entry)
+        return item
 
     def setdefault(self, key, default):
         one = as_key(self.key_items, key, KEYS)
@@ -566,7 +572,10 @@ class GrownSet(Table):
     def pop(self):
         if self.n == 0:
             raise KeyError("pop from an empty set")
-        return get(self.key_items, self.remove_last())
+        entry = self.last_entry()
+        key = get(self.key_items, entry)
+        self.remove_last(entry)
+        return key
 
     def copy(self):
         return GrownSet(copied(self.key_items, self.used), None, copied(self.hashes, self.used), self.places.copy(), self.used, self.filled, self.n)

@@ -284,7 +284,7 @@ def taken_rows(items, start, step, n):
 
 def check_comparable(x):
     if isinstance(x.items, Arrays):
-        raise TypingError("whether arrays in a list are equal is not one truth value: compare them in a loop, with np.array_equal")
+        x.items.check_comparable()
 
 
 def check_order(x):
@@ -295,13 +295,15 @@ def check_order(x):
             check_order(x[1:])
     elif isinstance(x, np.ndarray):
         raise TypingError("arrays have no order: sort by a key, `key=lambda x: x.sum()`")
+    elif isinstance(x, (list, dict)):
+        raise TypingError("lists and dicts in a list have no order here: sort by a key, `key=lambda x: x[0]`")
     elif isinstance(x, (complex, np.complexfloating)):
         raise TypingError("complex numbers have no order: sort by a key, `key=lambda z: z.real` or `key=abs`")
 
 
 def check_order_of(items):
     if isinstance(items, Arrays):
-        raise TypingError("arrays have no order: give a key, `key=lambda x: x.sum()`")
+        raise TypingError("arrays, lists and dicts have no order: give a key, `key=lambda x: x[0]`")
 
 
 def in_order(items, order):

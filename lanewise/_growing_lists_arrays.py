@@ -41,6 +41,14 @@ def slots_for(x, n):
     return new_slots(_arrays.slot_kind(x), n)
 
 
+class ArrayKind:
+    """What says that the items of a typed list or dict are arrays: `like`, one without elements. `is_dense` is for Python, which cannot see the type."""
+
+    def __init__(self, like, is_dense):
+        self.is_dense = is_dense
+        self.like = like
+
+
 class Arrays:
     def __init__(self, words, like):
         self.words = words
@@ -92,6 +100,9 @@ class Arrays:
                 made.put(k * n + j, self.get(j))
         return made
 
+    def check_comparable(self):
+        raise TypingError("whether arrays in a list are equal is not one truth value: compare them in a loop, with np.array_equal")
+
     def augment(self, at, x, op):
         """What `out[at] += x` and the like change: the array itself, as Python does."""
         y = self.get(at)
@@ -135,3 +146,20 @@ class Arrays:
                 raise ValueError("all input arrays must have the same shape")
             rows[k] = x
         return made
+
+
+class KeptArrays(Arrays):
+    """The same in a typed list or dict, which lives longer than the call: arguments that are put into it have a reference from there."""
+
+    def put(self, at, x):
+        _arrays.keep_slot(self.words, slot(self.like, at), x, self.like)
+
+    def forget(self, at):
+        """The item is no longer in the list, whose slot holds no array from now on."""
+        if self.like.ndim > 0:
+            _arrays.keep_slot(self.words, slot(self.like, at), self.like, self.like)
+
+    def with_room(self, n):
+        if n > 1 << 40:
+            raise MemoryError("there is no memory for so many arrays in a list")
+        return KeptArrays(_arrays.cells(slot(self.like, n)), self.like)

@@ -3,7 +3,10 @@
 They have the methods of the lists and dicts that functions make themselves (lanewise/_growing_lists.py, lanewise/_growing_dicts.py), but their
 numbers and arrays are not fields of the object: they stand in `words` (core/ir/cell_words.h), an array of int64 that Python and all functions share.
 So a change is seen at once by whoever holds the container, under whichever name, and stays if an exception follows. `like` and the like are
-arrays without elements, `Texts` of such an array, or tuples of these, which say what type the items have; None says that nobody knows it yet.
+arrays without elements, `Texts` of such an array, `ArrayKind`, a typed list or dict without items and words, or tuples of these, which say what
+type the items have; None says that nobody knows it yet.
+
+Items that are arrays, and the words of items that are typed lists or dicts, stand in slots with references to their memory.
 
 An array in a cell may be used until the cell gets another one, when the list grows. What outlives that, as what a loop goes over, has a reference to its memory.
 
@@ -20,8 +23,10 @@ from lanewise._core import intrinsics
 from lanewise._growing_dicts import (
     KEYS, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, settle,
 )
-from lanewise._growing_lists import ITEMS, GrownList, Texts, bounds, check_first, get, matrix, place, put, view
+from lanewise._growing_lists import ITEMS, Arrays, GrownList, Texts, bounds, check_first, get, matrix, place, put, view
+from lanewise._growing_lists_arrays import FIRST, ArrayKind, KeptArrays, slot, slot_words
 from lanewise._growing_lists_texts import no_texts
+from lanewise import types
 from lanewise.errors import TypingError
 from lanewise.types import unicode_type
 
@@ -33,6 +38,46 @@ LIST_ITEMS = 8  # cells: of a list
 HASHES, PLACES, DICT_KEYS = 8, 11, 14  # of a dict, with those of the values behind those of the keys
 WORDS = 64  # of any container
 MOST_CELLS = 16  # of its items
+
+OTHER_ITEMS = " are typed lists or dicts with items of one type, and this one is not: all must have one type"
+NOT_KNOWN = "nobody knows yet of what type the items of this list or dict are: put one into it, before it is put into another list or dict; or begin with `List.empty_list(...)` or `Dict.empty(...)`"
+
+
+# ---- items that are typed lists or dicts ----
+
+
+class Containers(KeptArrays):
+    """Their words, which are arrays in slots. `like` is such a list or dict."""
+
+    def get(self, at):
+        return self.like.over(_arrays.slot(self.words, slot(self.like.words, at), self.like.words))
+
+    def put(self, at, x):
+        _arrays.keep_slot(self.words, slot(self.like.words, at), x.words, self.like.words)
+
+    def forget(self, at):
+        _arrays.keep_slot(self.words, slot(self.like.words, at), self.like.words, self.like.words)
+
+    def check_comparable(self):
+        pass
+
+    def augment(self, at, x, op):
+        y = self.get(at)
+        if op == "+":
+            y += x
+        else:
+            raise TypingError("only `+=` has a meaning for lists in a list")
+
+    def room(self):
+        return max(0, (self.words.shape[0] - FIRST) // slot_words(self.like.words))
+
+    def first(self, n):
+        return Containers(self.words[: slot(self.like.words, n)], self.like)
+
+    def with_room(self, n):
+        if n > 1 << 40:
+            raise MemoryError("there is no memory for so many items of a list")
+        return Containers(_arrays.cells(slot(self.like.words, n)), self.like)
 
 
 # ---- cells ----
@@ -60,6 +105,10 @@ def lent(words, like, k):
         return lent_row(words, like, k)
     if isinstance(like, Texts):
         return Texts(_arrays.cell(words, k, like.words))
+    if isinstance(like, ArrayKind):
+        return KeptArrays(_arrays.cell(words, k, words), _arrays.slot_kind(like.like))
+    if isinstance(like, (TypedList, TypedDict)):
+        return Containers(_arrays.cell(words, k, words), like.without_words())
     return _arrays.cell(words, k, like)
 
 
@@ -77,6 +126,10 @@ def held(words, like, k):
         return held_row(words, like, k)
     if isinstance(like, Texts):
         return Texts(_arrays.held_cell(words, k, like.words))
+    if isinstance(like, ArrayKind):
+        return KeptArrays(_arrays.held_cell(words, k, words), _arrays.slot_kind(like.like))
+    if isinstance(like, (TypedList, TypedDict)):
+        return Containers(_arrays.held_cell(words, k, words), like.without_words())
     return _arrays.held_cell(words, k, like)
 
 
@@ -94,6 +147,10 @@ def make_room(words, like, k, n):
             make_room(words, like[1:], k + CELL * n_cells(like[0]), n)
     elif isinstance(like, Texts):
         make_room(words, like.words, k, n)
+    elif isinstance(like, (ArrayKind, TypedList, TypedDict)):
+        arrays = lent(words, like, k)
+        if arrays.room() == n:
+            _arrays.set_cell(words, k, arrays.grown(n).words)
     elif words[k + 1] == n:
         more = np.empty(max(8, 2 * n), like.dtype)
         more[:n] = _arrays.cell(words, k, like)[:n]
@@ -106,16 +163,27 @@ def put_in(words, items, k):
         put_in(words, items[0], k)
         if len(items) > 1:
             put_in(words, items[1:], k + CELL * n_cells(items[0]))
-    elif isinstance(items, Texts):
+    elif isinstance(items, (Arrays, Texts)):
         put_in(words, items.words, k)
     elif items is not None:
         _arrays.set_cell(words, k, items)
 
 
 def like_of_type(type_):
+    """type_: the type of a number or of strings, or what `form_of_type` has made of another type."""
+    if isinstance(type_, tuple):
+        if isinstance(type_[0], str):
+            return type_[1]()
+        return likes_of_types(type_)
     if type_ is str or type_ is unicode_type:
         return no_texts()
     return np.empty(0, type_)
+
+
+def likes_of_types(row):
+    if len(row) == 1:
+        return (like_of_type(row[0]),)
+    return (like_of_type(row[0]),) + likes_of_types(row[1:])
 
 
 def kind_of(x):
@@ -124,7 +192,15 @@ def kind_of(x):
         return kinds_of(x)
     if isinstance(x, str):
         return no_texts()
+    if isinstance(x, np.ndarray):
+        return array_kind(x)
+    if isinstance(x, (TypedList, TypedDict)):
+        return x.without_words()
     return np.empty(0, np.array([x]).dtype)
+
+
+def array_kind(x):
+    return ArrayKind(_arrays.slot_kind(x), _arrays.is_dense(x))
 
 
 def kinds_of(x):
@@ -133,12 +209,24 @@ def kinds_of(x):
     return (kind_of(x[0]),) + kinds_of(x[1:])
 
 
+def check_new(x, what):
+    """Whether x may be the first item."""
+    if isinstance(x, tuple):
+        check_new(x[0], what)
+        if len(x) > 1:
+            check_new(x[1:], what)
+    elif isinstance(x, (TypedList, TypedDict)):
+        pass
+    elif isinstance(x, (list, dict)):
+        raise TypingError("the ", what, " can be typed lists and dicts, and this is a plain one: make it by `lanewise.typed.List(...)` or `Dict(...)`")
+    else:
+        check_first(x, what)
+
+
 def check(like, x, what):
     """Whether x can be stored among such items, as it can in an array of their dtype."""
-    if isinstance(x, np.ndarray):
-        raise TypingError("the ", what, " must be numbers, strings, or tuples of these, and this is an array: use a list or dict that the function makes, or a tuple of arrays as an argument")
-    elif like is None:
-        check_first(x, what)
+    if like is None:
+        check_new(x, what)
     elif isinstance(like, tuple):
         if not isinstance(x, tuple):
             raise TypingError("the ", what, " are tuples, but this is not one: all must have one type")
@@ -151,6 +239,14 @@ def check(like, x, what):
     elif isinstance(like, Texts):
         if not isinstance(x, str):
             raise TypingError("the ", what, " are strings, but this is not one: all must have one type")
+    elif isinstance(like, ArrayKind):
+        if not isinstance(x, np.ndarray):
+            raise TypingError("the ", what, " are arrays, but this is not one: all must have one type")
+    elif isinstance(like, (TypedList, TypedDict)):
+        check_new(x, what)
+        if isinstance(x, (TypedList, TypedDict)):
+            x.check_known()
+        check_alike(like, x, what)
     elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number)):
         raise TypingError("the ", what, " are numbers, but this is not one: all must have one type")
     elif isinstance(like.dtype.type(0), np.bool_):
@@ -163,15 +259,71 @@ def check(like, x, what):
         raise TypingError("the ", what, " are ints, and this is a float: write int(x), or make the container for floats, `types.float64`")
 
 
+def check_alike(like, x, what):
+    """Whether x says that items have the same type as `like` does."""
+    if isinstance(like, tuple):
+        if not isinstance(x, tuple) or len(x) != len(like):
+            raise TypingError("the ", what, OTHER_ITEMS)
+        check_alike(like[0], x[0], what)
+        if len(like) > 1:
+            check_alike(like[1:], x[1:], what)
+    elif isinstance(like, Texts):
+        if not isinstance(x, Texts):
+            raise TypingError("the ", what, OTHER_ITEMS)
+    elif isinstance(like, ArrayKind):
+        if not isinstance(x, ArrayKind):
+            raise TypingError("the ", what, OTHER_ITEMS)
+        elif not _arrays.is_alike(like.like, x.like):
+            raise TypingError("the ", what, OTHER_ITEMS)
+    elif isinstance(like, TypedList):
+        if not isinstance(x, TypedList):
+            raise TypingError("the ", what, OTHER_ITEMS)
+        else:
+            check_alike(like.like, x.like, what)
+    elif isinstance(like, TypedDict):
+        if not isinstance(x, TypedDict):
+            raise TypingError("the ", what, OTHER_ITEMS)
+        else:
+            check_alike(like.key_like, x.key_like, what)
+            check_alike(like.value_like, x.value_like, what)
+    elif not isinstance(x, np.ndarray):
+        raise TypingError("the ", what, OTHER_ITEMS)
+    elif not _arrays.is_alike(like, x):
+        raise TypingError("the ", what, OTHER_ITEMS)
+
+
+def forget(items, at):
+    """Drops the references of an item that is no longer in its list or dict."""
+    if isinstance(items, tuple):
+        forget(items[0], at)
+        if len(items) > 1:
+            forget(items[1:], at)
+    elif isinstance(items, KeptArrays):
+        items.forget(at)
+
+
 # ---- lists ----
 
 
 class TypedList(GrownList):
-    def __init__(self, x=None):
-        self.words = _arrays.cells(WORDS)
-        self.like = None
+    def __init__(self, x=None, *, words=None, like=None):
+        self.words = _arrays.cells(WORDS) if words is None else words
+        self.like = like
         if x is not None:
             self.extend(x)
+
+    def over(self, words):
+        """The list of this type with these words."""
+        return TypedList(words=words, like=self.like)
+
+    def check_known(self):
+        if self.like is None:
+            raise TypingError(NOT_KNOWN)
+
+    def without_words(self):
+        """What says that items are such lists."""
+        self.check_known()
+        return self.over(_arrays.slot_kind(self.words))
 
     @property
     def n(self):
@@ -195,6 +347,10 @@ class TypedList(GrownList):
     def __array__(self):
         if isinstance(self.like, tuple):
             return matrix(self.items, self.n)
+        if isinstance(self.like, ArrayKind):
+            return self.items.stacked(self.n)
+        if isinstance(self.like, (TypedList, TypedDict)):
+            raise TypingError("no array of typed lists or dicts is made: loop over them")
         return view(held(self.words, self.like, LIST_ITEMS), self.n)
 
     def append(self, x):
@@ -211,6 +367,22 @@ class TypedList(GrownList):
     def __setitem__(self, i, x):
         check(self.like, x, ITEMS)
         put(self.items, place(i, self.n), x)
+
+    def __delslice__(self, start=None, stop=None, step=None):
+        before = self.n
+        super().__delslice__(start, stop, step)
+        for k in range(self.n, before):
+            forget(self.items, k)
+
+    def pop(self, i=-1):
+        x = super().pop(i)
+        forget(self.items, self.n)
+        return x
+
+    def clear(self):
+        for k in range(self.n):
+            forget(self.items, k)
+        self.n = 0
 
     def __getslice__(self, start=None, stop=None, step=None):
         first, by, n = bounds(start, stop, step, self.n)
@@ -239,23 +411,35 @@ TypedList.__name__ = "List"  # as messages show it
 
 
 def made_list(like):
-    made = TypedList()
-    made.like = like
-    return made
+    return TypedList(like=like)
 
 
 # ---- dicts ----
 
 
 class TypedDict(GrownDict):
-    def __init__(self, x=None):
-        self.words = _arrays.cells(WORDS)
-        self.key_like = None
-        self.value_like = None
-        _arrays.set_cell(self.words, HASHES, np.empty(8, np.int64))
-        _arrays.set_cell(self.words, PLACES, first_places())
+    def __init__(self, x=None, *, words=None, key_like=None, value_like=None):
+        self.words = _arrays.cells(WORDS) if words is None else words
+        self.key_like = key_like
+        self.value_like = value_like
+        if words is None:
+            _arrays.set_cell(self.words, HASHES, np.empty(8, np.int64))
+            _arrays.set_cell(self.words, PLACES, first_places())
         if x is not None:
             self.update(x)
+
+    def over(self, words):
+        """The dict of this type with these words."""
+        return TypedDict(words=words, key_like=self.key_like, value_like=self.value_like)
+
+    def check_known(self):
+        if self.key_like is None:
+            raise TypingError(NOT_KNOWN)
+
+    def without_words(self):
+        """What says that items are such dicts."""
+        self.check_known()
+        return self.over(_arrays.slot_kind(self.words))
 
     @property
     def n(self):
@@ -320,6 +504,9 @@ class TypedDict(GrownDict):
         return held(self.words, self.value_like, values_at(self.key_like))
 
     def as_key(self, key):
+        if isinstance(key, np.ndarray):
+            raise TypingError(NO_HASH)
+        check_hashed(key)
         check(self.key_like, key, KEYS)
         return converted(self.key_like, key)
 
@@ -364,6 +551,16 @@ class TypedDict(GrownDict):
         else:
             put(self.value_items, entry, value)
 
+    def remove_entry(self, entry):
+        super().remove_entry(entry)
+        forget(self.key_items, entry)
+        forget(self.value_items, entry)
+
+    def clear(self):
+        for entry in range(self.used):
+            forget(self.value_items, entry)
+        super().clear()
+
     def setdefault(self, key, default):
         one = self.as_new_key(key)
         check(self.value_like, default, VALUES)
@@ -394,10 +591,24 @@ class TypedDict(GrownDict):
 
     @staticmethod
     def empty(key_type, value_type, n_keys=0):
+        check_hashed(like_of_type(key_type))
         return made_dict(like_of_type(key_type), like_of_type(value_type))
 
 
 TypedDict.__name__ = "Dict"
+
+
+NO_HASH = "keys of a typed dict must be numbers, strings, or tuples of these: arrays, lists and dicts have no hash"
+
+
+def check_hashed(key):
+    """Whether the key, or what says of what type keys are, has a hash."""
+    if isinstance(key, tuple):
+        check_hashed(key[0])
+        if len(key) > 1:
+            check_hashed(key[1:])
+    elif isinstance(key, (ArrayKind, list, dict)):
+        raise TypingError(NO_HASH)
 
 
 class TypedView(View):
@@ -424,13 +635,25 @@ def values_at(key_like):
 
 
 def made_dict(key_like, value_like):
-    made = TypedDict()
-    made.key_like = key_like
-    made.value_like = value_like
-    return made
+    return TypedDict(key_like=key_like, value_like=value_like)
 
 
 # ---- what Python calls (lanewise/typed.py) ----
+
+
+def held_words(words, like, k):
+    """As `held`, with the words of items that are typed lists or dicts in place of these."""
+    if isinstance(like, tuple):
+        return held_words_row(words, like, k)
+    if isinstance(like, (TypedList, TypedDict)):
+        return Arrays(_arrays.held_cell(words, k, words), _arrays.slot_kind(like.words))
+    return held(words, like, k)
+
+
+def held_words_row(words, like, k):
+    if len(like) == 1:
+        return (held_words(words, like[0], k),)
+    return (held_words(words, like[0], k),) + held_words_row(words, like[1:], k + CELL * n_cells(like[0]))
 
 
 def append_rows(x, rows):
@@ -468,6 +691,56 @@ def store(x, i, value):
 
 def remove(x, key):
     x.__delitem__(given(key))
+
+
+def again(like: Any, words: Any) -> Any:
+    """The object of `lanewise.typed` with these words, which has the type of `like`. Not compiled."""
+    from lanewise import typed
+
+    return typed._again(like, words)
+
+
+_forms: dict[Any, Any] = {}  # kept, because the compiler knows constants by their addresses
+
+
+def form_of_type(type_: Any) -> Any:
+    """For `like_of_type`, a pair with a function that is compiled; None: it is no type of an array, a tuple, or a typed list or dict. Not compiled."""
+    if isinstance(type_, types.Array):
+        shape, dtype, is_contiguous = (0,) * type_.ndim, type_.dtype, type_.layout == "C"
+
+        def like() -> Any:
+            none = np.empty(shape, dtype)
+            return array_kind(none if is_contiguous else none[..., ::2])
+    elif isinstance(type_, types.ListType):
+        item = _like_of(type_.item_type)
+
+        def like() -> Any:
+            return made_list(item()).without_words()
+    elif isinstance(type_, types.DictType):
+        key, value = _like_of(type_.key_type), _like_of(type_.value_type)
+
+        def like() -> Any:
+            return made_dict(key(), value()).without_words()
+    elif isinstance(type_, types.Tuple) and type_.count > 0:
+        like = _like_of_row(tuple(map(_like_of, type_.types)))
+    else:
+        return None
+    return _forms.setdefault(type_, ("like", like))
+
+
+def _like_of(type_: Any) -> Any:
+    form = form_of_type(type_)
+    if form is not None:
+        return form[1]
+    return lambda: like_of_type(type_)
+
+
+def _like_of_row(row: Any) -> Any:
+    if len(row) == 1:
+        (last,) = row
+        return lambda: (last(),)
+    first, rest = row[0], _like_of_row(row[1:])
+    return lambda: (first(),) + rest()
 
 
 def in_python(cls: Any, words: Any, *likes: Any) -> Any:

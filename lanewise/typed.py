@@ -25,6 +25,7 @@ import numpy as np
 from lanewise import _core, _growing_dicts, types
 from lanewise import _typed_containers as _compiled
 from lanewise._core import jit
+from lanewise._growing_lists_arrays import ArrayKind
 from lanewise._growing_lists_texts import Texts, no_texts
 
 __all__ = ["Dict", "List"]
@@ -41,13 +42,19 @@ def _like(type_: Any, what: str) -> Any:
         return tuple(_like(one, what) for one in type_)  # type: ignore[attr-defined]
     if type_ is str or type_ == types.unicode_type:
         return no_texts()
+    if isinstance(type_, types.ListType):
+        return List.empty_list(type_.item_type)
+    if isinstance(type_, types.DictType):
+        return Dict.empty(type_.key_type, type_.value_type)
+    if isinstance(type_, types.Array) and isinstance(type_.dtype, np.dtype):
+        return _array_kind(type_.dtype, type_.ndim, type_.layout == "C")
     try:
         given: Any = _BY_PYTHON.get(type_, type_) if isinstance(type_, type) else type_
         dtype = np.dtype(getattr(given, "dtype", given))
     except TypeError:
         dtype = np.dtype(object)
-    if dtype.kind not in "biufc" or getattr(type_, "ndim", None) or type_ is None or isinstance(type_, types.ListType):
-        raise TypeError(f"{what} must be the type of a number, str, or the type of a tuple of numbers, not {type_!r:.200}")
+    if dtype.kind not in "biufc" or getattr(type_, "ndim", None) or type_ is None:
+        raise TypeError(f"{what} must be the type of a number, of an array, of a typed list or dict, str, or the type of a tuple of these, not {type_!r:.200}")
     return np.empty(0, dtype)
 
 
@@ -57,15 +64,45 @@ def _like_of(x: Any, what: str) -> Any:
         return tuple(_like_of(one, what) for one in x)
     if isinstance(x, str):
         return no_texts()
+    if isinstance(x, np.ndarray):
+        return _array_kind(x.dtype, x.ndim, x.flags.c_contiguous, x.flags.writeable)
+    if isinstance(x, (List, Dict)):
+        return _like_container(x)
     if not isinstance(x, (bool, int, float, complex, np.bool_, np.number)):
-        raise TypeError(f"{what} must be numbers, strings, or tuples of these, not {type(x).__name__!r:.100}: {x!r:.100}")
+        raise TypeError(f"{what} must be numbers, strings, arrays, typed lists or dicts, or tuples of these, not {type(x).__name__!r:.100}: {x!r:.100}")
     return np.empty(0, np.array(x).dtype)
+
+
+def _like_container(x: Any) -> Any:
+    """A list or dict of this type without items."""
+    likes = (x._like,) if isinstance(x, List) else (x._key_like, x._value_like)
+    if likes[0] is None:
+        raise TypeError(f"nobody knows yet of what type the items of this typed {type(x).__name__.lower()} are: put one into it before it is put into another one")
+    made = type(x)()
+    if isinstance(x, List):
+        made._like = likes[0]
+    else:
+        made._key_like, made._value_like = likes
+    return made
+
+
+def _array_kind(dtype: np.dtype, ndim: int, is_dense: bool, is_writeable: bool = True) -> ArrayKind:
+    """What says that items are such arrays: one of their type in compiled code, which has some elements where it must not be contiguous."""
+    made = np.empty((0,) * ndim, dtype) if is_dense else np.zeros((*(2,) * (ndim - 1), 4), dtype)[..., ::2]
+    made.flags.writeable = is_writeable
+    return ArrayKind(made, is_dense)
 
 
 def _type_of(like: Any) -> str:
     """The type of the items, as it is shown."""
     if isinstance(like, Texts):
         return str(types.unicode_type)
+    if isinstance(like, ArrayKind):
+        return str(_core.typeof(like.like))
+    if isinstance(like, List):
+        return f"ListType[{_type_of(like._like)}]"
+    if isinstance(like, Dict):
+        return f"DictType[{_type_of(like._key_like)},{_type_of(like._value_like)}]"
     return f"Tuple({', '.join(map(_type_of, like))})" if isinstance(like, tuple) else str(types.from_dtype(like.dtype))
 
 
@@ -87,6 +124,14 @@ def _converted(like: Any, x: Any, what: str, word: Callable[[str], int] = _core.
         if not isinstance(x, str):
             raise TypeError(f"{what} are strings, not {type(x).__name__!r:.100}: {x!r:.100}")
         return Texts(np.array([word(x)], np.int64))
+    if isinstance(like, ArrayKind):
+        if not isinstance(x, np.ndarray) or not _can_stand_for(x, like.like):
+            raise TypeError(f"{what} are of the type {_type_of(like)}, not {_core.typeof(x) if isinstance(x, np.ndarray) else type(x).__name__!r:.100}")
+        return x
+    if isinstance(like, (List, Dict)):
+        if type(x) is not type(like) or _type_of(_like_container(x)) != _type_of(like):
+            raise TypeError(f"{what} are of the type {_type_of(like)}, not {_type_of(x) if isinstance(x, (List, Dict)) else type(x).__name__!r:.100}: {x!r:.100}")
+        return x
     kind = like.dtype.kind
     if isinstance(x, (bool, np.bool_)):
         fits = True
@@ -101,6 +146,23 @@ def _converted(like: Any, x: Any, what: str, word: Callable[[str], int] = _core.
     return like.dtype.type(x)
 
 
+def _can_stand_for(x: np.ndarray, like: np.ndarray) -> bool:
+    """Whether the array can be beside arrays like the other one."""
+    return (x.dtype == like.dtype and x.ndim == like.ndim and (x.flags.c_contiguous or not like.flags.c_contiguous)
+            and (x.flags.writeable or not like.flags.writeable))
+
+
+def _has_references(like: Any) -> bool:
+    """Whether items hold arrays or containers, of which there are no columns."""
+    return any(map(_has_references, like)) if isinstance(like, tuple) else isinstance(like, (ArrayKind, List, Dict))
+
+
+def _hashed(like: Any, what: str) -> Any:
+    if _has_references(like):
+        raise TypeError(f"{what} of a typed dict must be numbers, strings, or tuples of these, which have a hash, not {_type_of(like)}")
+    return like
+
+
 def _columns(like: Any, items: list[Any]) -> Any:
     """Arrays of these items, which have been converted."""
     if isinstance(like, tuple):
@@ -110,11 +172,13 @@ def _columns(like: Any, items: list[Any]) -> Any:
     return np.array(items, like.dtype)
 
 
-def _rows_of(arrays: Any, n: int) -> list[Any]:
+def _rows_of(arrays: Any, n: int, like: Any) -> list[Any]:
     """The first n items as Python has them."""
-    if isinstance(arrays, list):  # of strings
-        return arrays[:n]
-    return [*zip(*(_rows_of(part, n) for part in arrays))] if isinstance(arrays, tuple) else arrays[:n].tolist()
+    if isinstance(like, tuple):
+        return [*zip(*(_rows_of(part, n, one) for part, one in zip(arrays, like)))]
+    if isinstance(like, (List, Dict)):
+        return [_again(like, words) for words in arrays[:n]]
+    return arrays[:n] if isinstance(arrays, list) else arrays[:n].tolist()  # a list: of strings or arrays
 
 
 # ---- what Python calls ----
@@ -122,7 +186,7 @@ def _rows_of(arrays: Any, n: int) -> list[Any]:
 _call = jit(target="cpu")  # also where functions run as plain Python
 _new_list = _call(lambda like: _compiled.made_list(like).words)
 _new_dict = _call(lambda: _compiled.TypedDict().words)
-_rows = _call(_compiled.held)
+_rows = _call(_compiled.held_words)
 _append_rows = _call(_compiled.append_rows)
 _get = _call(lambda x, i: x[i])
 _entry_of = _call(lambda x, key: _compiled.entry_of(x, x.as_key(_compiled.given(key))))
@@ -136,20 +200,22 @@ _sort = _call(lambda x, reverse: x.sort(reverse=reverse))
 _clear = _call(lambda x: x.clear())
 _store = _call(_compiled.store)
 _remove = _call(_compiled.remove)
-_entries = _call(lambda x: (x.held_keys(), x.held_values(), _compiled.held(x.words, x.words, _compiled.HASHES)))
+_entries = _call(lambda x: (_compiled.held_words(x.words, x.key_like, _compiled.DICT_KEYS),
+                            _compiled.held_words(x.words, x.value_like, _compiled.values_at(x.key_like)), _compiled.held(x.words, x.words, _compiled.HASHES)))
 
 
 class List(MutableSequence):
     """A list that Python and compiled functions share; numba's ``typed.List``.
 
-    Its items are numbers of one type, strings, or tuples of these. Functions of ``njit`` change the list itself. An item of another type is
-    converted as in an assignment to an element of an array: an int becomes a float, and a float in a list of ints is a TypeError.
+    Its items are numbers of one type, strings, arrays, typed lists or dicts, or tuples of these. Functions of ``njit`` change the list itself.
+    A number of another type is converted as in an assignment to an element of an array: an int becomes a float, and a float in a list of ints
+    is a TypeError. Arrays and containers are the objects themselves, not copies.
 
     Args:
         iterable: the first items. The type of the first one is that of all.
 
     Raises:
-        TypeError: an item is not a number, a string or a tuple of these, or not of the type of the others.
+        TypeError: an item is none of these, or not of the type of the others.
         ValueError: a string contains a null character.
 
         >>> x = lw.typed.List([1.5, 2])
@@ -175,8 +241,9 @@ class List(MutableSequence):
         """Return a list without items.
 
         Args:
-            item_type: the type of its items: of a number, ``lw.float64``, of strings, ``str`` or ``lw.types.unicode_type``, or of a
-                tuple of numbers, ``lw.types.UniTuple(lw.int64, 2)``.
+            item_type: the type of its items: of a number, ``lw.float64``, of strings, ``str`` or ``lw.types.unicode_type``, of an array,
+                ``lw.float64[:]``, of a typed list or dict, ``lw.types.ListType(lw.int64)``, or of a tuple of these,
+                ``lw.types.UniTuple(lw.int64, 2)``.
             allocated: has no effect; numba makes room for that many items.
 
         Raises:
@@ -184,6 +251,10 @@ class List(MutableSequence):
 
             >>> lw.typed.List.empty_list(lw.float64)
             ListType[float64]([])
+            >>> x = lw.typed.List.empty_list(lw.float64[:])
+            >>> x.append(np.ones(2))
+            >>> lw.njit(lambda x: x[0].sum())(x)
+            2.0
         """
         made = List()
         made._like = _checked(_like(item_type, "item_type"))
@@ -196,13 +267,13 @@ class List(MutableSequence):
         return _converted(self._like, x, "items of this list")
 
     def _list(self) -> list[Any]:
-        return [] if self._like is None else _rows_of(_rows(self._words, self._like, _compiled.LIST_ITEMS), len(self))
+        return [] if self._like is None else _rows_of(_rows(self._words, self._like, _compiled.LIST_ITEMS), len(self), self._like)
 
     def _replace(self, items: list[Any]) -> None:
         if items or self._like is not None:
             made = [self._found_type(x) for x in items]
             _clear(self)
-            _append_rows(self, _columns(self._like, made))
+            self.extend(made if _has_references(self._like) else items)
 
     def _place(self, i: Any, said: str) -> int:
         at, n = operator.index(i), len(self)
@@ -255,7 +326,10 @@ class List(MutableSequence):
     def extend(self, values: Iterable[Any]) -> None:
         """Add items to the end."""
         made = [self._found_type(x) for x in (values._list() if isinstance(values, List) else values)]
-        if made:
+        if made and _has_references(self._like):
+            for one in made:
+                _append(self, one)
+        elif made:
             _append_rows(self, _columns(self._like, made))
 
     def insert(self, index: int, value: Any) -> None:
@@ -327,14 +401,14 @@ class List(MutableSequence):
 class Dict(MutableMapping):
     """A dict that Python and compiled functions share; numba's ``typed.Dict``.
 
-    Its keys have one type, and so do its values: numbers, strings, or tuples of these. Functions of ``njit`` change the dict itself. The order
+    Its keys have one type: numbers, strings, or tuples of these. So have its values, which may also be arrays or typed lists and dicts. Functions of ``njit`` change the dict itself. The order
     of the items is that in which the keys were added, as in Python's dicts.
 
     Args:
         items: the first items, a mapping or pairs.
 
     Raises:
-        TypeError: a key or a value is not a number, a string or a tuple of these, or not of the type of the others.
+        TypeError: a key or a value is none of these, or not of the type of the others.
         ValueError: a string contains a null character.
 
         >>> d = lw.typed.Dict.empty(key_type=lw.int64, value_type=lw.float64)
@@ -357,8 +431,7 @@ class Dict(MutableMapping):
         """Return a dict without items.
 
         Args:
-            key_type, value_type: types of numbers, ``lw.float64``, of strings, ``str`` or ``lw.types.unicode_type``, or of tuples of
-                numbers, ``lw.types.UniTuple(lw.int64, 2)``.
+            key_type, value_type: types as for :meth:`List.empty_list`; keys are numbers, strings or tuples of these.
             n_keys: has no effect; numba makes room for that many keys.
 
         Raises:
@@ -368,7 +441,7 @@ class Dict(MutableMapping):
             (DictType[int64,float64]({}), DictType[unicode_type,float64]({}))
         """
         made = Dict()
-        made._key_like, made._value_like = _checked(_like(key_type, "key_type"), _like(value_type, "value_type"))
+        made._key_like, made._value_like = _checked(_hashed(_like(key_type, "key_type"), "key_type"), _like(value_type, "value_type"))
         return made
 
     def _entry(self, key: Any) -> int:
@@ -384,7 +457,7 @@ class Dict(MutableMapping):
             return {}
         used = int(self._words[_compiled.USED])
         keys, values, hashes = _entries(self)
-        entries = zip(_rows_of(keys, used), _rows_of(values, used), hashes)
+        entries = zip(_rows_of(keys, used, self._key_like), _rows_of(values, used, self._value_like), hashes)
         return {key: value for key, value, hashed in entries if hashed != _growing_dicts.DELETED}
 
     def __len__(self) -> int:
@@ -398,7 +471,7 @@ class Dict(MutableMapping):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self._key_like is None:
-            self._key_like, self._value_like = _checked(_like_of(key, "keys of a typed dict"), _like_of(value, "values of a typed dict"))
+            self._key_like, self._value_like = _checked(_hashed(_like_of(key, "keys of a typed dict"), "keys"), _like_of(value, "values of a typed dict"))
         _store(self, _converted(self._key_like, key, "keys of this dict"), _converted(self._value_like, value, "values of this dict"))
 
     def __delitem__(self, key: Any) -> None:
@@ -452,8 +525,12 @@ class Dict(MutableMapping):
         return _dict_again, (self._key_like, self._value_like, self._dict())
 
 
+def _n_cells(like: Any) -> int:
+    return sum(map(_n_cells, like)) if isinstance(like, tuple) else 1
+
+
 def _checked(*likes: Any) -> Any:
-    if sum(map(_compiled.n_cells, likes)) > _compiled.MOST_CELLS:
+    if sum(map(_n_cells, likes)) > _compiled.MOST_CELLS:
         raise TypeError(f"an item of a typed list, or a key and a value of a typed dict together, can have at most {_compiled.MOST_CELLS} numbers and strings")
     return likes if len(likes) > 1 else likes[0]
 
@@ -485,10 +562,13 @@ def _begin(x: Any, words: np.ndarray) -> None:
 
 def _of_words(cls: Any, words: np.ndarray, likes: tuple[Any, ...]) -> Any:
     """The object with these words: the one that Python has, or a new one."""
-    found = _known.get(words.ctypes.data)
+    found = _known.get(words.ctypes.data) if words.size else None
     if found is None:
         found = object.__new__(cls)
-        _begin(found, words)
+        if words.size:  # else it says what the items of another one are
+            _begin(found, words)
+        else:
+            found._words = words
     if cls is List:
         found._like = _of_result(likes[0])
     else:
@@ -496,10 +576,18 @@ def _of_words(cls: Any, words: np.ndarray, likes: tuple[Any, ...]) -> Any:
     return found
 
 
+def _again(like: Any, words: np.ndarray) -> Any:
+    """The object with these words that has the type of another one."""
+    return _of_words(type(like), words, (like._like,) if isinstance(like, List) else (like._key_like, like._value_like))
+
+
 def _of_result(like: Any) -> Any:
     """What says the type of the items that a compiled function has returned: a list becomes `Texts`."""
     if isinstance(like, tuple):
         return tuple(map(_of_result, like))
+    if isinstance(like, ArrayKind):
+        x = like.like
+        return _array_kind(x.dtype, x.ndim, like.is_dense, x.flags.writeable)
     return no_texts() if isinstance(like, list) else like
 
 

@@ -291,7 +291,7 @@ class Object(Type):
 
 
 class ListType(Type):
-    """The type of a typed list, ``lanewise.typed.List``: that of its items, `item_type`, which is a number's or a tuple's.
+    """The type of a typed list, ``lanewise.typed.List``: that of its items is `item_type`.
 
     >>> lw.types.ListType(float64)
     ListType[float64]

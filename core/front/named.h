@@ -301,6 +301,8 @@ typedef enum lw_impl {
     LW_IMPL_SLOT_KIND,
     LW_IMPL_SLOT,
     LW_IMPL_SET_SLOT,
+    LW_IMPL_KEEP_SLOT,
+    LW_IMPL_IS_ALIKE,
     LW_IMPL_TEXT,
     LW_IMPL_TEXT_WORD,
     LW_IMPL_SORT_TEXTS,

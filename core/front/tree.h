@@ -129,6 +129,16 @@ typedef enum lw_grown_kind {
     LW_GROWN_VIEW, /* what keys(), values() and items() give */
 } lw_grown_kind;
 
+/* Of classes of the package whose objects are the items of containers, or say of what type they
+ * are. */
+typedef enum lw_item_role {
+    LW_ITEMS_NONE,
+    LW_ITEMS_ARRAYS,     /* the items of a list of arrays (lanewise/_growing_lists_arrays.py) */
+    LW_ITEMS_ARRAY_KIND, /* says that items are arrays */
+    LW_ITEMS_CONTAINERS, /* of typed lists or dicts (lanewise/_typed_containers.py) */
+    LW_ITEMS_TEXTS,      /* of strings (lanewise/_growing_lists_texts.py) */
+} lw_item_role;
+
 typedef struct lw_class {
     const char *name;
     const void *id;         /* tells classes apart; live while the tree is read */
@@ -143,9 +153,8 @@ typedef struct lw_class {
     bool is_frozen;      /* a dataclass whose fields are not assigned again */
     lw_grown_kind grown; /* which of Python's containers it stands for */
     bool is_typed;       /* of a typed list or dict, which Python and compiled code share */
-    bool is_arrays; /* of the items of a list of arrays (lanewise/_growing_lists_arrays.py) */
-    bool is_texts;  /* of those of a list of strings (lanewise/_growing_lists_texts.py) */
-    bool is_slice;  /* it stands for Python's slice (lanewise/_slices.py) */
+    lw_item_role items;  /* which items of such containers its objects are */
+    bool is_slice;       /* it stands for Python's slice (lanewise/_slices.py) */
     const char *const *order; /* n_order names: fields of all objects are in this order, … */
     uint32_t n_order;
     const char *const *slots; /* … and, unless NULL, objects can have no others than these */

@@ -753,10 +753,13 @@ print_like(const lw_types *types, lw_type like, lw_text *out)
         lw_text_add(out, "?");
     } else if (row->kind == LW_TK_ARRAY) {
         lw_type_print(types, row->elements[0], out);
-    } else if (row->user_class != NULL && row->user_class->is_arrays) {
+    } else if (row->user_class != NULL && (row->user_class->items == LW_ITEMS_ARRAYS ||
+                                           row->user_class->items == LW_ITEMS_ARRAY_KIND)) {
         lw_type_print(types, row->elements[row->n - 1], out);
-    } else if (row->user_class != NULL && row->user_class->is_texts) {
+    } else if (row->user_class != NULL && row->user_class->items == LW_ITEMS_TEXTS) {
         lw_text_add(out, "str");
+    } else if (row->user_class != NULL && row->user_class->is_typed) {
+        lw_type_print(types, like, out);
     } else {
         for (uint32_t i = 0; i < row->n; i++) {
             lw_text_add(out, i ? ", " : "(");

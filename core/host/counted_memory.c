@@ -349,17 +349,48 @@ lw_cell_set(uint64_t *cell, void *data, int64_t extent, void *memory)
     lw_counted_release(before);
 }
 
+/* Of a thread: who lends to the function that runs. */
+static _Thread_local lw_lender *lender;
+
+void
+lw_lender_begin(lw_lender *new)
+{
+    new->outer = lender;
+    lender = new;
+}
+
+void
+lw_lender_end(lw_lender *old)
+{
+    assert(lender == old);
+    lender = old->outer;
+}
+
+bool
+lw_slot_keep(uint64_t *slot, void *data, int64_t is_empty, void *memory)
+{
+    void *lent = memory == NULL && lender != NULL ? lender->lend(lender, data) : NULL;
+
+    if (memory == NULL && lent == NULL && !is_empty)
+        return true;
+    lw_cell_set(slot, data, 0, memory ? memory : lent);
+    lw_counted_release(lent);
+    return false;
+}
+
 void
 lw_counted_register(void)
 {
     static lw_extern_row rows[] = {{"lw_memory_renew", NULL},
                                    {"lw_memory_free", NULL},
                                    {LW_CELLS_NEW, NULL},
-                                   {LW_CELL_SET, NULL}};
+                                   {LW_CELL_SET, NULL},
+                                   {LW_SLOT_KEEP, NULL}};
 
     rows[0].address = (void *)(uintptr_t)lw_counted_renew;
     rows[1].address = (void *)(uintptr_t)lw_counted_free;
     rows[2].address = (void *)(uintptr_t)lw_cells_new;
     rows[3].address = (void *)(uintptr_t)lw_cell_set;
-    lw_extern_provide(rows, 4);
+    rows[4].address = (void *)(uintptr_t)lw_slot_keep;
+    lw_extern_provide(rows, sizeof rows / sizeof *rows);
 }

@@ -34,6 +34,19 @@ void *lw_cells_new(int64_t n_words);
 /* Puts an array into a cell. memory: the array's; it gets one reference more. */
 void lw_cell_set(uint64_t *cell, void *data, int64_t extent, void *memory);
 
+/* Who knows the memory of arrays that a function on this thread was called with: lend gives a
+ * reference to the one in which `data` lies, or NULL. */
+typedef struct lw_lender {
+    void *(*lend)(const struct lw_lender *lender, const void *data);
+    struct lw_lender *outer; /* of the function that has called this one */
+} lw_lender;
+
+void lw_lender_begin(lw_lender *lender);
+void lw_lender_end(lw_lender *lender);
+/* Puts an array into a slot. memory: the array's; NULL: a lender is asked for it, unless the
+ * array has no elements. true: nobody knows it, and the slot is as before. */
+bool lw_slot_keep(uint64_t *slot, void *data, int64_t is_empty, void *memory);
+
 /* Makes the functions known to the loader of compiled code. */
 void lw_counted_register(void);
 

@@ -17,7 +17,8 @@ enum {
 
 /* A slot of a list of arrays (lanewise/_growing_lists_arrays.py) is an array with any axes: the
  * cell with its address and memory, whose extent is 0, and one cell for each axis, with its
- * extent and its stride in bytes. */
+ * extent and its stride in bytes. A list that ends with its function has no reference to memory
+ * that lives longer, an argument's; a typed list keeps each array (lw_slot_keep). */
 enum {
     LW_SLOT_EXTENT = 0, /* of the cell of an axis; its memory is 0 */
     LW_SLOT_STRIDE = 1,
@@ -31,5 +32,6 @@ lw_slot_words(int ndim)
 
 #define LW_CELLS_NEW "lw_cells_new"
 #define LW_CELL_SET  "lw_cell_set"
+#define LW_SLOT_KEEP "lw_slot_keep"
 
 #endif

@@ -521,6 +521,15 @@ lw_ir_prints(const lw_module *module)
     return lw_ir_has_op(module, LW_OP_PRINT);
 }
 
+bool
+lw_ir_calls(const lw_module *module, const char *name)
+{
+    for (uint32_t i = 0; i < module->externs.n; i++)
+        if (strcmp(module->externs.data[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static bool
 waits(const lw_inst *inst)
 {

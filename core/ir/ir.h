@@ -315,6 +315,8 @@ bool lw_ir_repeats(const lw_module *module);
 bool lw_ir_is_brief(const lw_module *module);
 /* Whether it holds a PRINT. */
 bool lw_ir_prints(const lw_module *module);
+/* Whether it declares this C function. */
+bool lw_ir_calls(const lw_module *module, const char *name);
 /* Whether threads of a block wait for each other: BARRIER, or a KERNEL_CALL that is collective.
  */
 bool lw_ir_is_collective(const lw_module *module);

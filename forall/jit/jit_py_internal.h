@@ -70,6 +70,9 @@ lw_jit *lw_jit_companion(lw_jit *self);
  * argument, and is nowhere in the others. -1 with an exception. */
 int lw_jit_check_changes(const lw_specialisation *specialisation, const lw_bound *bound,
                          PyObject *const *row, Py_ssize_t n_args);
+/* The argument in whose memory the address lies (borrowed); NULL: none, or it is a copy of one.
+ */
+PyObject *lw_jit_argument_at(const lw_bound *bound, uint64_t address);
 /* The result of a call, from what its code left in `parts`. row: the arguments, whose fields
  * are assigned where the function changes them. */
 PyObject *lw_jit_results_of(const lw_scalar *scalar, const uint64_t *parts,

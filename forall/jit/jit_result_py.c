@@ -88,9 +88,8 @@ n_parts_of(const lw_scalar *scalar, uint32_t i)
     return lw_is_complex(scalar->out[i]) ? 2 : 1;
 }
 
-/* The argument in whose memory the address lies; NULL: none, or it is a copy of one. */
-static PyObject *
-argument_at(const lw_bound *bound, uint64_t address)
+PyObject *
+lw_jit_argument_at(const lw_bound *bound, uint64_t address)
 {
     for (uint32_t i = 0; i < bound->n_arrays && bound->n_copies == 0; i++) {
         const lw_bound_array *array = &bound->arrays[i];
@@ -176,7 +175,7 @@ next_result(result_reader *r)
     array = arrays[i].is_item ? NULL : argument_that_is(r->bound, &arrays[i], descr, parts);
     if (array != NULL)
         return Py_NewRef(array);
-    array = lw_counted_array(&arrays[i], descr, parts, argument_at(r->bound, parts[0]));
+    array = lw_counted_array(&arrays[i], descr, parts, lw_jit_argument_at(r->bound, parts[0]));
     if (array == NULL || !arrays[i].is_item)
         return array;
     /* as `y[i]` does in NumPy, it shows what its array holds, and keeps it alive */
@@ -232,7 +231,7 @@ array_of_slot(const lw_bound *bound, const uint64_t *slot, const lw_array_result
     if (array != NULL)
         return Py_NewRef(array);
     lw_counted_retain((void *)(uintptr_t)slot[LW_CELL_MEMORY]);
-    return lw_counted_array(&kind, descr, parts, argument_at(bound, parts[0]));
+    return lw_counted_array(&kind, descr, parts, lw_jit_argument_at(bound, parts[0]));
 }
 
 /* A list of what is in all slots; None for those that have got no array. items: the words, and
@@ -256,6 +255,33 @@ arrays_of(const result_reader *r, PyObject *items)
             Py_CLEAR(list);
         else
             PyList_SET_ITEM(list, i, array);
+    }
+    return list;
+}
+
+/* The same of typed lists or dicts. items: the words, and one of them that has no items. */
+static PyObject *
+containers_of(const result_reader *r, PyObject *items)
+{
+    static const lw_array_result like = {.is_array = true, .ndim = 1};
+    PyArrayObject *words = (PyArrayObject *)PyTuple_GET_ITEM(items, 0);
+    Py_ssize_t size = lw_slot_words(1);
+    Py_ssize_t n = (PyArray_SIZE(words) - LW_CELLS_BEGIN) / size;
+    const uint64_t *slots = (const uint64_t *)PyArray_DATA(words) + LW_CELLS_BEGIN;
+    PyObject *list = PyList_New(n < 0 ? 0 : n);
+
+    for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
+        const uint64_t *slot = slots + i * size;
+        PyObject *item = Py_NewRef(Py_None);
+        if (slot[LW_CELL_ADDRESS])
+            Py_SETREF(item, array_of_slot(r->bound, slot, &like, lw_descr_of(LW_DT_i64)));
+        if (slot[LW_CELL_ADDRESS] && item != NULL)
+            Py_SETREF(item, lw_service_call(LW_SERVICE_TYPED, "again",
+                                            PyTuple_GET_ITEM(items, 1), &item, 1, NULL));
+        if (item == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, item);
     }
     return list;
 }
@@ -298,9 +324,11 @@ object_of(const lw_result *form, const result_reader *r, PyObject *items)
     if (form->user_class->is_typed)
         return lw_service_call(LW_SERVICE_TYPED, "in_python", (PyObject *)type,
                                &PyTuple_GET_ITEM(items, 0), PyTuple_GET_SIZE(items), NULL);
-    if (form->user_class->is_arrays)
+    if (form->user_class->items == LW_ITEMS_ARRAYS)
         return arrays_of(r, items);
-    if (form->user_class->is_texts)
+    if (form->user_class->items == LW_ITEMS_CONTAINERS)
+        return containers_of(r, items);
+    if (form->user_class->items == LW_ITEMS_TEXTS)
         return texts_of((PyArrayObject *)PyTuple_GET_ITEM(items, 0));
     if (form->user_class->grown == LW_GROWN_LIST)
         return lw_service_call(LW_SERVICE_GROWING_LISTS, "in_python",

@@ -4,6 +4,7 @@
 #include "forall/jit/jit_py_internal.h"
 
 #include "core/base/memory.h"
+#include "core/host/counted_memory.h"
 #include "core/host/pieces.h"
 #include "core/host/raise_note.h"
 #include "core/py/compiled/renew.h"
@@ -148,6 +149,44 @@ run_until(value_call *c, const lw_host_entry *entry, const lw_bound *bound)
     return !stop.stopped;
 }
 
+/* What becomes of an argument's array that a typed list keeps: memory with a reference to the
+ * object. */
+static void
+end_of_loan(void *data, size_t n_bytes, void *information)
+{
+    PyGILState_STATE gil;
+
+    (void)data, (void)n_bytes;
+    if (!Py_IsInitialized()) /* at exit others may let go last: the process ends anyway */
+        return;
+    gil = PyGILState_Ensure();
+    Py_DECREF((PyObject *)information);
+    PyGILState_Release(gil);
+}
+
+typedef struct argument_lender {
+    lw_lender base;
+    const lw_bound *bound;
+} argument_lender;
+
+static void *
+lend_argument(const lw_lender *lender, const void *data)
+{
+    const lw_bound *bound = ((const argument_lender *)lender)->bound;
+    PyObject *object = lw_jit_argument_at(bound, (uint64_t)(uintptr_t)data);
+    PyGILState_STATE gil;
+    void *memory;
+
+    if (object == NULL)
+        return NULL;
+    gil = PyGILState_Ensure(); /* the code may run without it */
+    memory = lw_counted_over((void *)(uintptr_t)data, 0, end_of_loan, object);
+    if (memory != NULL)
+        Py_INCREF(object);
+    PyGILState_Release(gil);
+    return memory;
+}
+
 static PyObject *
 run(const lw_specialisation *specialisation, const lw_host_entry *entry, const lw_bound *bound,
     PyObject *const *row, Py_ssize_t n_args)
@@ -155,7 +194,9 @@ run(const lw_specialisation *specialisation, const lw_host_entry *entry, const l
     uint64_t few[FEW_RESULTS], *parts = few;
     value_call call = {.code = (lw_value_code)(uintptr_t)entry->address,
                        .values = bound->values};
+    argument_lender lender = {.base.lend = lend_argument, .bound = bound};
     PyObject *result = NULL;
+    bool ended;
 
     if (specialisation->scalar->n_changed > 0 &&
         lw_jit_check_changes(specialisation, bound, row, n_args) < 0)
@@ -165,7 +206,12 @@ run(const lw_specialisation *specialisation, const lw_host_entry *entry, const l
     if (parts == NULL)
         return PyErr_NoMemory();
     call.parts = parts;
-    if (!run_until(&call, entry, bound))
+    if (entry->borrows)
+        lw_lender_begin(&lender.base);
+    ended = run_until(&call, entry, bound);
+    if (entry->borrows)
+        lw_lender_end(&lender.base);
+    if (!ended)
         (void)(entry->prints && lw_print_show_anyway());
     else if (!entry->prints || lw_print_show() == 0)
         result = call.status ? raise_status(specialisation, call.status)

@@ -511,16 +511,6 @@ def test_they_are_for_functions_called_on_the_host():
         kernel[1, 1](np.ones(3))
 
 
-def test_typed_containers_have_numbers():
-    def f(x):
-        out = lw.typed.List()
-        out.append(x[0])
-        return len(out)
-
-    with pytest.raises(errors.TypingError, match="this is an array"):
-        njit(f)(X)
-
-
 def test_types_in_messages():
     with pytest.raises(errors.CompileError) as failed:
         njit(lambda n: ([n * 1.5 for _ in range(n)] + [2.5], [np.ones(3) for _ in range(n)], {1: 2.5}, [(n, 1.5) for _ in range(n)]).nothing)(3)

@@ -415,10 +415,9 @@ def test_children_of_a_process_whose_threads_compare_strings(tmp_path):
         (lambda: List([1]).append("a"), TypeError, "items of this list are of the type int64"),
         (lambda: List(["a\0b"]), ValueError, "no null character"),
         (lambda: List(["\ud800"]), UnicodeEncodeError, "surrogates"),
-        (lambda: List([b"a"]), TypeError, "must be numbers, strings, or tuples of these"),
-        (lambda: Dict.empty(str, types.ListType(types.int64)), TypeError, "value_type must be the type of a number"),
-        (lambda: Dict.empty(str, None), TypeError, "value_type must be the type of a number"),
-        (lambda: List.empty_list(bytes), TypeError, "item_type must be the type of a number, str, or"),
+        (lambda: List([b"a"]), TypeError, "must be numbers, strings, arrays, typed lists or dicts, or"),
+        (lambda: Dict.empty(str, None), TypeError, "value_type must be the type of a number, of an array"),
+        (lambda: List.empty_list(bytes), TypeError, "item_type must be the type of a number, of an array"),
     ],
 )
 def test_bad_items(bad, error, text):

@@ -230,16 +230,26 @@ takes_lists(lw_name_id name)
     }
 }
 
+/* Whether it is a list of arrays. */
+static bool
+has_arrays(lw_infer_frame *f, lw_type list)
+{
+    bool is_typed = lw_class_by_value(f, list)->is_typed;
+    const lw_type_row *items =
+        lw_type_get(lw_types_of(f), lw_field_of_object(f, list, is_typed ? "like" : "items"));
+    lw_item_role role = items && items->user_class ? items->user_class->items : LW_ITEMS_NONE;
+
+    return role == LW_ITEMS_ARRAYS || role == LW_ITEMS_ARRAY_KIND;
+}
+
 /* Whether it is a list of arrays that the function takes as such (array_functions.def). */
 static bool
 stays_list(lw_infer_frame *f, const lw_constant *callee, lw_type list, uint32_t i)
 {
     const lw_fn *fn = callee->kind == LW_K_FUNCTION ? &f->run->tree->fns.data[callee->u] : NULL;
-    const lw_type_row *items =
-        lw_type_get(lw_types_of(f), lw_field_of_object(f, list, "items"));
 
     return fn != NULL && fn->takes != NULL && i < strlen(fn->takes) && fn->takes[i] == 'l' &&
-           items != NULL && items->user_class != NULL && items->user_class->is_arrays;
+           has_arrays(f, list);
 }
 
 /* Whether argument i, of this kind, must be an array there: of a dict or a set NumPy's
@@ -316,9 +326,10 @@ lw_item_of_rows(lw_infer_frame *f, lw_type rows)
 
     if (row == NULL || row->kind == LW_TK_ARRAY)
         return row ? row->elements[0] : (lw_type)LW_T_BOTTOM;
-    if (row->user_class != NULL && row->user_class->is_arrays)
+    if (row->user_class != NULL && (row->user_class->items == LW_ITEMS_ARRAYS ||
+                                    row->user_class->items == LW_ITEMS_CONTAINERS))
         return lw_field_of_object(f, rows, "like");
-    if (row->user_class != NULL && row->user_class->is_texts)
+    if (row->user_class != NULL && row->user_class->items == LW_ITEMS_TEXTS)
         return lw_type_any_text(lw_types_of(f));
     items = lw_arena_take(f->run->arena, (n + 1) * sizeof *items);
     for (uint32_t i = 0; items && i < n; i++)

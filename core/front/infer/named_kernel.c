@@ -525,9 +525,10 @@ type_slots(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
 
     if (like == NULL)
         return LW_OK;
-    if (impl == LW_IMPL_SET_SLOT) {
+    if (impl == LW_IMPL_SET_SLOT || impl == LW_IMPL_KEEP_SLOT) {
         LW_TRY(check_slot(f, node, args));
         f->resizes = true;
+        f->can_raise |= impl == LW_IMPL_KEEP_SLOT && !f->run->typed->options.ignore_errors;
         lw_note_store(f);
         out->type = LW_T_NONE;
     } else {
@@ -535,6 +536,23 @@ type_slots(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
     }
 fail:
     return status;
+}
+
+/* is_alike(x, y): a constant. */
+static lw_status
+type_is_alike(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer_value *out)
+{
+    lw_types *types = lw_types_of(f);
+    const lw_type_row *x = lw_array_row(f, args[0].value.type);
+    const lw_type_row *y = lw_array_row(f, args[1].value.type);
+    bool are;
+
+    if (x == NULL || y == NULL)
+        return LW_OK;
+    are = slot_type(types, x) == slot_type(types, y);
+    *out =
+        lw_constant_value(f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, are));
+    return LW_OK;
 }
 
 /* Strings in lists and dicts. The arguments have the types that
@@ -573,8 +591,10 @@ type_cells(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
             "pass an array, `np.array(x)`; of strings, an array of numbers for them",
             "typed lists and dicts, and lists and dicts of arrays or strings, work in "
             "functions of `njit` that are called on the host");
-    if (impl >= LW_IMPL_SLOT_KIND && impl <= LW_IMPL_SET_SLOT)
+    if (impl >= LW_IMPL_SLOT_KIND && impl <= LW_IMPL_KEEP_SLOT)
         return type_slots(f, node, impl, args, out);
+    if (impl == LW_IMPL_IS_ALIKE)
+        return type_is_alike(f, node, args, out);
     if (impl >= LW_IMPL_TEXT && impl <= LW_IMPL_SORT_TEXTS)
         return type_text(f, impl, args, out);
     if (impl == LW_IMPL_SET_WORD) {

@@ -15,13 +15,13 @@
 
 /* ---- types ---- */
 
-/* A typed list or dict whose type is known, or the items of a list of arrays or strings: its
+/* A typed list or dict whose type is known, or the items of a list of such values: its
  * fields are never assigned again, and what changes is memory that all its holders share. */
 static bool
 is_shared(const lw_type_row *row)
 {
     const lw_class *class = row->user_class;
-    bool is = class != NULL && (class->is_typed || class->is_arrays || class->is_texts);
+    bool is = class != NULL && (class->is_typed || class->items != LW_ITEMS_NONE);
 
     for (uint32_t i = 0; i < row->n && is; i++)
         is = row->elements[i] != LW_T_NONE;

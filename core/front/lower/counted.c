@@ -438,6 +438,11 @@ axis_word(uint32_t axis)
     return LW_CELL_WORDS * (1 + (int)axis);
 }
 
+/* Of arrays in local or constant memory, and of arguments that had to be copied. */
+#define NOT_KEPT                                                                               \
+    "the memory of this array ends with the function, and a typed list or dict may live "      \
+    "longer: put a copy into it, `x.copy()`"
+
 /* The address of word k, i64. */
 static lw_ref
 address_of(lw_lower_frame *f, lw_lower_value words, lw_ref k)
@@ -487,25 +492,41 @@ lower_slot(lw_lower_frame *f, uint32_t node)
     return lw_lower_slot(f, words, lw_part_at(&k, 0), lw_typed_at(f, node)->type);
 }
 
-/* set_slot(cells, k, x, like) */
+/* i64: not 0 where an extent is 0. */
+static lw_ref
+has_no_elements(lw_lower_frame *f, lw_lower_value array)
+{
+    lw_builder *b = &f->b;
+    lw_ref zero = lw_const64(f, 0), is = lw_ir_int(b, LW_DT_b1, 0);
+
+    for (uint32_t i = 0; i < lw_array_row_of(f, array.type)->ndim; i++)
+        is = lw_ir_or(b, is, lw_ir_compare(b, LW_OP_EQ, lw_array_extent(f, array, i), zero));
+    return lw_ir_cast(b, LW_DT_i64, is);
+}
+
+/* set_slot(cells, k, x, like), keep_slot(cells, k, x, like) */
 static lw_lower_value
-lower_set_slot(lw_lower_frame *f, uint32_t node)
+lower_set_slot(lw_lower_frame *f, uint32_t node, bool keeps)
 {
     static const lw_dtype types[] = {LW_DT_ptr, LW_DT_ptr, LW_DT_i64, LW_DT_ptr};
     lw_builder *b = &f->b;
-    uint32_t number = lw_ir_extern_add(b->module, LW_CELL_SET, LW_DT_void, types, 4);
+    uint32_t number = lw_ir_extern_add(b->module, keeps ? LW_SLOT_KEEP : LW_CELL_SET,
+                                       keeps ? LW_DT_b1 : LW_DT_void, types, 4);
     lw_lower_value words = lw_lower_argument(f, node, 0), x;
     lw_lower_value k = lw_lower_argument_as(f, node, 1, (lw_type)LW_DT_i64);
-    lw_ref at = address_of(f, words, lw_part_at(&k, 0)), args[4];
+    lw_ref at = address_of(f, words, lw_part_at(&k, 0)), args[4], unknown;
     const lw_type_row *row;
 
     x = lw_lower_argument(f, node, 2);
     row = lw_array_row_of(f, x.type);
     args[0] = at;
     args[1] = lw_part_at(&x, 0);
-    args[2] = lw_const64(f, 0);
+    args[2] = keeps ? has_no_elements(f, x) : lw_const64(f, 0);
     args[3] = row->owned ? lw_part_at(&x, 1 + 2u * row->ndim) : lw_ir_zero(b, LW_DT_ptr);
-    (void)lw_ir_host_call(b, number, args, 4);
+    unknown = lw_ir_host_call(b, number, args, 4);
+    lw_lower_set_loc(f, node);
+    if (keeps && lw_raises_errors(f))
+        lw_lower_raise(f, unknown, "RuntimeError", NOT_KEPT);
     for (uint32_t i = 0; i < row->ndim; i++) {
         lw_ir_store(b, word_at(f, at, axis_word(i) + LW_SLOT_EXTENT), lw_array_extent(f, x, i),
                     8, 0);
@@ -520,5 +541,6 @@ lw_lower_slots(lw_lower_frame *f, uint32_t node, lw_impl impl)
 {
     if (impl == LW_IMPL_SLOT_KIND)
         return lw_value_zero(f, lw_typed_at(f, node)->type);
-    return impl == LW_IMPL_SLOT ? lower_slot(f, node) : lower_set_slot(f, node);
+    return impl == LW_IMPL_SLOT ? lower_slot(f, node)
+                                : lower_set_slot(f, node, impl == LW_IMPL_KEEP_SLOT);
 }

@@ -337,6 +337,44 @@ of_slots(lw_lower_frame *f, lw_lower_value arrays)
                          .tuple = words};
 }
 
+/* Of an object that is the items of a list of typed lists or dicts: their words are in slots,
+ * and `like` has their type. */
+static lw_iterator
+of_containers(lw_lower_frame *f, lw_lower_value items)
+{
+    lw_lower_value words = field_of_arrays(f, items, "words");
+    lw_lower_value like = field_of_arrays(f, items, "like");
+    lw_type words_of_one = field_of_arrays(f, like, "words").type;
+
+    lw_lower_guard(f, words);
+    return (lw_iterator){.kind = LW_OVER_CONTAINERS,
+                         .type = items.type,
+                         .item = like.type,
+                         .count = lw_lower_slot_count(f, words, words_of_one),
+                         .tuple = items};
+}
+
+static lw_lower_value
+item_container(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
+{
+    lw_lower_value words = field_of_arrays(f, it->tuple, "words");
+    lw_lower_value like = field_of_arrays(f, it->tuple, "like"), element;
+    const lw_type_row *row = lw_type_get(f->l->types, like.type);
+    lw_ref *parts = lw_arena_take(f->l->arena, (like.n + 1) * sizeof *parts);
+    uint32_t n = 0;
+
+    k = lw_ir_mul(&f->b, lw_ir_cast(&f->b, LW_DT_i64, k), lw_const64(f, lw_slot_words(1)));
+    k = lw_ir_add(&f->b, k, lw_const64(f, LW_CELLS_BEGIN));
+    for (uint32_t i = 0; parts && i < row->n; i++) {
+        element = lw_value_element(f, like, i);
+        if (strcmp(row->names[i], "words") == 0)
+            element = lw_lower_slot(f, words, k, element.type);
+        for (uint32_t j = 0; j < element.n && n < like.n; j++)
+            parts[n++] = element.parts[j];
+    }
+    return parts ? lw_value_of(f, like.type, parts, n) : lw_value_zero(f, like.type);
+}
+
 /* Of an object that is the items of a list of strings: an array of words. */
 static lw_iterator
 of_texts(lw_lower_frame *f, lw_lower_value texts, lw_type item)
@@ -377,9 +415,11 @@ lw_iterator_of_rows(lw_lower_frame *f, lw_lower_value rows, lw_type item)
 
     if (row->kind == LW_TK_ARRAY)
         return of_array(f, rows, item);
-    if (row->user_class != NULL && row->user_class->is_arrays)
+    if (row->user_class != NULL && row->user_class->items == LW_ITEMS_ARRAYS)
         return of_slots(f, rows);
-    if (row->user_class != NULL && row->user_class->is_texts)
+    if (row->user_class != NULL && row->user_class->items == LW_ITEMS_CONTAINERS)
+        return of_containers(f, rows);
+    if (row->user_class != NULL && row->user_class->items == LW_ITEMS_TEXTS)
         return of_texts(f, rows, item);
     it.inner = lw_arena_take(f->l->arena, (it.n_inner + 1) * sizeof *it.inner);
     for (uint32_t i = 0; it.inner && i < it.n_inner; i++) {
@@ -757,6 +797,7 @@ lw_iterator_item(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
     case LW_OVER_ARRAY: return item_array(f, it, k);
     case LW_OVER_RANGE: return item_range(f, it, k);
     case LW_OVER_SLOTS: return item_slot(f, it, k);
+    case LW_OVER_CONTAINERS: return item_container(f, it, k);
     case LW_OVER_TEXTS: return item_text(f, it, k);
     case LW_OVER_REVERSED: return item_reversed(f, it, k, i);
     case LW_OVER_INDICES: return item_indices(f, it, k);

@@ -466,7 +466,7 @@ lower_cells(const kernel_call *c)
         return lower_set_word(c);
     if (c->impl == LW_IMPL_CELLS)
         return lower_new_cells(c);
-    if (c->impl >= LW_IMPL_SLOT_KIND && c->impl <= LW_IMPL_SET_SLOT)
+    if (c->impl >= LW_IMPL_SLOT_KIND && c->impl <= LW_IMPL_KEEP_SLOT)
         return lw_lower_slots(c->f, c->node, c->impl);
     if (c->impl == LW_IMPL_SORT_TEXTS)
         return lower_sort_texts(c);

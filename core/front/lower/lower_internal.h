@@ -469,7 +469,7 @@ lw_lower_value lw_lower_dense(lw_lower_frame *f, lw_type type, lw_ref address,
 lw_lower_value lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k, lw_type type);
 /* How many slots of arrays of this type the words have, u64. */
 lw_ref lw_lower_slot_count(lw_lower_frame *f, lw_lower_value words, lw_type type);
-/* slot_kind, slot and set_slot of core/tables/array_names.def */
+/* slot_kind, slot, set_slot and keep_slot of core/tables/array_names.def */
 lw_lower_value lw_lower_slots(lw_lower_frame *f, uint32_t node, lw_impl impl);
 
 /* ---- escape.c ---- */
@@ -600,11 +600,13 @@ typedef struct lw_iterator {
         LW_OVER_ZIP,
         LW_OVER_REVERSED,
         LW_OVER_INDICES,
-        LW_OVER_SLOTS, /* of a list of arrays; `tuple`: its words */
-        LW_OVER_TEXTS, /* of a list of strings; `tuple`: the array of its words */
+        LW_OVER_SLOTS,      /* of a list of arrays; `tuple`: its words */
+        LW_OVER_CONTAINERS, /* of a list of typed lists or dicts; `tuple`: an object that has
+                               their words */
+        LW_OVER_TEXTS,      /* of a list of strings; `tuple`: the array of its words */
     } kind;
     lw_type type; /* type of the iterable: RANGE, TUPLE or ARRAY */
-    lw_type item; /* ARRAY, SLOTS and TEXTS: of one item */
+    lw_type item; /* ARRAY, SLOTS, CONTAINERS and TEXTS: of one item */
     bool fixed;
     uint32_t n_fixed;
     lw_ref count;             /* u64, an upper bound; 0: n_fixed, or lw_iterator_count */

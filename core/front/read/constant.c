@@ -2,6 +2,7 @@
  * constant only while functions are read, for folding and for its attributes. NumPy's C
  * interface is not used: if NumPy is not loaded, no object can be of one of its types. */
 #include "core/front/read/read_internal.h"
+#include "core/front/read/services.h"
 
 #include "core/front/signature.h"
 #include "core/front/varying.h"
@@ -477,6 +478,29 @@ compiled_form(PyObject *object)
     return dict ? Py_XNewRef(PyDict_GetItemString(dict, "__lanewise_compiled__")) : NULL;
 }
 
+/* The type of an array, a tuple, or a typed list or dict, as in `List.empty_list(T)`: what
+ * lanewise/_typed_containers.py has in its place, which that module keeps. */
+static uint32_t
+from_compound_type(lw_reader *r, PyObject *object)
+{
+    const char *name = Py_TYPE(object)->tp_name;
+    bool may_be = strcmp(name, "lanewise._core.CoreType") == 0 ||
+                  (lw_comes_from((PyObject *)Py_TYPE(object), "lanewise") &&
+                   (strcmp(name, "ListType") == 0 || strcmp(name, "DictType") == 0));
+    PyObject *kind = NULL;
+    uint32_t constant = 0;
+
+    if (!may_be)
+        return 0;
+    kind = lw_service_call(LW_SERVICE_TYPED, "form_of_type", object, NULL, 0, NULL);
+    if (kind == NULL)
+        return lw_read_failed(r);
+    if (kind != Py_None)
+        constant = lw_read_constant(r, kind);
+    Py_DECREF(kind);
+    return constant;
+}
+
 /* All objects other than plain Python numbers, texts and sequences; 0 and status OK:
  * unknown. */
 static uint32_t
@@ -514,6 +538,8 @@ from_object(lw_reader *r, PyObject *object)
         constant = lw_read_push_dtype(r, object, dtype);
     if (constant == 0 && r->status == LW_OK)
         constant = from_record_type(r, object);
+    if (constant == 0 && r->status == LW_OK)
+        constant = from_compound_type(r, object);
     if (constant == 0 && r->status == LW_OK)
         constant = lw_read_struct(r, object);
     if (constant == 0 && r->status == LW_OK)

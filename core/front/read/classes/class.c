@@ -414,17 +414,21 @@ set_grown(lw_reader *r, PyObject *object, lw_class *class)
         const char *name, *class;
         lw_service service;
         lw_grown_kind kind;
-        enum { PLAIN, TYPED, ARRAYS, TEXTS } is;
+        bool is_typed;
+        lw_item_role items;
     } kinds[] = {
-        {"list", "GrownList", LW_SERVICE_GROWING_LISTS, LW_GROWN_LIST, PLAIN},
-        {"dict", "GrownDict", LW_SERVICE_GROWING_DICTS, LW_GROWN_DICT, PLAIN},
-        {"set", "GrownSet", LW_SERVICE_GROWING_DICTS, LW_GROWN_SET, PLAIN},
-        {"dict view", "View", LW_SERVICE_GROWING_DICTS, LW_GROWN_VIEW, PLAIN},
-        {"Arrays", "Arrays", LW_SERVICE_GROWING_LISTS, LW_GROWN_NONE, ARRAYS},
-        {"Texts", "Texts", LW_SERVICE_GROWING_LISTS, LW_GROWN_NONE, TEXTS},
-        {"List", "TypedList", LW_SERVICE_TYPED, LW_GROWN_LIST, TYPED},
-        {"Dict", "TypedDict", LW_SERVICE_TYPED, LW_GROWN_DICT, TYPED},
-        {"typed dict view", "TypedView", LW_SERVICE_TYPED, LW_GROWN_VIEW, TYPED},
+        {"list", "GrownList", LW_SERVICE_GROWING_LISTS, LW_GROWN_LIST, false, LW_ITEMS_NONE},
+        {"dict", "GrownDict", LW_SERVICE_GROWING_DICTS, LW_GROWN_DICT, false, LW_ITEMS_NONE},
+        {"set", "GrownSet", LW_SERVICE_GROWING_DICTS, LW_GROWN_SET, false, LW_ITEMS_NONE},
+        {"dict view", "View", LW_SERVICE_GROWING_DICTS, LW_GROWN_VIEW, false, LW_ITEMS_NONE},
+        {"Arrays", "Arrays", LW_SERVICE_GROWING_LISTS, 0, false, LW_ITEMS_ARRAYS},
+        {"Texts", "Texts", LW_SERVICE_GROWING_LISTS, 0, false, LW_ITEMS_TEXTS},
+        {"List", "TypedList", LW_SERVICE_TYPED, LW_GROWN_LIST, true, LW_ITEMS_NONE},
+        {"Dict", "TypedDict", LW_SERVICE_TYPED, LW_GROWN_DICT, true, LW_ITEMS_NONE},
+        {"typed dict view", "TypedView", LW_SERVICE_TYPED, LW_GROWN_VIEW, true, LW_ITEMS_NONE},
+        {"KeptArrays", "KeptArrays", LW_SERVICE_TYPED, 0, false, LW_ITEMS_ARRAYS},
+        {"ArrayKind", "ArrayKind", LW_SERVICE_TYPED, 0, false, LW_ITEMS_ARRAY_KIND},
+        {"Containers", "Containers", LW_SERVICE_TYPED, 0, false, LW_ITEMS_CONTAINERS},
     };
     PyObject *found;
 
@@ -434,9 +438,8 @@ set_grown(lw_reader *r, PyObject *object, lw_class *class)
         found = lw_service_find(kinds[i].service, kinds[i].class);
         if (found == object) {
             class->grown = kinds[i].kind;
-            class->is_typed = kinds[i].is == TYPED;
-            class->is_arrays = kinds[i].is == ARRAYS;
-            class->is_texts = kinds[i].is == TEXTS;
+            class->is_typed = kinds[i].is_typed;
+            class->items = kinds[i].items;
         }
         Py_XDECREF(found);
         return found ? true : lw_read_failed(r);
