@@ -243,6 +243,8 @@ def call_wrapping(ufunc, *operands):
             if wrap is None or own > priority:
                 wrap, priority = operand.__array_wrap__, own
     results = ufunc(*(np.asarray(operand) if hasattr(operand, "__array_wrap__") else operand for operand in operands))
+    if wrap is None:  # scalars of another library's dtype
+        return results
     several = isinstance(results, tuple)
     wrapped = tuple(wrap(np.asarray(result), (ufunc, operands, i), np.ndim(result) == 0)
                     for i, result in enumerate(results if several else (results,)))

@@ -511,6 +511,58 @@ compare_strong(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObj
     return result;
 }
 
+/* ---- Python ints beyond the dtype of the integers that floats are computed of ---- */
+
+/* The bytes of an item; 0: unknown. */
+static Py_ssize_t
+item_bytes(PyObject *operand)
+{
+    PyObject *dtype = PyObject_GetAttrString(operand, "dtype");
+    PyObject *size = dtype ? PyObject_GetAttrString(dtype, "itemsize") : NULL;
+    Py_ssize_t bytes = size ? PyLong_AsSsize_t(size) : 0;
+
+    Py_XDECREF(size);
+    Py_XDECREF(dtype);
+    PyErr_Clear();
+    return bytes;
+}
+
+/* The int as NumPy's float of the dtype in which it computes with such an operand. */
+static PyObject *
+strong_float(const lw_ufunc_object *self, PyObject *value, PyObject *other)
+{
+    double number = PyLong_AsDouble(value);
+    Py_ssize_t bytes = self->divides ? 8 : item_bytes(other);
+    int type = bytes == 1 ? NPY_FLOAT16 : bytes == 2 ? NPY_FLOAT32 : NPY_FLOAT64;
+    PyObject *weak = number == -1 && PyErr_Occurred() ? NULL : PyFloat_FromDouble(number);
+    PyObject *zero_d =
+        weak ? PyArray_FromAny(weak, PyArray_DescrFromType(type), 0, 0, 0, NULL) : NULL;
+
+    Py_XDECREF(weak);
+    return zero_d;
+}
+
+/* After an OverflowError: the int as a float, or as its truth for logical_and and the like. */
+static PyObject *
+call_with_strong(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                 PyObject *kwnames)
+{
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *values[LW_PLACED_MAX], *strong, *result;
+    int i = PyLong_CheckExact(args[0]) ? 0 : 1;
+
+    PyErr_Clear();
+    memcpy(values, args, (size_t)n * sizeof *values);
+    strong = self->folds_truth ? PyBool_FromLong(PyObject_IsTrue(args[i]))
+                               : strong_float(self, args[i], args[1 - i]);
+    if (strong == NULL)
+        return NULL;
+    values[i] = strong;
+    result = call((PyObject *)self, values, (size_t)n_args, kwnames);
+    Py_DECREF(strong);
+    return result;
+}
+
 static PyObject *
 call_renewed(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -563,6 +615,9 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
     if (self->compares && n_args >= 2 &&
         (PyLong_CheckExact(args[0]) || PyLong_CheckExact(args[1])))
         return compare_strong(object, args, n_args, kwnames);
+    if ((self->folds_truth || self->divides || self->gives_floats) && n_args >= 2 &&
+        PyLong_CheckExact(args[0]) != PyLong_CheckExact(args[1]))
+        return call_with_strong(self, args, n_args, kwnames);
     return NULL;
 }
 

@@ -244,15 +244,21 @@ is_numpys(const lw_ufunc_object *self)
 }
 
 /* What NumPy knows by their names: its own add and multiply widen, logical_and folds truth, and
- * comparisons take Python ints of any size. */
+ * comparisons, and functions that compute floats, take Python ints of any size. */
 static void
 take_numpys_habits(lw_ufunc_object *self, const char *name)
 {
+    static const char *const floats[] = {"hypot",     "arctan2",   "copysign",  "heaviside",
+                                         "nextafter", "logaddexp", "logaddexp2"};
+
     if (!is_numpys(self))
         return;
     self->widens = strcmp(name, "add") == 0 || strcmp(name, "multiply") == 0;
     self->folds_truth = strncmp(name, "logical_", strlen("logical_")) == 0;
     self->mixes = strcmp(name, "ldexp") == 0;
+    self->divides = strcmp(name, "divide") == 0 || strcmp(name, "float_power") == 0;
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
+        self->gives_floats |= strcmp(name, floats[i]) == 0;
     self->compares = strstr(name, "equal") != NULL || strcmp(name, "less") == 0 ||
                      strcmp(name, "greater") == 0;
 }

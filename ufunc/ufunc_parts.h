@@ -21,13 +21,15 @@
 /* The whole object; lw_ufunc is its public part. */
 typedef struct lw_ufunc_object {
     lw_ufunc base;
-    bool name_taken;  /* NumPy or pandas means something by this name */
-    bool has_frozen;  /* a positional parameter is no operand: it has a default */
-    PyObject *full;   /* the Ufunc that takes those as operands, or NULL */
-    bool widens;      /* reductions of small integers are made in intp */
-    bool folds_truth; /* reductions are of truth values: logical_and and the like */
-    bool compares;    /* Python ints of any size: less and the like */
-    bool mixes;       /* as NumPy's own ldexp: its operands keep their dtypes */
+    bool name_taken;   /* NumPy or pandas means something by this name */
+    bool has_frozen;   /* a positional parameter is no operand: it has a default */
+    PyObject *full;    /* the Ufunc that takes those as operands, or NULL */
+    bool widens;       /* reductions of small integers are made in intp */
+    bool folds_truth;  /* reductions are of truth values: logical_and and the like */
+    bool compares;     /* Python ints of any size: less and the like */
+    bool divides;      /* in float64, of integers: divide and float_power */
+    bool gives_floats; /* of integers, in a dtype that holds them: hypot and the like */
+    bool mixes;        /* as NumPy's own ldexp: its operands keep their dtypes */
 } lw_ufunc_object;
 
 static inline lw_ufunc_object *

@@ -120,15 +120,17 @@ lw_cast_cost(lw_dtype from, bool weak, lw_dtype to)
         return from == to                          ? 0
                : weak                              ? -1
                : lw_time_casts_safely(from, to)    ? 2 + (lw_is_time(from) != lw_is_time(to))
-               : lw_time_casts_same_kind(from, to) ? 4
+               : lw_time_casts_same_kind(from, to) ? 5
                                                    : -1;
     if (weak)
-        return given > wanted ? -1 : given < wanted ? 3 : 1 + (from != to);
+        return given > wanted   ? -1
+               : given < wanted ? 3 + !lw_can_cast_safe(from, to)
+                                : 1 + (from != to);
     if (from == to)
         return 0;
     if (lw_can_cast_safe(from, to))
         return 2 + (given != wanted);
-    return lw_can_cast_same_kind(from, to) && wanted != 1 /* an integer would wrap */ ? 4 : -1;
+    return lw_can_cast_same_kind(from, to) && wanted != 1 /* an integer would wrap */ ? 5 : -1;
 }
 
 bool

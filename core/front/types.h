@@ -251,8 +251,8 @@ lw_type lw_join_optional(lw_types *types, lw_typing typing, const lw_type *set, 
 bool lw_can_cast_safe(lw_dtype from, lw_dtype to);
 bool lw_can_cast_same_kind(lw_dtype from, lw_dtype to);
 /* How far an argument is from the type that a signature has for it: 0 the same type, 1 or 2 a
- * wider one of its kind, 3 another kind that holds it, 4 it is rounded; -1: it cannot be
- * converted. weak: the argument is a Python number. */
+ * wider one of its kind, 3 another kind that holds it, 4 a float that may round a Python int, 5
+ * it is rounded; -1: it cannot be converted. weak: the argument is a Python number. */
 int lw_cast_cost(lw_dtype from, bool weak, lw_dtype to);
 lw_dtype lw_promote_dtypes(lw_dtype x, lw_dtype y); /* as np.promote_types */
 

@@ -114,7 +114,7 @@ lw_dtype_of_descr(PyArray_Descr *descr)
     if (!PyArray_ISNBO(descr->byteorder))
         return LW_DT_void;
     if (PyTypeNum_ISBOOL(descr->type_num) || PyTypeNum_ISNUMBER(descr->type_num))
-        return lw_dtype_from_num(descr->type_num);
+        return lw_dtype_from_any_num(descr->type_num);
     if (PyTypeNum_ISDATETIME(descr->type_num))
         return time_of_descr(descr);
     if (descr->type_num < NPY_USERDEF || PyDataType_ELSIZE(descr) != 2)

@@ -2,6 +2,8 @@
 
 #include "core/py/type_num.h"
 
+#include "core/py/descr.h"
+
 _Static_assert((int)LW_N_TYPE_NUMS == (int)NPY_NTYPES_LEGACY,
                "NumPy's numbers of its first types");
 
@@ -35,10 +37,33 @@ static const int8_t num_of_dtype[LW_N_DTYPES] = {
     [LW_DT_c128] = NPY_CDOUBLE, [LW_DT_ptr] = -1,
 };
 
+_Atomic(int) lw_num_of_bf16 = -1;
+
+static int
+num_of_bf16(void)
+{
+    int num = atomic_load_explicit(&lw_num_of_bf16, memory_order_relaxed);
+    PyArray_Descr *descr = num < 0 ? lw_descr_of(LW_DT_bf16) : NULL;
+
+    if (descr != NULL && PyTypeNum_ISUSERDEF(descr->type_num)) {
+        num = descr->type_num;
+        atomic_store_explicit(&lw_num_of_bf16, num, memory_order_relaxed);
+    }
+    return num;
+}
+
 int
 lw_type_num(lw_dtype dtype)
 {
     if (lw_is_time(dtype))
         return lw_is_datetime(dtype) ? NPY_DATETIME : NPY_TIMEDELTA;
-    return num_of_dtype[dtype];
+    return dtype == LW_DT_bf16 ? num_of_bf16() : num_of_dtype[dtype];
+}
+
+lw_dtype
+lw_dtype_from_any_num(int type_num)
+{
+    if (PyTypeNum_ISUSERDEF(type_num))
+        (void)num_of_bf16();
+    return lw_dtype_from_num(type_num);
 }

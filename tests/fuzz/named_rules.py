@@ -15,7 +15,7 @@ import semantics
 import texts
 import typing_rules as rules
 from semantics import COMPLEX, FLOATS, INTS
-from typing_rules import Reject, Unclear, Value, is_complex, is_int, is_lit, is_real, is_tuple, stored
+from typing_rules import Reject, Unclear, Value, is_beyond, is_complex, is_int, is_lit, is_real, is_tuple, stored
 
 
 class Call(NamedTuple):
@@ -132,8 +132,17 @@ def numpy_operand(types, **takes):
     return stored(promote_all(types))
 
 
+def numpy_operand_of_float(types, **takes):
+    """Of a function that computes floats of integers."""
+    if len(types) == 2 and is_beyond(*types):
+        return types[1]
+    if len(types) == 2 and is_beyond(*types[::-1]):
+        return types[0]
+    return numpy_operand(types, **takes)
+
+
 def numpy_float(types, complex_too=False):
-    t = numpy_operand(types, complex_too=complex_too)
+    t = numpy_operand_of_float(types, complex_too=complex_too)
     if t in FLOATS or t in COMPLEX:
         return t
     return "f4" if t == "b1" or INTS[t] <= 16 else "f8"
@@ -385,7 +394,7 @@ def _numpy_unary(impl, t, x):
 
 
 def rule_NP_DIVIDE(row, args, types):
-    t = numpy_operand(types)
+    t = numpy_operand_of_float(types)
     return _numpy_call("DIV", "f8" if t in INTS or t == "b1" else t, 2)
 
 

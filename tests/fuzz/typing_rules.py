@@ -255,7 +255,14 @@ def type_binary(op, x, y):
     return t, t
 
 
+def is_beyond(literal, other):
+    """Whether a literal does not fit the integer beside it: then NumPy divides in float64."""
+    return is_lit(literal) and literal[1] == literal[2] and is_strong_int(other) and not fits(literal, other)
+
+
 def _type_division(x, y):
+    if is_beyond(x, y) or is_beyond(y, x):
+        return "f8", "f8"
     t = common(x, y)
     if not is_int(t) and t != "b1":
         return t, t

@@ -274,6 +274,20 @@ def test_python_ints_of_any_size_compare(name):
     assert ours(np.uint8([1, 2]), 300, out=out) is out and (out == numpys(np.uint8([1, 2]), 300)).all()
 
 
+@pytest.mark.parametrize("name", ["divide", "float_power", "hypot", "arctan2", "copysign", "heaviside", "logaddexp", "logical_and", "logical_or", "logical_xor"])
+def test_floats_and_truths_of_python_ints_of_any_size(name):
+    ours, numpys = getattr(lw, name), getattr(np, name)
+    for x in (np.uint8([1, 255]), np.int8([-3]), np.int16([7]), np.int64([2**62])):
+        for value in (-1, 255, 300, 2**15, -(2**40)):
+            for args in ((x, value), (value, x)):
+                with np.errstate(all="ignore"):
+                    got, want = ours(*args), numpys(*args)
+                assert got.dtype == want.dtype, args
+                np.testing.assert_allclose(got, want, rtol=2e-3, err_msg=str(args))
+    with pytest.raises(OverflowError):
+        lw.add(np.uint8([1]), 300)
+
+
 @pytest.mark.parametrize("method, args", [("reduce", ()), ("accumulate", ()), ("reduceat", ([0, 1],))])
 def test_results_that_are_no_accumulators(method, args):
     less, product = lw.vectorize(lambda a, b: a < b), lw.vectorize(lambda a, b: int(a * b))

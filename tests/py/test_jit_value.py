@@ -126,6 +126,18 @@ def test_signatures():
     with pytest.raises(TypeError, match="E181"):
         double(1j)
 
+    @lw.jit(["float32(float32, float32)", "float64(float64, float64)"])
+    def quotient(x, y):
+        return x / y
+
+    @lw.jit
+    def caller(x):
+        return quotient(1, 3), quotient(x, 3)
+
+    # a Python int fits float64 better, as in numba; beside a float32 it does not decide
+    assert quotient(1, 3) == 1 / 3 and quotient(16777217, 1) == 16777217.0 and caller(1) == (1 / 3, 1 / 3)
+    assert quotient(np.float32(1), 3) == np.float32(1) / np.float32(3) == caller(np.float32(1))[1]
+
     @lw.jit(["int32(int32)", float64(float64)])
     def either(x):
         return x + 1

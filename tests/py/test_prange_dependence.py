@@ -237,3 +237,30 @@ def test_range_runs_them_in_order():
         return x
 
     assert total(np.ones(5)).tolist() == [1, 2, 3, 4, 5]
+
+
+def in_turn(even, odd, i):
+    for j in prange(1, even.size):
+        if i % 2 == 0:
+            even[j] = odd[j - 1] + 1
+        else:
+            odd[j] = even[j - 1] + 1
+
+
+def by_elements(even, odd, i):
+    for j in prange(1, even.size):
+        for k in range(2):
+            if k == 0:
+                even[j] = odd[j - 1] + 1
+            else:
+                odd[j] = even[j - 1] + 1
+
+
+def test_a_branch_that_all_iterations_take():
+    for i in (0, 1):
+        got, expected = [(np.zeros(50), np.arange(50.0)) for _ in range(2)]
+        in_turn(*expected, i)
+        lw.njit(parallel=True)(in_turn)(*got, i)
+        assert np.array_equal(got, expected)
+    with pytest.raises(lw.errors.CompileError, match="depend on each other"):
+        lw.njit(parallel=True)(by_elements)(*got, 0)

@@ -524,3 +524,48 @@ def test_blocks_of_constant_length_that_are_apart_are_updated(f):
     f(expected, x)
     njit(parallel=True)(f)(out, x)
     assert np.array_equal(out, expected)
+
+
+def windows(x, out):
+    scratch = np.zeros(3)
+    for i in prange(x.size):
+        scratch[:] = np.nan
+        for k in range(3):
+            if i + k < x.size:
+                scratch[k] = x[i + k]
+        out[i] = np.nansum(scratch)
+
+
+def rows_of_their_own(x, out):
+    scratch = np.zeros((x.size, 3))
+    for i in prange(x.size):
+        for k in range(3):
+            if i + k < x.size:
+                scratch[i, k] = x[i + k]
+        out[i] = scratch[i].sum()
+
+
+def made_in_the_iteration(x, out):
+    for i in prange(x.size):
+        scratch = np.zeros(3)
+        for k in range(3):
+            if i + k < x.size:
+                scratch[k] = x[i + k]
+        out[i] = scratch.sum()
+
+
+def found_by_one(x, out):
+    for i in prange(x.size):
+        if x[i] == 77:
+            out[0] = i
+
+
+def test_an_array_of_intermediate_results_is_not_shared():
+    x = np.arange(3000.0)
+    with pytest.raises(errors.CompileError, match="store different values in the same element"):
+        njit(parallel=True)(windows)(x, x.copy())
+    for f in (rows_of_their_own, made_in_the_iteration, found_by_one):
+        out, expected = np.zeros(3000), np.zeros(3000)
+        f(x, expected)
+        njit(parallel=True)(f)(x, out)
+        assert np.array_equal(out, expected)

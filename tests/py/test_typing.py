@@ -249,7 +249,8 @@ def _dtype(function, *args, **options):
 def test_quotients_of_integers_are_float64(integer):
     """Strong, as NumPy's; of Python's ints weak, as Python's floats are."""
     x = np.array([7]).astype(integer)[0]
-    for function in (lambda x: x / x, lambda x: x / 2, lambda x: 2 / x, lambda x: x / x * np.float32(2), lambda x: x / len((1, 2))):
+    for function in (lambda x: x / x, lambda x: x / 2, lambda x: 2 / x, lambda x: x / x * np.float32(2), lambda x: x / len((1, 2)),
+                     lambda x: x / 2**70, lambda x: -(2**40) / x, lambda x: np.true_divide(x, 2**33), lambda x: np.float_power(x, 2**9)):
         assert _dtype(function, x) == function(x).dtype == np.float64
     assert _dtype(lambda x: int(x) / int(x) * np.float32(2), x) == np.float32
     assert _dtype(lambda x: (x > 1) / 2 * np.float32(2), x) == np.float32

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { COST_ROUNDS = 4, COST_WRAPS = 5, COST_CUTS = 6, COST_NONE = -1 };
+enum { COST_ROUNDS = 5, COST_WRAPS = 6, COST_CUTS = 7, COST_NONE = -1 };
 
 /* ---- how near an argument is to a signature ---- */
 

@@ -532,6 +532,9 @@ lw_type lw_complex_of(lw_infer_frame *f, lw_type real);
 lw_type lw_promote_operands(lw_infer_frame *f, lw_type x, lw_type y);
 lw_status lw_promote_values(lw_infer_frame *f, lw_infer_operand x, lw_infer_operand y,
                             const char *what, lw_type *out);
+/* Whether a literal does not fit the integer beside it, as in `x / 256` of uint8: NumPy divides
+ * in float64. */
+bool lw_is_beyond(lw_infer_frame *f, lw_type literal, lw_type other);
 /* E130 when a literal does not fit the type it is converted to. */
 lw_status lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
                            uint32_t other_node);

@@ -129,6 +129,19 @@ fail:
     return status;
 }
 
+/* The same of a function that computes a float of integers: a literal beyond the type of the
+ * integer beside it becomes such a float at once. */
+static lw_status
+numpy_operand_of_float(numeric_call *c, uint32_t n, int takes)
+{
+    for (uint32_t i = 0; n == 2 && i < n; i++)
+        if (lw_is_beyond(c->f, c->args[i].value.type, c->args[1 - i].value.type)) {
+            c->operand = c->args[1 - i].value.type;
+            return LW_OK;
+        }
+    return numpy_operand(c, 0, n, takes);
+}
+
 /* 8- and 16-bit integers are exact in float32. */
 static lw_type
 numpy_float(lw_type type)
@@ -143,7 +156,7 @@ numpy_float_operand(numeric_call *c, uint32_t n, int takes)
 {
     lw_status status;
 
-    LW_TRY(numpy_operand(c, 0, n, takes | TAKES_FLOAT | TAKES_BOOL));
+    LW_TRY(numpy_operand_of_float(c, n, takes | TAKES_FLOAT | TAKES_BOOL));
     if (c->operand)
         c->operand = numpy_float(c->operand);
 fail:
@@ -520,7 +533,7 @@ type_numpy(numeric_call *c)
             return complain_argument(c, 0, "a number, not bool");
         break;
     case LW_RULE_NP_DIVIDE:
-        LW_TRY(numpy_operand(c, 0, c->n, all));
+        LW_TRY(numpy_operand_of_float(c, c->n, all));
         if (c->operand && (lw_type_is_int(c->f, c->operand) || c->operand == LW_DT_b1))
             c->operand = LW_DT_f64;
         break;
@@ -528,7 +541,7 @@ type_numpy(numeric_call *c)
     case LW_RULE_NP_DIVMOD: return type_numpy_real(c);
     case LW_RULE_NP_POWER: return type_numpy_power(c);
     case LW_RULE_NP_FLOAT_POWER:
-        LW_TRY(numpy_operand(c, 0, c->n, all));
+        LW_TRY(numpy_operand_of_float(c, c->n, all));
         c->operand = lw_type_is_complex(c->operand) ? LW_DT_c128 : LW_DT_f64;
         break;
     case LW_RULE_NP_INT:

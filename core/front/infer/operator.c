@@ -199,6 +199,16 @@ lw_complain_wide(lw_infer_frame *f, uint32_t node)
         "compute with floats: a float64 reaches 1.8e308", "constant too large for any type");
 }
 
+bool
+lw_is_beyond(lw_infer_frame *f, lw_type literal, lw_type other)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), literal);
+
+    return lw_type_is_literal(f, literal) && row->lo == row->hi &&
+           lw_type_is_strong_int(other) &&
+           !lw_literal_fits(lw_types_of(f), literal, (lw_dtype)other);
+}
+
 /* A range of literals that does not fit counts as a run-time int. */
 static lw_type
 as_index(lw_infer_frame *f, lw_type type, lw_type other)
@@ -319,6 +329,10 @@ type_division(binary *b)
     lw_status status;
     bool weak = true;
 
+    if (lw_is_beyond(f, b->x.type, b->y.type) || lw_is_beyond(f, b->y.type, b->x.type)) {
+        b->type = b->operand = (lw_type)LW_DT_f64;
+        return LW_OK;
+    }
     LW_TRY(common(b));
     if (!lw_type_is_int(f, b->operand) && b->operand != LW_DT_b1)
         return LW_OK;

@@ -90,6 +90,12 @@ arm_of(const lw_parallel_loop *p, uint32_t branch, uint32_t at)
     return middle != 0 && at > middle ? 2 : 1;
 }
 
+static bool
+is_the_same_in_all(const uint8_t *on, lw_ref condition)
+{
+    return !(on[condition] & (LW_ON_COUNTER | LW_ON_INNER | LW_ON_MEMORY));
+}
+
 /* Whether some iterations reach both, as far as conditions on their numbers tell. *tested:
  * there are such conditions. */
 static bool
@@ -102,13 +108,17 @@ may_meet(const lw_parallel_loop *p, const uint8_t *on, uint32_t x, uint32_t y, b
         const lw_inst *inst = lw_loop_inst(p, i);
         bool leaves = false;
         int a, b;
-        if (inst->op != LW_OP_IF || !(on[inst->a] & LW_ON_COUNTER))
+        if (inst->op != LW_OP_IF)
+            continue;
+        a = arm_of(p, i, x);
+        b = arm_of(p, i, y);
+        if (is_the_same_in_all(on, inst->a) && a && b && a != b)
+            return false;
+        if (!(on[inst->a] & LW_ON_COUNTER))
             continue;
         for (uint32_t k = i; k < p->s.regions.ends[i]; k++)
             leaves |= lw_loop_inst(p, k)->op == LW_OP_BREAK ||
                       lw_loop_inst(p, k)->op == LW_OP_CONTINUE;
-        a = arm_of(p, i, x);
-        b = arm_of(p, i, y);
         if (a == 0 && b == 0 && !leaves)
             continue;
         if ((a && b && a != b) || !is_range_test(p, on, inst->a, LW_INDEX_DEPTH))

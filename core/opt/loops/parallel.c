@@ -402,6 +402,50 @@ stores_in_turn(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
            !is_guarded(p, on, store, false);
 }
 
+/* What an address is computed from by adding offsets. */
+static lw_ref
+root_of(const lw_parallel_loop *p, lw_ref address)
+{
+    while (lw_inst_at(&p->s, address)->op == LW_OP_OFFSET)
+        address = lw_inst_at(&p->s, address)->a;
+    return address;
+}
+
+/* Whether the memory of the store is also read in the loop, at a place that all iterations have
+ * in common: it is meant for one iteration at a time, as an array of intermediate results is
+ * that was made before the loop. */
+static bool
+is_read_in_common(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+{
+    lw_ref root = root_of(p, lw_inst_at(&p->s, store)->a), operand;
+
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        uint32_t at = 0;
+        if (inst->op != LW_OP_LOAD && inst->op != LW_OP_CALL && inst->op != LW_OP_HOST_CALL)
+            continue;
+        while (lw_ir_next_operand(p->s.func, inst, &at, &operand))
+            if (lw_inst_at(&p->s, operand)->type == LW_DT_ptr &&
+                !(on[operand] & LW_ON_COUNTER) &&
+                lw_parallel_same(p, root_of(p, operand), root))
+                return true;
+    }
+    return false;
+}
+
+/* Whether an iteration stores a value of its own in a place that all have in common, under a
+ * test that several may pass, for itself to read. */
+static bool
+stores_for_itself(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+{
+    const lw_inst *inst = lw_inst_at(&p->s, store);
+
+    return !p->atomics[store] && !(on[inst->a] & LW_ON_COUNTER) &&
+           (on[inst->b] & LW_ON_COUNTER) &&
+           lw_parallel_memory(p, inst->a) == LW_SHARED_MEMORY &&
+           is_read_in_common(p, on, store);
+}
+
 /* ---- updates ---- */
 
 lw_ref
@@ -598,7 +642,7 @@ check_stores(lw_parallel_loop *p, uint32_t *culprit)
         if (!p->atomics[i] && lw_parallel_memory(p, inst->a) == LW_SHARED_MEMORY &&
             lw_parallel_collects(p, on, i))
             return LW_PARALLEL_UPDATE;
-        if (stores_in_turn(p, on, i))
+        if (stores_in_turn(p, on, i) || stores_for_itself(p, on, i))
             return LW_PARALLEL_MEMORY;
     }
     return lw_parallel_depends(p, on, culprit) ? LW_PARALLEL_DISTANCE : LW_PARALLEL_GOOD;

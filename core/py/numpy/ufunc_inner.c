@@ -84,7 +84,7 @@ describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
     }
     for (int i = ufunc->nin; i < ufunc->nargs; i++)
         if (signature[i] != NULL && !lw_class_is_time(signature[i])) {
-            wanted->out[i - ufunc->nin] = lw_dtype_from_num(signature[i]->type_num);
+            wanted->out[i - ufunc->nin] = lw_dtype_from_any_num(signature[i]->type_num);
             if (wanted->out[i - ufunc->nin] == LW_DT_void)
                 return false;
             out_wanted = true;

@@ -27,7 +27,7 @@ lw_dtype_of_class(const PyArray_DTypeMeta *class)
         return lw_time_dtype(class->type_num == NPY_DATETIME ? LW_KIND_DATETIME
                                                              : LW_KIND_TIMEDELTA,
                              LW_UNIT_s, 1);
-    return lw_dtype_from_num(class->type_num);
+    return lw_dtype_from_any_num(class->type_num);
 }
 
 bool
