@@ -96,6 +96,7 @@ static int
 check_count(const lw_function *self, const lw_signature *signature, uint32_t *first)
 {
     uint32_t most = self->n_params - self->n_index, n = signature->n_args;
+    lw_error err = {0};
 
     *first = 0;
     if (self->statics != 0) {
@@ -122,9 +123,11 @@ check_count(const lw_function *self, const lw_signature *signature, uint32_t *fi
     }
     if (n >= self->n_required && n <= most)
         return 0;
-    PyErr_Format(PyExc_TypeError, "signature `%.100s` has %u argument%s, but `%s` takes %u%s",
-                 signature->text, (unsigned)n, n == 1 ? "" : "s", lw_function_name(self),
-                 (unsigned)most, self->n_index ? " behind the index" : "");
+    lw_fail(&err, LW_ERR_SIGNATURE,
+            "E182: signature `%.100s` has %u argument%s, but `%s` takes %u%s", signature->text,
+            (unsigned)n, n == 1 ? "" : "s", lw_function_name(self), (unsigned)most,
+            self->n_index ? " behind the index" : "");
+    lw_py_raise(&err);
     return -1;
 }
 

@@ -437,6 +437,9 @@ def run(only: str = "", as_json: bool = False) -> int:
     if as_json:
         print(json.dumps({"machine": machine(), "rows": report.rows, "peers": found, "peers not found": missing, "peers that failed": report.failed}, indent=1))
         return 0
+    if not report.rows:
+        print(f"no case has {only!r} in its name", file=sys.stderr)
+        return 2
     if not gpu:
         print("no GPU found: its cases are left out")
     print("peers: " + ", ".join(f"{name} {of}" for name, of in found.items()) + ("; not found: " + ", ".join(missing) if missing else ""))

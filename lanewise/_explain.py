@@ -371,13 +371,16 @@ def command(where: str, signature: str | None, output: str | None) -> int:
             print(f"lanewise explain: {'.'.join(parts[:at])} of {path} has no attribute {part!r}", file=sys.stderr)
             return 2
         f = getattr(f, part)
+    if not callable(f) or isinstance(f, type):
+        print(f"lanewise explain: {name} of {path} is {'a class' if isinstance(f, type) else type(f).__name__}, not a function", file=sys.stderr)
+        return 2
     signatures = [signature] if signature else _known_signatures(f)
     if not signatures:
         signatures = [_assumed(f)]
         print(f"{name} has no signature; these are its types for float64; a signature behind it, 'float32(float32)' or 'void(float32[:])', asks for others:\n")
     try:
         made = [explain(f, sig=one) for one in signatures]
-    except errors.LanewiseError as problem:
+    except (errors.LanewiseError, TypeError) as problem:
         print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
         return 1
     if output:

@@ -192,6 +192,7 @@ class HostArray(np.ndarray):
 
     def __setitem__(self, key, value):
         _check_index(key)
+        refuse_loss("the value", value, labels=False)
         super().__setitem__(key, value)
 
     __array_priority__ = 100.0

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib as _contextlib
 import os as _os
 import warnings as _warnings
-from typing import Any, Iterator
+from typing import Any
 
 from lanewise import _core, _numba_config
 
@@ -97,23 +97,12 @@ class Config:
             value = int(value)
         _core._setting_set(name, None if value is None else str(value))
 
-    def __call__(self, **overrides: Any) -> _contextlib._GeneratorContextManager["Config"]:
+    def __call__(self, **overrides: Any) -> "_Overridden":
         """Override settings inside a ``with`` block; they come back also after an exception."""
         for name in overrides:
             getattr(self, name)  # what does not exist is told of at once
-        return self._overridden(overrides)
+        return _Overridden(overrides)
 
-    @_contextlib.contextmanager
-    def _overridden(self, overrides: dict[str, Any]) -> Iterator["Config"]:
-        of_numba = _numba_config.SETTINGS
-        before = {field: getattr(self, field) for field in (of_numba[name][0] if name in of_numba else name for name in overrides)}
-        try:
-            for name, value in overrides.items():
-                setattr(self, name, value)
-            yield self
-        finally:
-            for name, value in before.items():
-                setattr(self, name, value)
 
     def reload_config(self) -> None:
         """Read numba's variables that hold numbers and switches again, where the environment has changed.
@@ -137,10 +126,43 @@ class Config:
         return "\n".join(f"{assignment:<{width}}  {comment}" for assignment, comment in rows)
 
 
+class _Overridden(_contextlib.ContextDecorator):
+    """Settings that hold inside of a block, which may be entered again, and in a function that is decorated with it."""
+
+    def __init__(self, overrides: dict[str, Any]) -> None:
+        self._overrides = overrides
+        self._before: list[dict[str, Any]] = []  # of the blocks that are open
+
+    def __enter__(self) -> Config:
+        of_numba = _numba_config.SETTINGS
+        fields = (of_numba[name][0] if name in of_numba else name for name in self._overrides)
+        before = {field: getattr(config, field) for field in fields}
+        try:
+            for name, value in self._overrides.items():
+                setattr(config, name, value)
+        except BaseException:
+            self._restore(before)
+            raise
+        self._before.append(before)
+        return config
+
+    def __exit__(self, *exception: object) -> None:
+        self._restore(self._before.pop())
+
+    @staticmethod
+    def _restore(before: dict[str, Any]) -> None:
+        for name, value in before.items():
+            setattr(config, name, value)
+
+
 def _check_environment() -> None:
     """A variable that cannot be meant as it stands is told of, and counts as not set."""
     for field, variable, kind, _default, _doc in _core._settings():
         value = _os.environ.get(variable)
+        is_alias = not value
+        if is_alias:  # LANEWISE_THREADS is LANEWISE_NUM_THREADS, as the setting is called
+            variable = "LANEWISE_" + field.upper()
+            value = _os.environ.get(variable)
         if not value:
             continue
         expected = _expected(field, value)
@@ -150,6 +172,8 @@ def _check_environment() -> None:
             _core._setting_set(field, None)
             _warnings.warn(f"{variable} must be {expected}, not {value!r:.200}: it is not used",
                            RuntimeWarning, stacklevel=2)
+        elif is_alias:
+            _core._setting_set(field, value)
 
 
 config = Config()

@@ -38,6 +38,10 @@ __all__ = [
 ]
 
 
+def __dir__():
+    return __all__
+
+
 # ---- what the operators are ----
 
 

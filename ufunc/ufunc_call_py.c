@@ -6,6 +6,8 @@
 
 #include "core/front/read/critical.h"
 #include "core/front/read/services.h"
+#include "core/py/array/args.h"
+#include "core/py/array/host_view.h"
 #include "core/py/compiled/entry.h"
 #include "core/py/host_cuda.h"
 #include "core/py/numpy/call_kinds.h"
@@ -111,6 +113,36 @@ ufunc_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObjec
 {
     return ask_overrides((lw_ufunc_object *)self, "__call__", args, n_args, kwnames, nin,
                          result);
+}
+
+static bool
+is_of_device(PyObject *object)
+{
+    return lw_is_device_operand(object) ||
+           lw_args_type_has(Py_TYPE(object), "__lanewise_live__"); /* a stand-in */
+}
+
+/* TypeError for a masked array, or what else an array would lose something of, beside arrays of
+ * a device: masks stay on the host. */
+static int
+refuse_masks(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    bool has_device = false;
+    char what[32];
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        has_device |= is_of_device(args[i]);
+    for (Py_ssize_t i = 0; has_device && i < n; i++) {
+        if (i < n_args)
+            PyOS_snprintf(what, sizeof what, "argument %zd", i + 1);
+        else
+            PyOS_snprintf(what, sizeof what, "%.20s=",
+                          PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i - n_args)));
+        if (!is_of_device(args[i]) && lw_refuse_container(args[i], false, what) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Reached where an operand is more than an ndarray or a number, or the target is forced. */
@@ -381,6 +413,9 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
         call_by_names(self, args, n_args, kwnames, &result))
         return result;
     s = lw_look(args, n_args, kwnames, true);
+    if ((s.kinds & LW_CALL_KIND_SUBCLASS) && refuse_masks(args, n_args, kwnames) < 0)
+        return NULL;
+    s.kinds &= ~LW_CALL_KIND_SUBCLASS;
     if (kwnames != NULL && (self->base.numpys != NULL || (self->base.lazy && !self->mixes)) &&
         !(s.kinds & LW_CALL_KIND_OTHER) && refuse_casts(self, args, n_args, kwnames) < 0)
         return refuse_or_ask(self, args, n_args, kwnames);
@@ -803,6 +838,8 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
     if (refuse_masked(self, id, args, n_args) < 0)
         return NULL;
     s = lw_look(args, n_args, kwnames, true);
+    if ((s.kinds & LW_CALL_KIND_SUBCLASS) && refuse_masks(args, n_args, kwnames) < 0)
+        return NULL;
     if ((s.kinds & LW_CALL_KIND_OTHER) &&
         ask_overrides(self, lw_ufunc_method_names[id], args, n_args, kwnames, self->base.nin,
                       &result))

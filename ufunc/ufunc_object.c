@@ -44,6 +44,7 @@ set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
 {
     const lw_fn *fn = &self->base.tree->fns.data[1];
     uint32_t required, most, named, n;
+    lw_error err = {0};
 
     if (self->base.member != NULL) {
         self->base.nin = self->base.member->n_operands + self->base.member->n_hidden;
@@ -54,14 +55,15 @@ set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
     n = signatures->n ? signatures->data[0].n_args : required;
     if (n < required || n > most) {
         bool method = n + 1 == required && strcmp(fn->params.data[0].name, "self") == 0;
-        PyErr_Format(PyExc_TypeError,
-                     "signature `%.100s` has %u argument%s, but `%s` takes %u%s",
-                     signatures->data[0].text, (unsigned)n, n == 1 ? "" : "s", fn->name,
-                     (unsigned)required,
-                     method ? ": the object of a method is an operand, which no signature can "
-                              "name; leave the signatures out, or decorate the method of one "
-                              "object: `lanewise.vectorize(signatures)(made.f)`"
-                            : "");
+        lw_fail(&err, LW_ERR_SIGNATURE,
+                "E182: signature `%.100s` has %u argument%s, but `%s` takes %u%s",
+                signatures->data[0].text, (unsigned)n, n == 1 ? "" : "s", fn->name,
+                (unsigned)required,
+                method ? ": the object of a method is an operand, which no signature can "
+                         "name; leave the signatures out, or decorate the method of one "
+                         "object: `lanewise.vectorize(signatures)(made.f)`"
+                       : "");
+        lw_py_raise(&err);
         return -1;
     }
     if (n == 0 || n >= LW_MAX_ARGS) {

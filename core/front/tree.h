@@ -290,6 +290,7 @@ typedef struct lw_constant {
                         it has none */
     const lw_class *user_class; /* CLASS; TUPLE: its class, or NULL */
     bool is_list;               /* TUPLE: of a list */
+    bool stands_for_type;       /* TUPLE: in place of the type of an array, a tuple and so on */
     bool overloaded;            /* a callable for which overloads are registered … */
     bool prefers_literals;      /* … of which some are to be asked with literals first */
     bool is_gufunc;             /* how it loops is asked as an overload is … */

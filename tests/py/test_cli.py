@@ -80,6 +80,10 @@ def test_explain(run_python, tmp_path):
     for where, given, said in ((":f.no.thing", (), "f of {} has no attribute 'no'"), (":f", ("--html", "/nowhere/page.html"), "cannot write /nowhere/page.html: No such file or directory")):
         done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py{where}", *given, check=False)
         assert done.returncode != 0 and done.stderr == f"lanewise explain: {said.format(f'{tmp_path}/program.py')}\n"
+    (tmp_path / "more.py").write_text("n = 3\nclass C: pass\ndef f(x, y): return x\n")
+    for name, said in (("n", "is int, not a function"), ("C", "is a class, not a function"), ("f f4(f4)", "one signature with 2 argument types")):
+        done = run_python("-m", "lanewise", "explain", *f"{tmp_path}/more.py:{name}".split(), check=False)
+        assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
     done = run_python("-m", "lanewise", "explain", "nowhere.py:f", check=False)
     assert done.returncode == 2 and "existing file" in done.stderr
 

@@ -302,6 +302,12 @@ def test_results_that_are_no_accumulators(method, args):
 # ---- settings from the environment ----
 
 
+def test_variables_are_also_called_as_the_settings():
+    code = "import lanewise as lw; print(lw.config.threads, lw.config.driver)"
+    ran = subprocess.run([sys.executable, "-c", code], env={**os.environ, "LANEWISE_THREADS": "3", "LANEWISE_DRIVER": "/nothing"}, capture_output=True, text=True, check=True)
+    assert ran.stdout == "3 /nothing\n"
+
+
 @pytest.mark.parametrize("variable, value, text", [
     ("LANEWISE_TARGET", "gpu", "must be 'auto', 'cpu', 'cuda', 'parallel' or 'python', not 'gpu'"),
     ("LANEWISE_NUM_THREADS", "-3", "must be an integer from 0 on, not '-3'"),

@@ -623,3 +623,30 @@ def test_many_numbers_are_sorted_with_the_bits_of_a_stable_sort(host, axis, dtyp
     d.sort(axis)
     assert d.copy_to_host().tobytes() == np.sort(x, axis, kind="stable").tobytes()
     assert np.sort(cuda.to_device(x), axis).copy_to_host().tobytes() == np.sort(x, axis, kind="stable").tobytes()
+
+
+def test_masks_are_not_lost_beside_device_arrays(cpu):
+    d, m = cuda.to_device(np.ones(3)), np.ma.array([1.0, 2, 3], mask=[0, 1, 0])
+    add = lw.vectorize(lambda x, y: x + y)
+    for f in (lambda: lw.add(d, m), lambda: lw.add(m, d), lambda: add(d, m), lambda: add.outer(d, m), lambda: d.__setitem__(slice(None), m),
+              lambda: lw.add(d, d, out=d, where=np.ma.array([True, False, True], mask=[0, 0, 1]))):
+        with pytest.raises(TypeError, match="masked array, whose mask compiled code would ignore"):
+            f()
+    assert (add(m, 1.0).mask == m.mask).all() and (d.copy_to_host() == 1).all()
+
+
+def test_overrides_of_settings_can_be_entered_again(cpu):
+    override = lw.config(target="python")
+    for _ in range(2):
+        with override, override:
+            assert lw.config.target == "python"
+    assert lw.config.target == "cpu"
+
+    @override
+    def inside():
+        return lw.config.target
+
+    assert inside() == inside() == "python" and lw.config.target == "cpu"
+    with pytest.raises(ValueError), lw.config(log=1, target="nothing"):
+        pass
+    assert lw.config.log == 0

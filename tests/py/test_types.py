@@ -206,3 +206,9 @@ def test_signature_errors(texts, code, message):
         _sort_signatures(texts)
     assert caught.value.code == code and message in str(caught.value)
     assert isinstance(caught.value, ValueError) and isinstance(caught.value, errors.CompileError)
+
+
+@pytest.mark.parametrize("make", [lw.vectorize, lw.jit, lw.njit, lw.cfunc], ids=lambda make: make.__name__)
+def test_signatures_with_another_number_of_arguments(make):
+    with pytest.raises(errors.SignatureError, match=r"E182: signature `(f4|float32)\((f4|float32)\)` has 1 argument, but `<lambda>` takes 2"):
+        make("f4(f4)")(lambda x, y: x)

@@ -229,6 +229,16 @@ is_object_constant(lw_infer_frame *f, lw_infer_value x)
     return k && (k->kind == LW_K_OBJECT || k->kind == LW_K_ELLIPSIS);
 }
 
+/* Whether it is the type of an array, a tuple, or a typed list or dict, which is a tuple here
+ * (lanewise/_typed_containers.py). */
+static bool
+is_type(lw_infer_frame *f, lw_infer_value x)
+{
+    const lw_constant *k = x.constant ? lw_constant_of(f, x.constant) : NULL;
+
+    return k && k->kind == LW_K_TUPLE && k->stands_for_type;
+}
+
 /* Of a number that is a member of an enum class, its identity. */
 static const void *
 member_of(lw_infer_frame *f, lw_infer_value x)
@@ -274,6 +284,10 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
     }
     if (is_object_constant(f, x) != is_object_constant(f, y)) {
         *truth = op == LW_PY_IS_NOT;
+        return LW_OK;
+    }
+    if (is_type(f, x) || is_type(f, y)) {
+        *truth = (op == LW_PY_IS) == (x.constant == y.constant);
         return LW_OK;
     }
     if (!none && !singletons)

@@ -497,6 +497,8 @@ from_compound_type(lw_reader *r, PyObject *object)
         return lw_read_failed(r);
     if (kind != Py_None)
         constant = lw_read_constant(r, kind);
+    if (constant != 0)
+        r->tree->constants.data[constant].stands_for_type = true;
     Py_DECREF(kind);
     return constant;
 }

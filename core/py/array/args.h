@@ -143,4 +143,7 @@ lw_device_array *lw_operand_array(const lw_operand *operand);
 /* The same of a DLPack exporter or capsule alone. */
 lw_device_array *lw_array_from_dlpack(PyObject *object);
 
+/* Whether a class has that attribute, and not as None. Never raises. */
+bool lw_args_type_has(PyTypeObject *type, const char *name);
+
 #endif

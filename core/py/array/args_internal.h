@@ -53,8 +53,6 @@ typedef enum lw_args_attr {
 
 /* Borrowed, until the next type is asked for. */
 const lw_args_row *lw_args_type(PyTypeObject *type);
-/* Whether it has that attribute, and not as None. Never raises. */
-bool lw_args_type_has(PyTypeObject *type, const char *name);
 const char *lw_args_name_text(lw_args_attr id);
 PyObject *lw_args_name(lw_args_attr id); /* borrowed */
 /* New reference, or NULL with an exception. */

@@ -32,6 +32,8 @@ kind_of(PyObject *object)
                    : LW_CALL_KIND_DEVICE | LW_CALL_KIND_OTHER;
     if (lw_has_override(object) || lw_has_arrow_memory(object))
         return LW_CALL_KIND_OTHER; /* lw_override refuses Arrow's nulls */
+    if (PyArray_Check(object))
+        return LW_CALL_KIND_SUBCLASS;
     return lw_wraps_results(object) ? LW_CALL_KIND_WRAPS : LW_CALL_KIND_PLAIN;
 }
 

@@ -11,8 +11,9 @@ enum {
     LW_CALL_KIND_PLAIN = 0,
     LW_CALL_KIND_DEVICE = 1,
     LW_CALL_KIND_OTHER = 2,
-    LW_CALL_KIND_WRAPS = 4 /* no array, and has an __array_wrap__ of its own */
-};                         /* bits of what was seen */
+    LW_CALL_KIND_WRAPS = 4,   /* no array, and has an __array_wrap__ of its own */
+    LW_CALL_KIND_SUBCLASS = 8 /* of ndarray, which keeps NumPy's rules */
+};                            /* bits of what was seen */
 
 typedef struct lw_seen {
     int kinds;

@@ -10,6 +10,7 @@
 #include "core/py/numpy/numpy_rules.h"
 #include "core/py/numpy/ufunc_choose.h"
 #include "core/py/types/signature_read.h"
+#include "core/py/raise.h"
 
 #include <string.h>
 
@@ -265,13 +266,15 @@ check_signature(const lw_ufunc_head *self, const lw_signature *signature)
 {
     const lw_family *family = self->family;
     uint32_t roles = roles_in(family, signature), n = count_roles(family, GIVEN_OR_FILLED);
+    lw_error err = {0};
 
     if (roles == 0) {
-        PyErr_Format(PyExc_TypeError,
-                     "signature `%.100s` has %u argument%s, but `%s` takes %u that are not "
-                     "static",
-                     signature->text, (unsigned)signature->n_args,
-                     signature->n_args == 1 ? "" : "s", lw_family_name(self), (unsigned)n);
+        lw_fail(&err, LW_ERR_SIGNATURE,
+                "E182: signature `%.100s` has %u argument%s, but `%s` takes %u that are not "
+                "static",
+                signature->text, (unsigned)signature->n_args, signature->n_args == 1 ? "" : "s",
+                lw_family_name(self), (unsigned)n);
+        lw_py_raise(&err);
         return -1;
     }
     for (uint32_t i = 0; i < signature->n_args; i++) {

@@ -244,6 +244,16 @@ names_no_cc(PyObject *target)
            (PyUnicode_Check(target) && PyUnicode_CompareWithASCIIString(target, "cuda") == 0);
 }
 
+/* For GPUs that another machine has: the code goes to the cache. */
+static int
+compile_ahead(lw_ufunc_head *self, void *loop, int cc)
+{
+    PyObject *code = lw_ufunc_form(self, loop, cc, "cubin");
+
+    Py_XDECREF(code);
+    return code ? 0 : -1;
+}
+
 static PyObject *
 compile_now(PyObject *object, PyObject *args, PyObject *kwargs)
 {
@@ -260,8 +270,12 @@ compile_now(PyObject *object, PyObject *args, PyObject *kwargs)
     if (loop == NULL)
         return NULL;
     self = owner_of(self, loop);
-    failed = cc == 0 ? self->kind->compile_host(self, loop) < 0
-                     : lw_device_compile(self, loop, names_no_cc(target) ? 0 : cc) < 0;
+    if (cc == 0)
+        failed = self->kind->compile_host(self, loop) < 0;
+    else if (names_no_cc(target) || lw_driver_available())
+        failed = lw_device_compile(self, loop, names_no_cc(target) ? 0 : cc) < 0;
+    else
+        failed = compile_ahead(self, loop, cc) < 0;
     if (failed)
         return NULL;
     Py_RETURN_NONE;
