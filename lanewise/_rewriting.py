@@ -6,7 +6,7 @@ import ast
 import types
 from typing import Any
 
-from lanewise import _dict_displays, _list_displays, _unrolled_loops
+from lanewise import _dict_displays, _kept_ranges, _list_displays, _unrolled_loops
 
 
 _EMPTY = types.CellType()
@@ -27,6 +27,7 @@ def rewritten(function: ast.FunctionDef | ast.Lambda, compiled: Any) -> ast.Func
 def _rewritten(function: ast.FunctionDef, compiled: Any) -> ast.FunctionDef:
     function = _unrolled_loops.rewritten(function) or function
     names = _names(compiled)
+    function = _kept_ranges.rewritten(function, compiled, names) or function
     function = _dict_displays.rewritten(function, names) or function
     return _list_displays.rewritten(function, names) or function
 

@@ -160,7 +160,7 @@ def _check_environment() -> None:
     for field, variable, kind, _default, _doc in _core._settings():
         value = _os.environ.get(variable)
         is_alias = not value
-        if is_alias:  # LANEWISE_THREADS is LANEWISE_NUM_THREADS, as the setting is called
+        if is_alias:  # the setting `threads` has a variable of another name; one of its own name is meant, too
             variable = "LANEWISE_" + field.upper()
             value = _os.environ.get(variable)
         if not value:

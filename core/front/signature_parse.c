@@ -425,13 +425,19 @@ parse_type(lw_signature_parser *s, lw_sig_type *out)
     start = s->p;
     while (is_name_char(*s->p))
         s->p++;
-    if (s->p == start)
+    if (s->p == start && *s->p != '(')
         return expected(s, "a type");
     if (++s->depth > MAX_DEPTH)
         return lw_signature_fail(s, start, s->p, "E180", NULL, "types are nested too deeply");
     memset(out, 0, sizeof *out);
     out->col = (uint32_t)(start - s->text);
-    status = parse_named(s, out, start, s->p);
+    if (s->p > start) {
+        status = parse_named(s, out, start, s->p);
+    } else { /* a tuple, as types are shown */
+        s->p++;
+        out->kind = LW_SIG_TUPLE;
+        status = parse_types(s, &out->items, &out->n);
+    }
     s->depth--;
     return status;
 }
@@ -523,10 +529,11 @@ parse_bare(lw_signature_parser *s, lw_sig_type first, lw_signature *out)
     return check_end(s);
 }
 
-/* [type] "(" types ")" ["->" type], or types alone */
+/* [type] "(" types ")" ["->" type], or types alone; a type is also "(" types ")", a tuple. */
 static lw_status
 parse_call_style(lw_signature_parser *s, lw_signature *out)
 {
+    uint32_t col = (uint32_t)(s->p - s->text);
     lw_status status;
 
     if (!accept(s, "(")) {
@@ -540,6 +547,11 @@ parse_call_style(lw_signature_parser *s, lw_signature *out)
             return expected(s, "`(` and the argument types");
     }
     status = parse_types(s, &out->args, &out->n_args);
+    if (status == LW_OK && out->result.kind == LW_SIG_NONE && accept(s, "(")) {
+        out->result = (lw_sig_type){
+            .kind = LW_SIG_TUPLE, .n = out->n_args, .items = out->args, .col = col};
+        status = parse_types(s, &out->args, &out->n_args);
+    }
     if (status == LW_OK && out->result.kind == LW_SIG_NONE && accept(s, "->"))
         status = parse_type(s, &out->result);
     return status == LW_OK ? check_end(s) : status;

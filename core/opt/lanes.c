@@ -427,6 +427,8 @@ loop_body(maker *m, target *t, uint32_t latch, uint32_t end)
     lw_ir_latch(m->b);
     m->live = t->inside ? lw_ir_get(m->b, t->inside) : t->top;
     run(m, latch + 1, end);
+    if (t->inside && lw_lanes_jumps(&m->f->facts, latch + 1, end))
+        set_mask(m, t->inside, m->live); /* those that the latch has let go on */
 }
 
 static void

@@ -148,7 +148,15 @@ def behind(a, b):
     return n + math.exp(-abs(x)) + math.sin(x) + math.sqrt(abs(x))
 
 
-FUNCTIONS = [escape, escape_while, newton, nested, two_exits, arms, outer_break, kept, until, distance, clipped, behind]
+def chosen_steps(a, b):
+    total = a * 0
+    stop, step = (5, 1) if a > 0 else (3, 2)
+    for i in range(0, stop, step):
+        total += a * i - b
+    return total
+
+
+FUNCTIONS = [escape, escape_while, newton, nested, two_exits, arms, outer_break, kept, until, distance, clipped, behind, chosen_steps]
 
 
 def operands(dtype, n):

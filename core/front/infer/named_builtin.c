@@ -232,6 +232,15 @@ fail:
 
 /* ---- len, range and what iterates ---- */
 
+/* A range, not an `enumerate` or a `zip`. */
+static bool
+is_range(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(lw_types_of(f), type, LW_TK_RANGE);
+
+    return row != NULL && lw_tuple_row(f, row->elements[0]) == NULL;
+}
+
 static lw_status
 type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
          lw_infer_value *out)
@@ -245,6 +254,10 @@ type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         return lw_infer_array_len(f, node, x->node, x->value.type, out);
     if (lw_is_runtime_text(f, x->value.type)) {
         out->type = lw_length_of_texts(f, x->value.type);
+        return LW_OK;
+    }
+    if (is_range(f, x->value.type)) {
+        out->type = LW_T_INDEX;
         return LW_OK;
     }
     if (row) {

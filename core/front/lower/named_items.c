@@ -131,6 +131,10 @@ lw_named_len(const lw_named_call *c)
     if (lw_type_is_text(c->f->l->types, array.type))
         return lw_value_convert(
             c->f, lw_value_scalar(c->f, LW_DT_i64, lw_lower_text_length(c->f, array)), c->type);
+    if (array.iterator != NULL)
+        return lw_value_scalar(
+            c->f, c->type,
+            lw_ir_cast(&c->f->b, LW_DT_i64, lw_iterator_count(c->f, array.iterator)));
     if (lw_type_kind_of(c->f->l->types, array.type) != LW_TK_ARRAY)
         return lw_named_fail(c);
     return lw_value_scalar(c->f, c->type, lw_array_extent(c->f, array, 0));
