@@ -254,6 +254,24 @@ def test_meeting_of_all_blocks_and_dynamic_memory():
     same(run)
 
 
+@pytest.mark.parametrize("pause", [cuda.threadfence, cuda.threadfence_block, cuda.threadfence_system, lambda: cuda.nanosleep(1)])
+def test_threads_that_pause(python, pause):
+    """Thread 1 waits in a loop for what thread 0 writes behind its own pause."""
+    @cuda.jit
+    def k(x):
+        if cuda.threadIdx.x == 1:
+            while x[0] == 0:
+                pause()
+            x[1] = x[0] + 1
+        else:
+            pause()
+            x[0] = 6
+
+    x = np.zeros(2)
+    k[1, 2](x)
+    assert x.tolist() == [6, 7]
+
+
 def test_threads_that_never_meet(python):
     @cuda.jit
     def k(x):
