@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import itertools
 import math
 import operator
 import textwrap
@@ -100,9 +99,18 @@ def forall(compiled, n, *args, stream=0, tpb=0, sharedmem=0, progress=None, **kw
     args = [taken.take(value) for value in args]
     kwargs = {name: taken.take(value) for name, value in kwargs.items()}
     ranges = [_indices(space) for space in spaces]
-    for index in _told(itertools.product(*ranges), progress, math.prod(map(len, ranges)), compiled.__name__):
+    for index in _told(_product(*ranges), progress, math.prod(map(len, ranges)), compiled.__name__):
         compiled.py_func(*index, *args, **kwargs)
     taken.give_back()
+
+
+def _product(first, *more):
+    """What itertools.product gives, which makes tuples of all items of the ranges before the first."""
+    for index in first:
+        if more:
+            yield from ((index, *rest) for rest in _product(*more))
+        else:
+            yield (index,)
 
 
 def _told(items, progress, total, name):

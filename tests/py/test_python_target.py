@@ -157,6 +157,21 @@ def test_forall():
         fill(3, np.zeros((3, 3)))
 
 
+@pytest.mark.parametrize("space, expected", [((2**40, 3), [(0, 0), (0, 1), (0, 2), (1, 0)]), ((3, 2**40), [(0, 0), (0, 1), (0, 2), (0, 3)])])
+def test_forall_keeps_no_list_of_indices(python, space, expected):
+    seen = []
+
+    @lw.forall(ndim=2)
+    def f(i, j):
+        seen.append((i, j))
+        if len(seen) == 4:
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        f(space)
+    assert seen == expected
+
+
 def test_threads():
     @cuda.jit
     def turn(x, out):
