@@ -54,6 +54,8 @@ class _Arguments:
             return self.take(value.value)
         if isinstance(value, np.ndarray):
             return _plain(value)
+        if isinstance(value, np.bool_):
+            return bool(value)
         if _cuda._is_device_array(value):
             device = _cuda._as_device_array(value)
             self.copies.append((device, device.copy_to_host()))
@@ -174,6 +176,8 @@ def call(compiled, *args, **kwargs):
 def _as_python(result):
     if isinstance(result, tuple):
         return tuple(map(_as_python, result))
+    if isinstance(result, np.ndarray) and result.dtype == np.bool_:
+        return result.view(np.ndarray)
     return result.item() if isinstance(result, np.generic) else result
 
 

@@ -137,6 +137,61 @@ def test_what_reductions_refuse(python):
         two(np.arange(3.0))
 
 
+BOOLS = np.array([True, False])
+
+
+@pytest.mark.parametrize("text", ["x + y", "x - y", "-x", "x * y", "x / (y + 1)", "x & y", "x ^ y", "x << y", "+x", "x + 1", "min(x, y)", "not x", "x and y", "x if y else 3"])
+def test_bools_are_numbers(text):
+    """As in compiled code, where NumPy's own have another sum, and no difference."""
+    source = f"def f(x, y):\n    return {text}\n"
+    space = {}
+    exec(source, space)
+    f = space["f"]
+    a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
+    ufunc = lw.vectorize(f, source=source)
+    same(lambda: ufunc(a, b))
+    same(lambda: ufunc(np.True_, True))
+
+    @lw.guvectorize("(n),(n)->(n)")
+    def items(x, y, out):
+        for i in range(x.shape[0]):
+            out[i] = ufunc(x[i], y[i])
+
+    @lw.forall
+    def stored(i, x, y, out):
+        out[i] = ufunc(x[i], y[i])
+
+    @lw.jit
+    def summed(x, y):
+        return sum([ufunc(v, w) for v, w in zip(x, y)])
+
+    def run():
+        out = np.zeros(4)
+        stored(4, a, b, out)
+        return out, items(a, b), summed(a, b)
+
+    same(run)
+
+
+def test_arrays_of_bools_that_are_returned():
+    @lw.jit
+    def parts(x):
+        return x[1:], x, x[0], x.sum(), x.any()
+
+    same(lambda: parts(BOOLS))
+    with lw.config(target="python"):
+        assert list(map(type, parts(BOOLS))) == [np.ndarray, np.ndarray, bool, int, bool]
+
+
+def test_an_inverted_bool_is_told(python):
+    @lw.forall
+    def stored(i, x, out):
+        out[i] = ~x[i]
+
+    with pytest.raises(TypeError, match="write `not x`"):
+        stored(2, BOOLS, BOOLS.copy())
+
+
 def test_forall():
     @lw.forall
     def axpy(i, a, x, y, out):
