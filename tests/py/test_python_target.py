@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -91,10 +92,10 @@ def test_guvectorize():
     same(lambda: product(np.arange(24.0).reshape(4, 2, 3), np.arange(3)))
     same(lambda: ends(np.arange(6, dtype="f4").reshape(2, 3)))
     same(lambda: joined([1, 2, 3], [4.5, 5]))
-    with lw.config(target="python"), pytest.raises(ValueError, match="core dimension n"):
+    same(lambda: ends(np.arange(6.0).reshape(2, 3), axis=0))
+    same(lambda: product(np.arange(24.0).reshape(2, 3, 4), np.ones(2), axes=[(2, 0), 0, 0]))
+    with lw.config(target="python"), pytest.raises(ValueError, match="Input operand 1 has a mismatch"):
         product(np.ones((2, 3)), np.ones(4))
-    with lw.config(target="python"), pytest.raises(errors.UnsupportedError, match="axis="):
-        ends(np.ones((2, 3)), axis=0)
 
 
 def test_gufunc_that_cannot_be_compiled(python):
@@ -137,7 +138,84 @@ def test_what_reductions_refuse(python):
         two(np.arange(3.0))
 
 
-BOOLS = np.array([True, False])
+def alike(call):
+    """The same results, of the same classes and in the same order in memory, or exceptions of the same class."""
+    def told(target):
+        with lw.config(target=target), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                result = call()
+            except Exception as problem:
+                return type(problem), None
+        made = result if isinstance(result, tuple) else (result,)
+        flags = [(np.asarray(one).dtype, np.asarray(one).strides, repr(one)) for one in made]
+        return [type(one) for one in made], flags
+
+    assert told("python") == told("cpu")
+
+
+@lw.vectorize
+def add(x, y):
+    return x + y
+
+
+@lw.vectorize
+def both(x, y=1):
+    return x > y, x * y
+
+
+@lw.vectorize(excluded="table")
+def look_up(i, table):
+    return table[i]
+
+
+@lw.guvectorize("(n),(n)->()")
+def inner(x, y, out):
+    out[0] = 0
+    for i in range(x.shape[0]):
+        out[0] += x[i] * y[i]
+
+
+X, Y, BOOLS, MASKED = np.arange(6.0).reshape(2, 3), np.arange(6).reshape(2, 3), np.array([True, False]), np.ma.array([1, 2], mask=[0, 1])
+READ_ONLY = np.zeros((2, 3))
+READ_ONLY.flags.writeable = False
+
+
+class Sub(np.ndarray):
+    pass
+
+
+UFUNC_KEYWORDS = [
+    {"casting": "bogus"}, {"casting": "no"}, {"casting": "safe"}, {"dtype": int}, {"dtype": int, "casting": "unsafe"}, {"dtype": "f4"},
+    {"order": "Z"}, {"order": "F"}, {"order": "C"}, {"subok": 7}, {"subok": False}, {"out": ()}, {"out": ...}, {"out": [1]}, {"out": (None,)},
+    {"signature": "dd->d", "dtype": float}, {"signature": "dd->d"}, {"sig": "ff->f"}, {"stream": "x"}, {"stream": None}, {"bogus": 1},
+    {"where": np.ones((7, 2, 3), bool)}, {"where": Y}, {"where": MASKED}, {"axis": 0}, {"keepdims": True}, {"out": READ_ONLY}, {"out": np.zeros(3)},
+]
+
+
+@pytest.mark.parametrize("keywords", UFUNC_KEYWORDS, ids=str)
+def test_keywords_of_ufuncs(keywords):
+    alike(lambda: add(X, Y, **keywords))
+    alike(lambda: add(X.T, 1, **keywords))
+    alike(lambda: add(Y, Y.view(Sub), **keywords))
+    alike(lambda: both(X, **keywords))
+    alike(lambda: look_up(Y, np.arange(10.0), **keywords))
+    alike(lambda: inner(X, Y, **keywords))
+    alike(lambda: inner(X.astype("f4"), Y.view(Sub), **keywords))
+
+
+@pytest.mark.parametrize("call", [
+    lambda: add(X, Y, np.zeros((2, 3))), lambda: add(X, Y, np.zeros((2, 3), int)), lambda: add(X, Y, np.zeros((2, 3)), out=np.zeros((2, 3))),
+    lambda: add(X, Y, np.zeros((2, 3), "f4"), where=X > 2), lambda: add(X, Y, out=np.zeros((4, 2, 3)), where=X > 2), lambda: add(X, 1, casting="no"),
+    lambda: add(np.int8([100]), 300), lambda: add(MASKED, 1), lambda: add(MASKED, MASKED.data), lambda: add(X, Y, out=(np.zeros((2, 3)), None)),
+    lambda: add(np.zeros((1,) * 40), 1), lambda: add("a", 1), lambda: add(X), lambda: add(X, 1, 2, 3), lambda: add(x=X, y=2), lambda: add(X, x=2), lambda: add(X, z=2),
+    lambda: both(X, out=(None, np.zeros((2, 3)))), lambda: both(X, y=2, out=np.zeros((2, 3))), lambda: add(X[:0], 1), lambda: add(2, 3.5), lambda: add([1, 2], (3, 4)),
+    lambda: look_up(Y, [1, 2, 3, 4, 5, 6.5]), lambda: look_up(Y), lambda: inner(MASKED, MASKED), lambda: inner(X, 1), lambda: inner(X, Y, axis=0),
+    lambda: inner(X, Y, keepdims=True), lambda: inner(X, Y, axes=[0, 0, ()]), lambda: inner(X, Y, axis=7), lambda: inner(X, Y, out=np.zeros(2, "f4")),
+    lambda: inner(X, Y, np.zeros(2)), lambda: add(np.array(["2020"], "M8[D]"), np.array([1], "m8[D]")),
+], ids=range(33))
+def test_calls_of_ufuncs(call):
+    alike(call)
 
 
 @pytest.mark.parametrize("text", ["x + y", "x - y", "-x", "x * y", "x / (y + 1)", "x & y", "x ^ y", "x << y", "+x", "x + 1", "min(x, y)", "not x", "x and y", "x if y else 3"])
@@ -184,12 +262,45 @@ def test_arrays_of_bools_that_are_returned():
 
 
 def test_an_inverted_bool_is_told(python):
+    @lw.vectorize("bool_(bool_)")
+    def returned(x):
+        return ~x
+
     @lw.forall
     def stored(i, x, out):
         out[i] = ~x[i]
 
     with pytest.raises(TypeError, match="write `not x`"):
         stored(2, BOOLS, BOOLS.copy())
+    with pytest.raises(TypeError, match="write `not x`"):
+        returned(BOOLS)
+
+
+def test_keywords_of_functions_without_types(python):
+    """What cannot be compiled has the types of its values; keywords are those of other calls."""
+    seen = []
+
+    @lw.vectorize
+    def f(x, y=2):
+        seen.append(x)
+        return x / y
+
+    @lw.vectorize(excluded="k")
+    def parts(x, k):
+        seen.append(k)
+        return x > 1, complex(x, k[0])
+
+    out = np.full((3, 2), 9, "f4")
+    assert f(X.T, out=out, where=X.T > 1) is out and out.tolist() == [[9, 1.5], [9, 2], [1, 2.5]] and len(seen) == 4
+    assert f(X.astype("f4"), y=4).dtype == np.float32 and f(3).dtype == np.float64
+    assert f(X, order="F").flags.f_contiguous and isinstance(f(MASKED), np.ma.MaskedArray) and f(MASKED).mask.tolist() == [False, True]
+    large, numbers = parts(Y, [2])
+    assert large.dtype == bool and numbers.dtype == complex and numbers[1, 2] == 5 + 2j
+    for keywords, error in [({"order": "Z"}, ValueError), ({"casting": "bogus"}, ValueError), ({"out": [1]}, TypeError), ({"out": np.zeros(3)}, ValueError),
+                            ({"out": np.zeros((2, 3), int)}, TypeError), ({"stream": "x"}, TypeError), ({"bogus": 1}, TypeError), ({"out": READ_ONLY}, ValueError),
+                            ({"dtype": float}, errors.TypingError), ({"signature": "d->d"}, errors.TypingError)]:
+        with pytest.raises(error):
+            f(X, **keywords)
 
 
 def test_forall():
