@@ -15,8 +15,6 @@ import math
 import operator
 import textwrap
 import time
-import types
-import weakref
 
 import numpy as np
 
@@ -547,132 +545,132 @@ def _layout(text):
 # ---- reductions ----
 
 
-def _is_device(value) -> bool:
-    from lanewise._host_cuda import is_cuda_array
-
-    return is_cuda_array(value)
-
-
-_twins: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
-
-
-def _own(function):
-    """The same function as one of this package, which stays compiled."""
-    if not isinstance(function, types.FunctionType):
-        return function
-    made = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__,
-                              function.__closure__)
-    made.__kwdefaults__, made.__module__ = function.__kwdefaults__, __name__
-    return made
-
-
-def _twin(reduction):
-    """The reduction, compiled: it tells dtypes, and what nothing is reduced to."""
-    twin = _twins.get(reduction)
-    if twin is None:
-        options = dict(_options(reduction))
-        options.pop("combine", None)
-        twin = _core.reduce(_own(reduction.py_func), **options)
-        _twins[reduction] = twin
-    return twin
-
-
 def _unpacks(function, k: int) -> bool:
     return len(inspect.signature(function).parameters) != k
 
 
-def _wide(number):
-    """Small integers as the 64-bit ones that sums of them have."""
-    if isinstance(number, tuple):
-        return tuple(map(_wide, number))
-    if isinstance(number, (np.bool_, np.integer)):
-        return np.uint64(number) if isinstance(number, np.unsignedinteger) else np.int64(number)
-    return number
+def _cast(value, dtypes):
+    """The numbers of an accumulator in its dtypes."""
+    if isinstance(value, tuple):
+        return tuple(_cast(one, dtypes) for one in value)
+    dtype = next(dtypes)
+    return bool(value) if dtype == np.bool_ else np.asarray(value).astype(dtype)[()]
 
 
-def _fold(reduction, elements, start):
-    """From left to right."""
-    options = _options(reduction)
-    map_one, combine, finish = options.get("map"), reduction.py_func, options.get("finish")
-    total = start
-    for index, values in elements:
+def _numbers(value) -> list:
+    return [number for one in value for number in _numbers(one)] if isinstance(value, tuple) else [value]
+
+
+def _fold(reduction, elements, total, indexed, cast):
+    """The accumulator of (position, values) of elements, from left to right."""
+    map_one, combine = _options(reduction).get("map"), reduction.py_func
+    for position, values in elements:
         if map_one is not None:
-            named = "index" in inspect.signature(map_one).parameters and len(inspect.signature(map_one).parameters) > len(values)
-            one = _wide(map_one(*values, index) if named else map_one(*values))
+            one = map_one(*values, position) if indexed else map_one(*values)
         else:
-            one = values[0]
-        if total is _NOTHING:
-            total = one
-        else:
-            total = combine(*total, *one) if isinstance(one, tuple) and _unpacks(combine, 2) else combine(total, one)
-    if finish is None or total is _NOTHING:
+            one = values[0] if len(values) == 1 else tuple(values)
+        one = cast(one)
+        if total is not _NOTHING:
+            one = cast(combine(*total, *one) if isinstance(one, tuple) and _unpacks(combine, 2) else combine(total, one))
+        total = one
+    return total
+
+
+def _run_reduction(reduction, progress, fold, operands, mask, shape, reduced, rooms) -> None:
+    """Stores fold(elements) for each result: (position, values) of the elements that where= selects."""
+    kept = [d for d, is_reduced in enumerate(reduced) if not is_reduced]
+    order = (*kept, *(d for d, is_reduced in enumerate(reduced) if is_reduced))
+    places = tuple(shape[d] for d in kept)
+    views = [_plain(np.broadcast_to(a, shape, subok=True).transpose(order)) for a in operands]
+    inside = None if mask is None else np.broadcast_to(mask, shape).transpose(order)
+    rooms = [room.reshape(places) for room in rooms]
+    for place in _told(np.ndindex(places), progress, math.prod(places), reduction.__name__):
+        rows = [view[place + (...,)] for view in views]
+        elements = ((position, [row[i] for row in rows]) for position, i in enumerate(np.ndindex(rows[0].shape))
+                    if inside is None or inside[place][i])
+        for room, number in zip(rooms, fold(elements), strict=True):
+            room[place] = number
+
+
+def _finished(reduction, total):
+    finish = _options(reduction).get("finish")
+    if finish is None:
         return total
     return finish(*total) if isinstance(total, tuple) and _unpacks(finish, 1) else finish(total)
 
 
 @_quietly
-def reduce(reduction, *arrays, axis=None, dtype=None, out=None, keepdims=False, initial=_NOTHING, where=True,
-           stream=0, size=None, res=None, init=_NOTHING, progress=None):
+def reduce(reduction, *arrays, **kwargs):
     """Element by element, from left to right."""
-    taken = _Arguments()
-    on_device = any(map(_is_device, arrays))
-    arrays = tuple(np.asarray(taken.take(a)) for a in arrays)
-    if size is not None:
-        if not 0 <= operator.index(size) <= min(map(len, arrays)):
-            raise ValueError(f"size= must be 0 to {min(map(len, arrays))}, the number of elements, not {size}")
-        arrays = tuple(a[:size] for a in arrays)
-    initial = init if initial is _NOTHING else initial
-    mask = np.asarray(taken.take(where))
-    shape = np.broadcast_shapes(mask.shape, *(a.shape for a in arrays))
-    axes = tuple(range(len(shape))) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, len(shape), "axis")
-    kept = [d for d in range(len(shape)) if d not in axes]
-    order = (*kept, *sorted(axes))
-    views = [np.broadcast_to(a, shape).transpose(order) for a in arrays]
-    views = [_plain(v.astype(dtype)) if dtype is not None else _plain(v) for v in views]
-    mask = np.broadcast_to(mask, shape).transpose(order)
-    known = _known_dtype(reduction, views, dtype)
-    if known is not None and not _options(reduction).get("map") and not _options(reduction).get("finish"):
-        views = [v.astype(known) for v in views]
-    results = {}
-    places = tuple(shape[d] for d in kept)
-    for place in _told(np.ndindex(places), progress, math.prod(places), reduction.__name__):
-        rows = [v[place] for v in views]
-        inside = [i for i in np.ndindex(rows[0].shape) if mask[place][i]]
-        start = initial
-        if not inside and initial is _NOTHING:
-            start = _twin(reduction)(*(np.asarray(a).ravel()[:0] for a in arrays), **({} if dtype is None else {"dtype": dtype}))
-            results[place] = start
-            continue
-        elements = ((int(np.ravel_multi_index(i, rows[0].shape)) if i else 0, [row[i] for row in rows]) for i in inside)
-        results[place] = _fold(reduction, elements, start)
-    if any(isinstance(one, tuple) for one in results.values()):
-        raise errors.UnsupportedError(f"{reduction.__name__}: reductions with several results do not work with target=\"python\": "
-                                      "let finish= return one of them, or use target=\"cpu\" for this call")
-    made = np.empty(tuple(shape[d] for d in kept), known if known is not None else _common(results.values(), arrays))
-    for place, one in results.items():
-        made[place] = one
-    if keepdims:
-        made = np.expand_dims(made, tuple(sorted(axes)))
-    target = res if res is not None else out
-    if target is not None:
-        np.copyto(taken.take(target), made if res is None else made.reshape(1), casting="same_kind")
-        taken.give_back()
-        return target
-    if on_device and made.ndim:
-        from lanewise._host_cuda import HostArray
-
-        return made.view(HostArray)
-    return made[()]
+    host = _OnHost()
+    arrays = tuple(map(host.take, arrays))
+    kwargs = {name: host.take(value) for name, value in kwargs.items()}
+    result = _NOTHING if _has_objects(arrays) else _reduce_typed(reduction, arrays, kwargs)
+    if result is _NOTHING:
+        result = _reduce_untyped(reduction, arrays, kwargs)
+    return host.give_back(result)
 
 
-def _known_dtype(reduction, views, dtype):
-    """The dtype of the result as compiled code has it; None where it cannot be compiled."""
-    if any(v.size == 0 for v in views):
-        probe = [np.ones(1, v.dtype) for v in views]
-    else:
-        probe = [np.asarray(v).ravel()[:1] for v in views]
-    try:
-        result = _twin(reduction)(*probe, **({} if dtype is None else {"dtype": dtype}))
-    except (errors.LanewiseError, ArithmeticError, ValueError):
-        return None
-    return getattr(result, "dtype", None)
+def _reduce_typed(reduction, arrays, kwargs):
+    def loop(operands, mask, shape, reduced, dtypes, empty, begins, indexed, results):
+        def cast(value):
+            return _cast(value, iter(dtypes))
+
+        def fold(elements):
+            total = _fold(reduction, elements, cast(empty) if begins else _NOTHING, indexed, cast)
+            return _numbers(_finished(reduction, cast(empty) if total is _NOTHING else total))
+
+        _run_reduction(reduction, kwargs.get("progress"), fold, operands, mask, shape, reduced, results)
+
+    return _compiled_call(loop, _for_host(reduction), arrays, kwargs)
+
+
+def _initial(reduction, kwargs):
+    """What each result begins with, and what nothing is reduced to."""
+    if "init" in kwargs and "initial" in kwargs:
+        raise TypeError(f"{reduction.__name__}() got both initial= and init=: give one")
+    initial = kwargs.pop("init", kwargs.pop("initial", np._NoValue))
+    begins = initial is not None and initial is not ... and initial is not np._NoValue
+    empty = initial if begins else _options(reduction).get("identity") if initial is not None else None
+    return (initial if begins else _NOTHING), (_NOTHING if empty is None else empty)
+
+
+def _reduce_untyped(reduction, arrays, kwargs):
+    """Of functions without types, and of objects: numbers stand for the results, as in _call_untyped."""
+    _refuse_types(reduction, kwargs)
+    kwargs = dict(kwargs)
+    initial, empty = _initial(reduction, kwargs)
+    result, res = _Values(), kwargs.pop("res", None)
+    out = kwargs.get("out")
+    kwargs["out"] = tuple(map(result.stand_for, out)) if isinstance(out, tuple) and len(out) == 1 else result.stand_for(out)
+    map_one = _options(reduction).get("map")
+    indexed = map_one is not None and list(inspect.signature(map_one).parameters)[len(arrays):] == ["index"]
+    objects = [np.asarray(a) if isinstance(a, np.ndarray) and a.dtype.names is not None else None for a in arrays]
+
+    def fold(elements):
+        total = _fold(reduction, elements, initial, indexed, lambda value: value)
+        if total is _NOTHING and empty is _NOTHING:
+            raise ValueError(f"zero-size array to reduction operation {reduction.__name__} which has no identity")
+        total = _finished(reduction, empty if total is _NOTHING else total)
+        if isinstance(total, tuple):
+            raise errors.UnsupportedError(f"{reduction.__name__}: reductions with several results that cannot be compiled do not work with "
+                                          "target=\"python\": let finish= return one of them")
+        return [result.add(total)]
+
+    def loop(operands, mask, shape, reduced, dtypes, empty, begins, indexed, results):
+        own = [a if found is None else found[:len(a)] if a.ndim else found for a, found in zip(operands, objects)]
+        _run_reduction(reduction, kwargs.get("progress"), fold, own, mask, shape, reduced, results)
+
+    names = ", ".join(f"x{i}" for i in range(len(arrays)))
+    space = {"__name__": __name__}
+    text = f"def zero({names}):\n    return 0\n"
+    exec(text, space)
+    stand_in = _core.reduce(map=space["zero"], combine=lambda a, b: a, identity=0)
+    stand_in.__name__ = reduction.__name__
+    passed = tuple(a if found is None else np.zeros(found.shape, "i1") for a, found in zip(arrays, objects))
+    numbers = _core._call_with_loop(loop, stand_in, passed, kwargs)
+    made = result.result(numbers, "same_kind", arrays, reduction.__name__)
+    if res is None:
+        return made
+    res[0] = made
+    return None

@@ -127,15 +127,15 @@ def test_reduce():
         lw.reduce(lambda a, b: a if a > b else b)(np.zeros(0))
 
 
-def test_what_reductions_refuse(python):
-    total = lw.reduce(lambda a, b: a + b)
+def test_reductions_with_several_results():
     two = lw.reduce(map=lambda x: (x, x), combine=lambda a, b: (min(a[0], b[0]), max(a[1], b[1])))
-    with pytest.raises(ValueError, match="axis"):
-        total(np.ones((2, 3)), axis=2)
-    with pytest.raises(ValueError, match="size= must be 0 to 3"):
-        total(np.ones(3), size=-1)
-    with pytest.raises(errors.UnsupportedError, match="several results"):
-        two(np.arange(3.0))
+    nested = lw.reduce(lambda a, b, c, d: ((a, b), c + d) if a > c else ((c, d), a + b), map=lambda x, y: (x, y), finish=lambda a, b: ((a, b), a))
+    X, out = np.arange(6.0).reshape(2, 3), (np.zeros(3), np.ones(3))
+    same(lambda: two(X))
+    same(lambda: two(X.astype("i1"), axis=0))
+    same(lambda: two(X, axis=0, out=out))
+    same(lambda: two(X, where=X > 1, initial=(9, -9)))
+    assert out[0].tolist() == [0, 1, 2]
 
 
 def alike(call):
@@ -218,6 +218,49 @@ def test_calls_of_ufuncs(call):
     alike(call)
 
 
+REDUCE_KEYWORDS = [
+    {"where": np.ones((7, 2, 3), bool)}, {"where": X > 2}, {"where": X > 2, "initial": 1}, {"where": MASKED}, {"initial": None}, {"initial": ...}, {"init": 4},
+    {"init": 4, "initial": 3}, {"initial": "a"}, {"axis": True}, {"axis": [0, 1]}, {"axis": (0, 1)}, {"axis": (0, 0)}, {"axis": ()}, {"axis": 2}, {"axis": -1},
+    {"axis": 0, "out": (np.empty(3),)}, {"axis": 0, "out": np.empty(3)}, {"axis": 0, "out": np.empty(2)}, {"axis": 0, "out": np.empty(3, int)}, {"out": ...},
+    {"out": [1]}, {"out": ()}, {"axis": 1, "keepdims": True}, {"keepdims": "x"}, {"dtype": int}, {"dtype": "f4"}, {"dtype": complex}, {"dtype": "O"},
+    {"stream": "x"}, {"stream": 0}, {"bogus": 1}, {"size": 2}, {"res": np.zeros(5)}, {"progress": 7},
+]
+
+
+@pytest.mark.parametrize("keywords", REDUCE_KEYWORDS, ids=str)
+def test_keywords_of_reductions(keywords):
+    total = lw.reduce(lambda a, b: a + b)
+    longest = lw.reduce(lambda a, b: a if a > b else b)
+    mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=lambda s, n: s / n)
+    for r in (total, longest, mean):
+        alike(lambda: r(X, **keywords))
+        alike(lambda: r(Y.astype("i1"), **keywords))
+        alike(lambda: r(X.view(Sub), **keywords))
+
+
+@pytest.mark.parametrize("array", [
+    BOOLS, MASKED, np.full(5000, 1, "f2"), np.full(300, 200, "u1"), np.zeros(0), np.zeros((0, 3)), 5, 2.5, [1, 2.5], "a", np.ones((1,) * 40),
+], ids=lambda a: str(np.asarray(a).dtype) + str(np.shape(a)))
+def test_arrays_of_reductions(array):
+    total = lw.reduce(lambda a, b: a + b)
+    last = lw.reduce(lambda a, b: b)
+    either = lw.reduce(lambda a, b: a or b, identity=False)
+    pairs = lw.reduce(lambda a, b, c, d: (a + c, b + d))
+    for r in (total, last, either):
+        alike(lambda: r(array))
+        alike(lambda: r(array, axis=0))
+    alike(lambda: pairs(array, array))
+    alike(lambda: pairs(array, X))
+
+
+def test_res_gets_one_element():
+    def run():
+        q = np.zeros(5)
+        return lw.reduce(lambda a, b: a + b)(np.arange(10.0), res=q) is None, q
+
+    same(run)
+
+
 @pytest.mark.parametrize("text", ["x + y", "x - y", "-x", "x * y", "x / (y + 1)", "x & y", "x ^ y", "x << y", "+x", "x + 1", "min(x, y)", "not x", "x and y", "x if y else 3"])
 def test_bools_are_numbers(text):
     """As in compiled code, where NumPy's own have another sum, and no difference."""
@@ -290,6 +333,7 @@ def test_keywords_of_functions_without_types(python):
         seen.append(k)
         return x > 1, complex(x, k[0])
 
+    r = lw.reduce(map=lambda x: seen.append(x) or x, combine=lambda a, b: a + b)
     out = np.full((3, 2), 9, "f4")
     assert f(X.T, out=out, where=X.T > 1) is out and out.tolist() == [[9, 1.5], [9, 2], [1, 2.5]] and len(seen) == 4
     assert f(X.astype("f4"), y=4).dtype == np.float32 and f(3).dtype == np.float64
@@ -301,6 +345,15 @@ def test_keywords_of_functions_without_types(python):
                             ({"dtype": float}, errors.TypingError), ({"signature": "d->d"}, errors.TypingError)]:
         with pytest.raises(error):
             f(X, **keywords)
+    assert r(X) == 15 and r(X, axis=0, keepdims=True).tolist() == [[3, 5, 7]] and r(X, where=X > 3, initial=1) == 10
+    out, res = np.zeros(3, "f4"), np.zeros(2)
+    assert r(X, axis=0, out=out) is out and out.tolist() == [3, 5, 7] and r(X, res=res) is None and res.tolist() == [15, 0]
+    for keywords, error in [({"where": np.ones((7, 2, 3), bool)}, ValueError), ({"axis": True}, TypeError), ({"out": [1]}, TypeError), ({"dtype": "f4"}, errors.TypingError),
+                            ({"init": 1, "initial": 2}, TypeError), ({"stream": "x"}, TypeError), ({"where": X > 9}, ValueError), ({"axis": 0, "out": np.zeros(3, int)}, TypeError)]:
+        with pytest.raises(error):
+            r(X, **keywords)
+    with pytest.raises(TypeError, match="mask"):
+        r(MASKED)
 
 
 def test_forall():
