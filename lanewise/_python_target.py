@@ -12,7 +12,6 @@ import ast
 import functools
 import inspect
 import math
-import operator
 import textwrap
 import time
 
@@ -43,10 +42,13 @@ def _quietly(function):
 class _Arguments:
     """Arguments as Python functions take them, and what has to go back to a GPU behind the call."""
 
-    def __init__(self) -> None:
+    def __init__(self, compiled) -> None:
+        self.name = compiled.__name__
         self.copies: list[tuple] = []
 
     def take(self, value):
+        if isinstance(value, np.ma.MaskedArray):
+            raise TypeError(f"{self.name}: an argument is a masked array, whose mask compiled code would ignore; pass its .data and its .mask")
         if isinstance(value, tuple) and not hasattr(value, "_fields"):
             return tuple(self.take(item) for item in value)
         if isinstance(value, (_cuda.In, _cuda.Out, _cuda.InOut)):
@@ -90,18 +92,17 @@ def _is_needed(parameter) -> bool:
 
 
 @_quietly
-def forall(compiled, n, *args, stream=0, tpb=0, sharedmem=0, progress=None, **kwargs):
+def forall(compiled, *args, progress=None, **kwargs):
     """The body for one index after the other."""
-    spaces = n if isinstance(n, tuple) else (n,)
-    ndim = _options(compiled).get("ndim", 1)
-    if len(spaces) != ndim:
-        raise TypeError(f"{compiled.__name__}: the index space has {ndim} dimension{'s' * (ndim > 1)}, got {n!r:.200}")
-    taken = _Arguments()
-    args = [taken.take(value) for value in args]
-    kwargs = {name: taken.take(value) for name, value in kwargs.items()}
-    ranges = [_indices(space) for space in spaces]
-    for index in _told(_product(*ranges), progress, math.prod(map(len, ranges)), compiled.__name__):
-        compiled.py_func(*index, *args, **kwargs)
+    taken = _Arguments(compiled)
+
+    def loop(space, given):
+        values = [taken.take(value) for value in given]
+        ranges = [range(start, start + step * n, step) for start, step, n in space]
+        for index in _told(_product(*ranges), progress, math.prod(map(len, ranges)), compiled.__name__):
+            compiled.py_func(*index, *values)
+
+    _core._call_with_loop(loop, compiled, args, kwargs)
     taken.give_back()
 
 
@@ -132,19 +133,6 @@ def _told(items, progress, total, name):
         reporter.end(good)
 
 
-def _indices(space) -> range:
-    if isinstance(space, range):
-        return space
-    if isinstance(space, slice):
-        if space.stop is None:
-            raise ValueError("a slice of indices needs a stop")
-        return range(space.start or 0, space.stop, 1 if space.step is None else space.step)
-    n = operator.index(space)
-    if n < 0:
-        raise ValueError(f"the number of elements must not be negative: {n}")
-    return range(n)
-
-
 @_quietly
 def launch(launcher, *args, **kwargs):
     """kernel[grid, block](...), kernel.forall(n)(...)."""
@@ -153,7 +141,7 @@ def launch(launcher, *args, **kwargs):
     if launcher.ntasks is not None:
         width = launcher.thread_per_block or 32
         grid, block = (-(-launcher.ntasks // width), 1, 1), (width, 1, 1)
-    taken = _Arguments()
+    taken = _Arguments(kernel)
     args = [taken.take(value) for value in args]
     kwargs = {name: taken.take(value) for name, value in kwargs.items()}
     _python_threads.run(kernel.py_func, grid, block, launcher.sharedmem, args, kwargs)
@@ -165,7 +153,7 @@ def call(compiled, *args, **kwargs):
     """A function of lw.jit, called by a program or by another function."""
     if _python_threads.current() is not None:
         return compiled.py_func(*args, **kwargs)
-    taken = _Arguments()
+    taken = _Arguments(compiled)
     args = [taken.take(value) for value in args]
     result = compiled.py_func(*args, **{name: taken.take(value) for name, value in kwargs.items()})
     taken.give_back()
@@ -344,7 +332,7 @@ def _place(ufunc, args, kwargs):
     if missing:
         raise TypeError(f"{ufunc.__name__}() takes from {len(names)} arguments but {len(args)} were given: "
                         f"{', '.join(missing)} missing")
-    constants = {name: _Arguments().take(given.pop(name)) for name in list(given) if name in apart}
+    constants = {name: _Arguments(ufunc).take(given.pop(name)) for name in list(given) if name in apart}
     return given, constants, args[len(names):]
 
 

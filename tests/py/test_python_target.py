@@ -372,8 +372,56 @@ def test_forall():
 
     same(lambda: run(axpy, 5, 5, 2.0, np.arange(5.0), np.ones(5)))
     same(lambda: run(fill, (range(1, 3), slice(0, 4, 2)), (4, 4)))
-    with lw.config(target="python"), pytest.raises(TypeError, match="2 dimensions"):
+    with lw.config(target="python"), pytest.raises(TypeError, match="a tuple of 2"):
         fill(3, np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("keywords", [{"stream": "x"}, {"stream": 0}, {"tpb": "a"}, {"tpb": -1}, {"tpb": 32}, {"sharedmem": "x"}, {"sharedmem": -1},
+                                      {"progress": 7}, {"bogus": 1}, {"x": 1}], ids=str)
+def test_keywords_of_forall(keywords):
+    @lw.forall
+    def double(i, x, out):
+        out[i] = x[i] + x[i]
+
+    def run():
+        out = np.zeros(2)
+        double(2, BOOLS, out=out, **keywords)
+        return out
+
+    alike(run)
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, True, None, "a", slice(2), slice(None), slice(1.5, 2), range(1, -1, -1), slice(1, -1, -1), (2,), (2, 2), np.int64(2), 2**70, 0], ids=str)
+def test_index_spaces(n):
+    @lw.forall
+    def count(i, out):
+        out[i] += 1
+
+    def run():
+        out = np.zeros(2)
+        count(n, out)
+        return out
+
+    alike(run)
+    alike(lambda: count())
+
+
+def test_masked_arrays_are_refused(python):
+    @lw.forall
+    def first(i, x):
+        x[i] = 0
+
+    @cuda.jit
+    def second(x):
+        x[0] = 0
+
+    @lw.jit
+    def third(x):
+        return x[0]
+
+    for call in (lambda: first(2, MASKED), lambda: second[1, 1](MASKED), lambda: third(MASKED), lambda: third(x=(MASKED, 1))):
+        with pytest.raises(TypeError, match="an argument is a masked array"):
+            call()
 
 
 @pytest.mark.parametrize("space, expected", [((2**40, 3), [(0, 0), (0, 1), (0, 2), (1, 0)]), ((3, 2**40), [(0, 0), (0, 1), (0, 2), (0, 3)])])
