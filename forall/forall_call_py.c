@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/py/array/host_view.h"
 #include "core/py/compiled/entry.h"
+#include "core/py/compiled/in_python.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/print_py.h"
 #include "core/py/progress.h"
@@ -416,6 +417,17 @@ choose_target(lw_prepared *p, bool *device)
     return 0;
 }
 
+static int
+read_space(const lw_forall *self, PyObject *const *args, Py_ssize_t n_args, lw_space *space,
+           int64_t *n)
+{
+    if (n_args >= 1)
+        return lw_space_read(&self->base, args[0], space, n);
+    PyErr_Format(PyExc_TypeError, "%s() needs an index space, then its arguments",
+                 name_of(self));
+    return -1;
+}
+
 int
 lw_forall_prepare(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
                   const lw_forall_keywords *keywords, lw_prepared *p)
@@ -428,12 +440,7 @@ lw_forall_prepare(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
     p->params = p->param_store;
     p->self = self;
     p->progress = keywords->progress;
-    if (n_args < 1) {
-        PyErr_Format(PyExc_TypeError, "%s() needs an index space, then its arguments",
-                     name_of(self));
-        return -1;
-    }
-    if (lw_space_read(&self->base, args[0], &p->space, &p->n) < 0)
+    if (read_space(self, args, n_args, &p->space, &p->n) < 0)
         return -1;
     lw_bound_init(&p->bound);
     p->bound.negative = may_be_negative(self, &p->space);
@@ -599,15 +606,46 @@ call_with(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
     return result;
 }
 
+/* Calls loop(((start, step, n) of each dimension), arguments). */
+static PyObject *
+call_in_python(const lw_forall *self, PyObject *loop, PyObject *const *args, Py_ssize_t n_args)
+{
+    PyObject *given[2] = {NULL, NULL}, *one, *result = NULL;
+    lw_space space;
+    int64_t n;
+
+    if (read_space(self, args, n_args, &space, &n) < 0)
+        return NULL;
+    given[0] = PyTuple_New(self->base.n_index);
+    given[1] = PyTuple_New(n_args - 1);
+    for (uint32_t d = 0; given[0] != NULL && d < self->base.n_index; d++) {
+        one = Py_BuildValue("LLL", (long long)space.start[d], (long long)space.step[d],
+                            (long long)space.n[d]);
+        if (one == NULL)
+            Py_CLEAR(given[0]);
+        else
+            PyTuple_SET_ITEM(given[0], d, one);
+    }
+    for (Py_ssize_t i = 1; given[1] != NULL && i < n_args; i++)
+        PyTuple_SET_ITEM(given[1], i - 1, Py_NewRef(args[i]));
+    if (given[0] != NULL && given[1] != NULL)
+        result = lw_python_loop_call(loop, given, 2);
+    Py_XDECREF(given[0]);
+    Py_XDECREF(given[1]);
+    return result;
+}
+
 static PyObject *
 call(lw_forall *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     lw_forall_keywords keywords = {0};
-    PyObject *row[1 + LW_MOST_ARRANGED];
+    PyObject *row[1 + LW_MOST_ARRANGED], *loop = lw_python_loop_of((lw_compiled *)self);
 
     if (kwnames && lw_forall_keywords_read(self, &args, &n_args, kwnames, row, &keywords) < 0)
         return NULL;
+    if (loop != NULL)
+        return call_in_python(self, loop, args, n_args);
     return call_with(self, args, n_args, &keywords);
 }
 

@@ -329,7 +329,7 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
     PyObject *result, *other;
     lw_seen s;
 
-    if (self->base.family == NULL && target != LW_CHOOSE_CUDA &&
+    if (self->base.family == NULL && target != LW_CHOOSE_CUDA && !lw_on_python() &&
         lw_gufunc_call_direct(self, args, PyVectorcall_NARGS(nargsf), kwnames, &result))
         return result;
     if (lw_recall_any((lw_ufunc_head *)self) &&

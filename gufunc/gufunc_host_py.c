@@ -139,9 +139,12 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
 {
     lw_loop_table *table = (void *)((PyUFuncObject *)context->caller)->data;
     lw_gufunc_loop *loop = (lw_gufunc_loop *)lw_table_find(table, context->descriptors);
+    int result;
 
     if (dimensions[0] == 0)
         return 0;
+    if (lw_host_loop_in_python(context, data, dimensions, strides, &result))
+        return result;
     if (loop == NULL)
         return lw_host_loop_unknown();
     if (!atomic_load_explicit(&loop->numpy_ran, memory_order_relaxed))

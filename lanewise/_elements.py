@@ -350,8 +350,25 @@ class _Objects(np.ndarray):
         raise AttributeError(name)
 
 
+class _Bools(np.ndarray):
+    """Arrays of bools as functions see them that run as plain Python. The elements are Python's bools: as in compiled code,
+    they are numbers in sums, where NumPy's are not."""
+
+    def __getitem__(self, key):
+        found = super().__getitem__(key)
+        return bool(found) if isinstance(found, np.bool_) else found
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return array.view(np.ndarray)[()] if return_scalar else viewed(array)
+
+    def __setitem__(self, key, value):
+        if type(value) is int and value < 0:
+            raise TypeError(f"{value} is stored in an array of bools: with target=\"python\", ~x of a bool x is an int; write `not x`")
+        super().__setitem__(key, value)
+
+
 def viewed(array):
     """The memory as an array for compiled functions that run as plain Python."""
     if array.dtype.names is None:
-        return np.asarray(array).view(np.ndarray)
+        return np.asarray(array).view(_Bools if array.dtype == np.bool_ else np.ndarray)
     return array.view(np.recarray if class_of(array.dtype) is None else _Objects)

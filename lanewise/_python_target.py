@@ -11,13 +11,9 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import itertools
 import math
-import operator
 import textwrap
 import time
-import types
-import weakref
 
 import numpy as np
 
@@ -26,6 +22,7 @@ from lanewise._python_intrinsics import intrinsic as intrinsic, value as value
 
 _cuda = _core.cuda
 _NOTHING = object()
+_TYPES = ("dtype", "signature", "sig")  # keywords that choose among types of compiled code
 
 
 def _quietly(function):
@@ -45,16 +42,21 @@ def _quietly(function):
 class _Arguments:
     """Arguments as Python functions take them, and what has to go back to a GPU behind the call."""
 
-    def __init__(self) -> None:
+    def __init__(self, compiled) -> None:
+        self.name = compiled.__name__
         self.copies: list[tuple] = []
 
     def take(self, value):
+        if isinstance(value, np.ma.MaskedArray):
+            raise TypeError(f"{self.name}: an argument is a masked array, whose mask compiled code would ignore; pass its .data and its .mask")
         if isinstance(value, tuple) and not hasattr(value, "_fields"):
             return tuple(self.take(item) for item in value)
         if isinstance(value, (_cuda.In, _cuda.Out, _cuda.InOut)):
             return self.take(value.value)
         if isinstance(value, np.ndarray):
             return _plain(value)
+        if isinstance(value, np.bool_):
+            return bool(value)
         if _cuda._is_device_array(value):
             device = _cuda._as_device_array(value)
             self.copies.append((device, device.copy_to_host()))
@@ -90,19 +92,27 @@ def _is_needed(parameter) -> bool:
 
 
 @_quietly
-def forall(compiled, n, *args, stream=0, tpb=0, sharedmem=0, progress=None, **kwargs):
+def forall(compiled, *args, progress=None, **kwargs):
     """The body for one index after the other."""
-    spaces = n if isinstance(n, tuple) else (n,)
-    ndim = _options(compiled).get("ndim", 1)
-    if len(spaces) != ndim:
-        raise TypeError(f"{compiled.__name__}: the index space has {ndim} dimension{'s' * (ndim > 1)}, got {n!r:.200}")
-    taken = _Arguments()
-    args = [taken.take(value) for value in args]
-    kwargs = {name: taken.take(value) for name, value in kwargs.items()}
-    ranges = [_indices(space) for space in spaces]
-    for index in _told(itertools.product(*ranges), progress, math.prod(map(len, ranges)), compiled.__name__):
-        compiled.py_func(*index, *args, **kwargs)
+    taken = _Arguments(compiled)
+
+    def loop(space, given):
+        values = [taken.take(value) for value in given]
+        ranges = [range(start, start + step * n, step) for start, step, n in space]
+        for index in _told(_product(*ranges), progress, math.prod(map(len, ranges)), compiled.__name__):
+            compiled.py_func(*index, *values)
+
+    _core._call_with_loop(loop, compiled, args, kwargs)
     taken.give_back()
+
+
+def _product(first, *more):
+    """What itertools.product gives, which makes tuples of all items of the ranges before the first."""
+    for index in first:
+        if more:
+            yield from ((index, *rest) for rest in _product(*more))
+        else:
+            yield (index,)
 
 
 def _told(items, progress, total, name):
@@ -123,19 +133,6 @@ def _told(items, progress, total, name):
         reporter.end(good)
 
 
-def _indices(space) -> range:
-    if isinstance(space, range):
-        return space
-    if isinstance(space, slice):
-        if space.stop is None:
-            raise ValueError("a slice of indices needs a stop")
-        return range(space.start or 0, space.stop, 1 if space.step is None else space.step)
-    n = operator.index(space)
-    if n < 0:
-        raise ValueError(f"the number of elements must not be negative: {n}")
-    return range(n)
-
-
 @_quietly
 def launch(launcher, *args, **kwargs):
     """kernel[grid, block](...), kernel.forall(n)(...)."""
@@ -144,7 +141,7 @@ def launch(launcher, *args, **kwargs):
     if launcher.ntasks is not None:
         width = launcher.thread_per_block or 32
         grid, block = (-(-launcher.ntasks // width), 1, 1), (width, 1, 1)
-    taken = _Arguments()
+    taken = _Arguments(kernel)
     args = [taken.take(value) for value in args]
     kwargs = {name: taken.take(value) for name, value in kwargs.items()}
     _python_threads.run(kernel.py_func, grid, block, launcher.sharedmem, args, kwargs)
@@ -156,7 +153,7 @@ def call(compiled, *args, **kwargs):
     """A function of lw.jit, called by a program or by another function."""
     if _python_threads.current() is not None:
         return compiled.py_func(*args, **kwargs)
-    taken = _Arguments()
+    taken = _Arguments(compiled)
     args = [taken.take(value) for value in args]
     result = compiled.py_func(*args, **{name: taken.take(value) for name, value in kwargs.items()})
     taken.give_back()
@@ -166,24 +163,139 @@ def call(compiled, *args, **kwargs):
 def _as_python(result):
     if isinstance(result, tuple):
         return tuple(map(_as_python, result))
+    if isinstance(result, np.ndarray) and result.dtype == np.bool_:
+        return result.view(np.ndarray)
     return result.item() if isinstance(result, np.generic) else result
 
 
+# ---- calls whose arguments are those of compiled code ----
+
+
+class _OnHost:
+    """Arrays of a GPU as arrays of the host, for the time of a call."""
+
+    def __init__(self) -> None:
+        self.copies: list[tuple] = []
+
+    def take(self, value):
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            return tuple(map(self.take, value))
+        if isinstance(value, np.ndarray) or not _cuda._is_device_array(value):
+            return value
+        device = _cuda._as_device_array(value)
+        self.copies.append((value, device, device.copy_to_host()))
+        return self.copies[-1][2]
+
+    def give_back(self, result):
+        """What the call returns: a new array stands for one on a GPU where an argument is there."""
+        for _, device, host in self.copies:
+            device.copy_to_device(host)
+        return tuple(map(self._returned, result)) if isinstance(result, tuple) else self._returned(result)
+
+    def _returned(self, result):
+        for value, _, host in self.copies:
+            if result is host:
+                return value
+        if self.copies and type(result) is np.ndarray:
+            from lanewise._host_cuda import HostArray
+
+            return result.view(HostArray)
+        return result
+
+
+def _compiled_call(loop, compiled, args, kwargs):
+    """The call as compiled code makes it, which runs the loop; _NOTHING: the function cannot be compiled for these arguments."""
+    ran = False
+
+    def run(*given):
+        nonlocal ran
+        ran = True
+        loop(*given)
+
+    try:
+        return _core._call_with_loop(run, compiled, args, kwargs)
+    except (errors.TypingError, errors.UnsupportedError):
+        if ran or any(kwargs.get(name) is not None for name in _TYPES):  # of a function that the user's calls; or for these types
+            raise
+        return _NOTHING
+
+
+def _refuse_types(compiled, kwargs) -> None:
+    for name in _TYPES:
+        if kwargs.get(name) is not None:
+            raise errors.UnsupportedError(f"{compiled.__name__}: {name}= chooses among types of compiled code, and with target=\"python\" there are "
+                                          "none for operands that are objects")
+
+
+def _for_host(compiled):
+    """The same object, which leaves arrays of the host where they are."""
+    if _options(compiled).get("target") != "cuda":
+        return compiled
+    from lanewise._verify import _twin
+
+    return _twin(compiled, target="cpu")
+
+
+class _Values:
+    """The values of one result, whose dtype is that of all of them: numbers stand for them in an array, until all are known."""
+
+    def __init__(self) -> None:
+        self.out: np.ndarray | None = None
+        self.numbers: np.ndarray | None = None  # in place of `out`, at first those of its own elements
+        self.first = 0  # the number of the first value
+        self.values: list = []
+
+    def stand_for(self, out):
+        """What is passed as out=."""
+        if not isinstance(out, np.ndarray):
+            return out
+        self.out, self.first, self.numbers = out, out.size, np.arange(out.size).reshape(out.shape)
+        self.numbers.flags.writeable = out.flags.writeable
+        return self.numbers
+
+    def add(self, value) -> int:
+        self.values.append(value)
+        return self.first + len(self.values) - 1
+
+    def before(self, number):
+        """What an element was before it got a value."""
+        return self.out.flat[number] if self.out is not None else 0
+
+    def result(self, numbers, casting, operands, name):
+        """The array, or scalar, of the values."""
+        table = _table(self.values, operands)
+        valid = (np.asarray(numbers) >= self.first) & (np.asarray(numbers) < self.first + len(self.values))
+        found = table[np.asarray(numbers)[valid] - self.first]
+        if self.out is not None and numbers is self.numbers:
+            if not np.can_cast(table.dtype, self.out.dtype, casting):
+                raise TypeError(f"{name}: out= has dtype {self.out.dtype}, which cannot take results of {table.dtype} by the rule {casting!r}")
+            self.out[valid] = found
+            return self.out
+        if not isinstance(numbers, np.ndarray):
+            return found[0]
+        made = np.empty_like(numbers, table.dtype)
+        made.view(np.ndarray)[valid] = found
+        return made
+
+
+def _table(values, operands):
+    """The values as an array of one dimension: of objects, where they are such."""
+    if any(map(_objects._is_object, values)):
+        made = np.zeros(len(values), _objects._dtype_of_object(values[0]))
+    else:
+        made = np.empty(len(values), _common(values, operands))
+    for i, value in enumerate(values):
+        made[i] = value
+    return made
+
+
+def _common(values, operands):
+    """The dtype of what a function gave, by NumPy's rules."""
+    kinds = {(type(v), getattr(v, "dtype", None)): v for v in values}
+    return np.result_type(*(kinds.values() or map(np.asarray, operands)))
+
+
 # ---- ufuncs and gufuncs ----
-
-
-def _asked_others(ufunc, args, kwargs):
-    """NEP 13: operands with an `__array_ufunc__` of their own are asked first."""
-    for operand in args:
-        ask = getattr(type(operand), "__array_ufunc__", _NOTHING)
-        if ask is _NOTHING or isinstance(operand, (np.ndarray, np.generic)) or _cuda._is_device_array(operand):
-            continue
-        if ask is None:
-            raise TypeError(f"operand '{type(operand).__name__}' does not support ufuncs (__array_ufunc__=None)")
-        result = operand.__array_ufunc__(ufunc, "__call__", *args, **kwargs)
-        if result is not NotImplemented:
-            return result
-    return _NOTHING
 
 
 def _apart(ufunc) -> set:
@@ -194,6 +306,8 @@ def _apart(ufunc) -> set:
 
 def _filled(ufunc) -> list:
     """Of a gufunc, the parameters that are outputs; none: the function returns them."""
+    if ufunc._layout is None:
+        return []
     parameters = inspect.signature(ufunc.py_func).parameters.values()
     operands = [p.name for p in parameters if _is_needed(p) and p.name not in _apart(ufunc)]
     return operands[ufunc.nin:ufunc.nin + ufunc.nout]
@@ -218,207 +332,37 @@ def _place(ufunc, args, kwargs):
     if missing:
         raise TypeError(f"{ufunc.__name__}() takes from {len(names)} arguments but {len(args)} were given: "
                         f"{', '.join(missing)} missing")
-    constants = {name: given.pop(name) for name in list(given) if name in apart}
+    constants = {name: _Arguments(ufunc).take(given.pop(name)) for name in list(given) if name in apart}
     return given, constants, args[len(names):]
 
 
-def _take(ufunc, args, kwargs):
-    """(what was taken, operands by name, on the host, constants by name, outputs given by position)."""
-    given, constants, positional = _place(ufunc, args, kwargs)
-    _no_more(ufunc, kwargs)
-    taken = _Arguments()
-    operands = [taken.take(value) for value in given.values()]
-    return taken, given, operands, {name: taken.take(value) for name, value in constants.items()}, positional
-
-
-def _stand_in(ufunc):
-    """A function of the declared signatures, where the user's cannot be compiled."""
-    signatures = ufunc.__dict__.get("_declared_signatures")
-    if signatures is None:
-        return ufunc
-    operands = ", ".join(f"a{i}" for i in range(ufunc.nin))
-    results = ", ".join(["0"] * ufunc.nout)
-    text = f"def stand_in({operands}):\n    return {results}\n"
+def _operand_names(ufunc, args, kwargs):
+    """(names of the operands in their order, constants by name) of a call."""
+    parameters = inspect.signature(ufunc.py_func).parameters
+    if _apart(ufunc):
+        given, constants, _ = _place(ufunc, args, dict(kwargs))
+        return [name for name in parameters if name in given], constants
     if ufunc._layout is not None:
-        outputs = [f"r{i}" for i in range(ufunc.nout)]
-        stores = "".join(f"    {name}[...] = 0\n" for name in outputs)
-        text = f"def stand_in({operands}, {', '.join(outputs)}):\n{stores}"
-    names = {"__name__": __name__}
-    exec(text, names)
-    if ufunc._layout is None:
-        return _core.vectorize(signatures, source=text)(names["stand_in"])
-    return _core.guvectorize(signatures, ufunc._layout, source=text, warn=False)(names["stand_in"])
+        return [p.name for p in parameters.values() if _is_needed(p)][:ufunc.nin], {}
+    return list(parameters), {}
 
 
-def _dtypes(ufunc, operands, dtype, signature):
-    """The dtypes of the loop that compiled code would take; None: it has none, for one reason or another."""
-    asked = tuple(type(x) if type(x) in (int, float, complex) else np.asarray(x).dtype for x in operands)
-    if dtype is not None:
-        signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
-    try:
-        return _stand_in(ufunc).resolve_dtypes(asked + (None,) * ufunc.nout, **({"signature": signature} if signature else {}))
-    except (errors.TypingError, errors.UnsupportedError):
-        return None
+def _caller(function, names, constants):
+    """The function of operands with these names, in this order."""
+    parameters = inspect.signature(function).parameters
+    if names == list(parameters)[:len(names)] and all(parameters[n].kind is not inspect.Parameter.KEYWORD_ONLY for n in names):
+        return functools.partial(function, **constants)
+    return lambda *values: function(**dict(zip(names, values)), **constants)
 
 
-def _as_arrays(operands, found):
-    """The operands in these dtypes. Where none are known Python's numbers stay what they are, as NumPy takes them."""
-    def dtype(i, x):
-        return found[i] if found else object if type(x) in (int, float, complex) else None
-
-    return [_boxed(x) if _objects._is_object(x) else _plain(np.asarray(x, dtype(i, x))) for i, x in enumerate(operands)]
-
-
-def _boxed(value):
-    """An array without axes, whose element is the object itself."""
-    made = np.empty((), object)
-    made[()] = value
-    return made
-
-
-def _as_operands(ufunc, operands):
-    """Namedtuples that are sequences for this function, as arrays."""
-    return [np.asarray(x) if isinstance(x, tuple) and not _core._takes_as_object(ufunc, x) else x for x in operands]
-
-
-def _has_objects(operands) -> bool:
-    return any(_objects._is_object(x) or _objects._class(x) is not None for x in operands)
-
-
-def _as_outputs(results, shape, operands):
-    """What the calls gave, by index, as an array: of objects, where they are such."""
-    if any(map(_objects._is_object, results.values())):
-        first = next(iter(results.values()))
-        made = np.zeros(shape, _objects._dtype_of_object(first))
-    else:
-        made = np.empty(shape, _common(results.values(), operands))
-    for index, one in results.items():
-        made[index] = one
-    return made
-
-
-def _common(values, operands):
-    """The dtype of what a function gave, by NumPy's rules."""
-    kinds = {(type(v), getattr(v, "dtype", None)): v for v in values}
-    return np.result_type(*(kinds.values() or operands))
-
-
-def _outputs(ufunc, out, positional):
-    outs = tuple(positional) if positional else out if isinstance(out, tuple) else (out,) * (out is not None)
-    if outs and len(outs) != ufunc.nout:
-        raise ValueError(f"{ufunc.__name__}: out= needs {ufunc.nout} arrays, got {len(outs)}")
-    return outs + (None,) * (ufunc.nout - len(outs))
-
-
-def _finish(results, outs, taken, on_device, casting="same_kind", where=True):
-    done = []
-    for result, out in zip(results, outs):
-        if out is not None:
-            np.copyto(taken.take(out), result, casting=casting, where=where)
-        elif on_device:
-            from lanewise._host_cuda import HostArray
-
-            out = result.view(HostArray)
-        done.append(out if out is not None else result[()])
-    taken.give_back()
-    return done[0] if len(done) == 1 else tuple(done) or None
-
-
-def _is_device(value) -> bool:
-    from lanewise._host_cuda import is_cuda_array
-
-    return is_cuda_array(value)
-
-
-@_quietly
-def vectorize(ufunc, *args, out=None, where=True, casting="same_kind", order="K", dtype=None, signature=None,
-              sig=None, subok=True, stream=0, **kwargs):
-    """Element by element."""
-    overridden = _asked_others(ufunc, args, {**kwargs, **({} if out is None else {"out": out})})
-    if overridden is not _NOTHING:
-        return overridden
-    taken, given, operands, constants, positional = _take(ufunc, args, kwargs)
-    operands = _as_operands(ufunc, operands)
-    found = None if _apart(ufunc) or len(operands) != ufunc.nin or _has_objects(operands) else _dtypes(ufunc, operands, dtype, signature or sig)
-    arrays = _as_arrays(operands, found)
-    outs = _outputs(ufunc, out, positional)
-    mask = np.asarray(taken.take(where))
-    shape = np.broadcast_shapes(mask.shape, *(a.shape for a in arrays), *(o.shape for o in outs if o is not None))
-    arrays = [np.broadcast_to(a, shape, subok=True) for a in arrays]
-    mask = np.broadcast_to(mask, shape)
-    call_one = functools.partial(ufunc.py_func, **constants)
-    named = list(given)
-    results = [{} for _ in range(ufunc.nout)]
-    for index in np.ndindex(shape):
-        if mask[index]:
-            values = call_one(**{name: a[index] for name, a in zip(named, arrays)})
-            for result, one in zip(results, values if ufunc.nout > 1 else (values,)):
-                result[index] = one
-    made = []
-    for k, result in enumerate(results):
-        if not found:
-            made.append(_as_outputs(result, shape, operands))
-            continue
-        array = np.empty(shape, found[ufunc.nin + k])
-        for index, one in result.items():
-            array[index] = one
-        made.append(array)
-    return _finish(made, outs, taken, any(map(_is_device, given.values())), casting, mask if mask.ndim else where)
-
-
-def _no_more(compiled, kwargs) -> None:
-    if kwargs:
-        raise TypeError(f"{compiled.__name__}() got an unexpected keyword argument {next(iter(kwargs))!r}")
-
-
-def _layout(text):
-    """The core dimensions of inputs and outputs: lists of names, sizes as digits; optional ones end in '?'."""
-    sides = []
-    for side in text.replace(" ", "").split("->"):
-        cores = side[1:-1].split("),(") if side else []
-        sides.append([[d for d in core.split(",") if d] for core in cores])
-    return sides[0], sides[1] if len(sides) > 1 else []
-
-
-def _core_sizes(ufunc, arrays, inputs):
-    """Sizes by name, and names that are dropped because an operand is too short for them."""
-    dropped = set()
-    for array, core in zip(arrays, inputs):
-        optional = [d for d in core if d.endswith("?")]
-        if array.ndim < len(core):
-            if array.ndim < len(core) - len(optional):
-                raise ValueError(f"{ufunc.__name__}: an operand has {array.ndim} dimensions, and needs {len(core)} core dimensions")
-            dropped.update(optional)
-    sizes = {}
-    for array, core in zip(arrays, inputs):
-        kept = [d for d in core if d not in dropped]
-        for name, size in zip(kept, array.shape[array.ndim - len(kept):]):
-            plain = name.rstrip("?").removesuffix("|1")
-            wanted = int(plain) if plain.isdigit() else sizes.get(plain, size)
-            if name.endswith("|1") and 1 in (wanted, size):
-                wanted = size = max(wanted, size)
-            if wanted != size:
-                raise ValueError(f"{ufunc.__name__}: core dimension {plain} is {wanted} and {size}")
-            sizes[plain] = size
-    return sizes, dropped
-
-
-def _more_sizes(ufunc, sizes, outs, outputs, dropped) -> None:
-    """Of dimensions that only outputs have: from out=, or from sizes=."""
-    rules = _options(ufunc).get("sizes") or {}
-    for core, out in zip(outputs, outs):
-        kept = [d for d in core if d not in dropped]
-        for place, name in enumerate(kept):
-            plain = name.rstrip("?").removesuffix("|1")
-            if plain.isdigit():
-                sizes[plain] = int(plain)
-            elif plain not in sizes and plain in rules:
-                rule = rules[plain]
-                sizes[plain] = rule(*(sizes[p] for p in inspect.signature(rule).parameters)) if callable(rule) else rule
-            elif plain not in sizes and out is not None:
-                sizes[plain] = out.shape[out.ndim - len(kept) + place]
-            elif plain not in sizes:
-                raise ValueError(f"{ufunc.__name__}: core dimension {plain} needs out= or sizes=")
+def _run_elements(ufunc, names, constants, arrays) -> None:
+    outputs = [_plain(a) for a in arrays[len(arrays) - ufunc.nout:]]
+    inputs = [_plain(a) for a in arrays[:min(len(names), len(arrays) - ufunc.nout)]]
+    call = _caller(ufunc.py_func, names[:len(inputs)], constants)
+    for i in range(len(arrays[0])):
+        results = call(*(a[i] for a in inputs))
+        for out, one in zip(outputs, results if ufunc.nout > 1 else (results,), strict=True):
+            out[i] = one
 
 
 def _indexed(function) -> frozenset:
@@ -431,211 +375,290 @@ def _indexed(function) -> frozenset:
                      if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name))
 
 
-def _as_item(array, core, dropped, indexed):
-    if not isinstance(array, (np.ndarray, np.generic)):  # an object
-        return array
-    if not core:
-        return array.reshape(1) if indexed else array[()]
-    for place, name in enumerate(core):
-        if name in dropped:
-            array = np.expand_dims(array, place)
-    return array
+def _item(array, i, indexed):
+    """Item i as functions take it: a number, or where the function indexes it an array of one."""
+    return array[i:i + 1] if array.ndim == 1 and indexed else array[i]
+
+
+def _run_items(ufunc, names, constants, arrays) -> None:
+    filled, indexed = _filled(ufunc), _indexed(ufunc.py_func)
+    inputs = [_plain(a) for a in arrays[:len(names)]]
+    outputs = [_plain(a) for a in arrays[len(arrays) - ufunc.nout:]] if ufunc.nout else []
+    call = _caller(ufunc.py_func, names + filled, constants)
+    for i in range(len(arrays[0])):
+        values = [_item(a, i, name in indexed) for name, a in zip(names, inputs)]
+        if filled or not outputs:
+            call(*values, *(_item(out, i, True) for out in outputs))
+            continue
+        results = call(*values)
+        for out, one in zip(outputs, results if ufunc.nout > 1 else (results,), strict=True):
+            out[i] = one
+
+
+def _stand_in(ufunc, names, signatures=None):
+    """A compiled function with these operands, and the layout of one that cannot be compiled."""
+    filled = _filled(ufunc)
+    stores = "".join(f"    {name}[...] = 0\n" for name in filled) or "    pass\n"
+    returned = f"    return {', '.join(['0'] * ufunc.nout)}\n"
+    name = ufunc.__name__ if ufunc.__name__.isidentifier() else "function"
+    text = f"def {name}({', '.join(names + filled)}):\n{returned if ufunc.nout and not filled else stores}"
+    space = {"__name__": __name__}
+    exec(text, space)
+    declared = () if signatures is None else (signatures,)
+    if ufunc._layout is None:
+        return _core.vectorize(*declared, source=text)(space[name])
+    sizes = {"sizes": _options(ufunc)["sizes"]} if _options(ufunc).get("sizes") else {}
+    return _core.guvectorize(*declared, ufunc._layout, source=text, warn=False, **sizes)(space[name])
+
+
+def _has_objects(operands) -> bool:
+    return any(_objects._is_object(x) or _objects._class(x) is not None for x in operands)
 
 
 @_quietly
-def guvectorize(ufunc, *args, out=None, casting="same_kind", order="K", dtype=None, signature=None, sig=None,
-                subok=True, stream=0, axes=None, axis=None, keepdims=False, **kwargs):
+def vectorize(ufunc, *args, **kwargs):
+    """Element by element."""
+    return _call(ufunc, _run_elements, args, kwargs)
+
+
+@_quietly
+def guvectorize(ufunc, *args, **kwargs):
     """Item by item."""
-    if axes is not None or axis is not None or keepdims:
-        raise errors.UnsupportedError(f"{ufunc.__name__}: axes=, axis= and keepdims= do not work with target=\"python\": "
-                                      "move the axes with numpy.moveaxis before the call")
-    overridden = _asked_others(ufunc, args, {**kwargs, **({} if out is None else {"out": out})})
-    if overridden is not _NOTHING:
-        return overridden
-    taken, given, operands, constants, positional = _take(ufunc, args, kwargs)
-    operands = _as_operands(ufunc, operands)
-    found = None if _apart(ufunc) or _has_objects(operands) else _dtypes(ufunc, operands, dtype, signature or sig)
-    writable = _names(_options(ufunc).get("writable_args")) if not isinstance(_options(ufunc).get("writable_args"), int) else ()
-    writable = {list(given)[w] if isinstance(w, int) else w for w in writable}
-    arrays = _as_arrays(operands, found)
-    inputs, outputs = _layout(ufunc._layout)
-    sizes, dropped = _core_sizes(ufunc, arrays, inputs)
-    outs = _outputs(ufunc, out, positional)
-    _more_sizes(ufunc, sizes, outs, outputs, dropped)
-    n_core = [len([d for d in core if d not in dropped]) for core in inputs]
-    loop = np.broadcast_shapes(*(a.shape[:a.ndim - n] for a, n in zip(arrays, n_core)),
-                               *(o.shape[:o.ndim - len(c)] for o, c in zip(outs, outputs) if o is not None))
-    written = writable if outputs else set(given)  # without outputs it works in place
-    arrays = [_stretched(a, loop, core, sizes, dropped, name in written)
-              for a, core, name in zip(arrays, inputs, given)]
-    made = []
-    for k, core in enumerate(outputs):
-        shape = tuple(sizes[d.rstrip("?").removesuffix("|1")] for d in core if d not in dropped)
-        filled = found[ufunc.nin + k] if found else object
-        if found and outs[k] is not None and ufunc.is_dynamic and _filled(ufunc) and not (dtype or signature or sig):
-            given_dtype = np.dtype(taken.take(outs[k]).dtype)
-            filled = given_dtype if np.can_cast(filled, given_dtype, "same_kind") else filled
-        made.append(np.zeros(loop + shape, filled))
-        if outs[k] is not None:
-            made[k][...] = taken.take(outs[k])  # elements may stay as they are
-    _run_items(ufunc, given, arrays, made, inputs, outputs, constants, loop, dropped)
-    if not found:
-        made = [array.astype(_common(array.flat, arrays)) for array in made]
-    for array, operand, name in zip(arrays, operands, given):
-        if name in writable and isinstance(operand, np.ndarray) and not np.shares_memory(array, operand):
-            operand[...] = array
-    return _finish(made, outs, taken, any(map(_is_device, given.values())), casting)
+    return _call(ufunc, _run_items, args, kwargs)
 
 
-def _stretched(array, loop, core, sizes, dropped, writable):
-    shape = loop + tuple(sizes[d.rstrip("?").removesuffix("|1")] for d in core if d not in dropped)
-    if writable and array.shape == shape:
-        return array
-    array = np.broadcast_to(array, shape, subok=True)
-    return array.copy() if writable else array
+def _call(ufunc, run, args, kwargs):
+    host = _OnHost()
+    args = tuple(map(host.take, args))
+    kwargs = {name: host.take(value) for name, value in kwargs.items()}
+    result = _NOTHING
+    if not _has_objects(args):
+        declared = ufunc.__dict__.get("_declared_signatures")
+        compiled = _for_host(ufunc) if declared is None else _stand_in(ufunc, list(inspect.signature(ufunc.py_func).parameters)[:ufunc.nin], declared)
+        result = _compiled_call(lambda *arrays: run(ufunc, *_operand_names(ufunc, args, kwargs), arrays), compiled, args, kwargs)
+    if result is _NOTHING:
+        result = _call_untyped(ufunc, args, kwargs)
+    return host.give_back(result)
 
 
-def _run_items(ufunc, given, arrays, made, inputs, outputs, constants, loop, dropped) -> None:
-    indexed = _indexed(ufunc.py_func)
-    filled = _filled(ufunc)
-    for index in np.ndindex(loop):
-        values = [_as_item(a[index], core, dropped, name in indexed)
-                  for a, core, name in zip(arrays, inputs, given)]
-        named = dict(zip(given, values))
-        if filled:
-            items = [array[index + (...,)] for array in made]
-            shown = [item.reshape(1) if not core else _as_item(item, core, dropped, True) for item, core in zip(items, outputs)]
-            named.update(zip(filled, shown))
-            ufunc.py_func(**named, **constants)
-            continue
-        results = ufunc.py_func(**named, **constants)
-        for array, one in zip(made, results if ufunc.nout > 1 else (results,)):
-            array[index] = one
+class _Table:
+    """An operand that NumPy does not handle: numbers stand for its elements, which are objects, or numbers of Python."""
+
+    def __init__(self, value) -> None:
+        self.value = value
+        array = value if isinstance(value, np.ndarray) else _boxed(value)
+        self.flat = array.reshape(-1)
+        self.numbers = np.arange(array.size).reshape(array.shape)
+
+    def put(self, numbers, items) -> None:
+        """After the function has written to the items."""
+        self.flat[numbers] = items
+        if not np.shares_memory(self.flat, self.value):
+            self.value[...] = self.flat.reshape(self.value.shape)
 
 
-# ---- reductions ----
-
-
-_twins: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
-
-
-def _own(function):
-    """The same function as one of this package, which stays compiled."""
-    if not isinstance(function, types.FunctionType):
-        return function
-    made = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__,
-                              function.__closure__)
-    made.__kwdefaults__, made.__module__ = function.__kwdefaults__, __name__
+def _boxed(value):
+    """An array without axes, whose element is the object itself."""
+    made = np.empty((), object)
+    made[()] = value
     return made
 
 
-def _twin(reduction):
-    """The reduction, compiled: it tells dtypes, and what nothing is reduced to."""
-    twin = _twins.get(reduction)
-    if twin is None:
-        options = dict(_options(reduction))
-        options.pop("combine", None)
-        twin = _core.reduce(_own(reduction.py_func), **options)
-        _twins[reduction] = twin
-    return twin
+def _as_operand(ufunc, value):
+    if isinstance(value, tuple) and not _core._takes_as_object(ufunc, value):
+        return value
+    if type(value) in (int, float, complex) or _objects._is_object(value) or _objects._class(value) is not None:
+        return _Table(value)
+    return value
+
+
+def _call_untyped(ufunc, args, kwargs):
+    """Of a function without types: its operands are handled as those of a compiled one, and so are the numbers of its results."""
+    _refuse_types(ufunc, kwargs)
+    kwargs = dict(kwargs)
+    given, constants, positional = _place(ufunc, args, kwargs)
+    operands = {name: _as_operand(ufunc, value) for name, value in given.items()}
+    results = [_Values() for _ in range(ufunc.nout)]
+    if kwargs.get("out") is not None:
+        out = kwargs["out"]
+        kwargs["out"] = tuple(r.stand_for(o) for r, o in zip(results, out)) if isinstance(out, tuple) and len(out) == len(results) else results[0].stand_for(out)
+    positional = (*(r.stand_for(o) for r, o in zip(results, positional)), *positional[len(results):])
+    written = set(given) if not ufunc.nout else {list(given)[w] if isinstance(w, int) else w for w in _writable(ufunc)}
+
+    def run(*arrays):
+        chunk = [x.flat[a] if isinstance(x, _Table) else a for x, a in zip(operands.values(), arrays)]
+        _run_untyped(ufunc, list(operands), constants, chunk, arrays[len(arrays) - ufunc.nout:] if ufunc.nout else (), results)
+        for (name, x), a, items in zip(operands.items(), arrays, chunk):
+            if name in written and isinstance(x, _Table):
+                x.put(a, items)
+
+    passed = [x.numbers if isinstance(x, _Table) else x for x in operands.values()]
+    numbers = _core._call_with_loop(run, _stand_in(ufunc, list(operands)), (*passed, *positional), kwargs)
+    if not results:
+        return None
+    casting = kwargs.get("casting", "same_kind")
+    made = [r.result(n, casting, given.values(), ufunc.__name__) for r, n in zip(results, numbers if len(results) > 1 else (numbers,))]
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def _writable(ufunc) -> tuple:
+    given = _options(ufunc).get("writable_args")
+    return (given,) if isinstance(given, int) else _names(given)
+
+
+def _run_untyped(ufunc, names, constants, inputs, outputs, results) -> None:
+    filled, indexed = _filled(ufunc), _indexed(ufunc.py_func) if ufunc._layout is not None else ()
+    call = _caller(ufunc.py_func, names + filled, constants)
+    inputs = list(map(_plain, inputs))
+    for i in range(len(inputs[0] if inputs else outputs[0])):
+        values = [_item(a, i, name in indexed) for name, a in zip(names, inputs)]
+        items = [np.empty(out.shape[1:] or 1, object) for out in outputs] if filled else []
+        for item, out, result in zip(items, outputs, results):
+            item.flat[:] = [result.before(number) for number in out[i:i + 1].flat]
+        returned = call(*values, *items)
+        for item, out, result in zip(items or (returned if ufunc.nout > 1 else (returned,)), outputs, results):
+            elements = item.flat if items else np.asarray(item).flat if out.ndim > 1 else (item,)
+            out[i:i + 1].flat[:] = [result.add(element) for element in elements]
+
+
+def _layout(text):
+    """The core dimensions of inputs and outputs: lists of names, sizes as digits; optional ones end in '?'."""
+    sides = []
+    for side in text.replace(" ", "").split("->"):
+        cores = side[1:-1].split("),(") if side else []
+        sides.append([[d for d in core.split(",") if d] for core in cores])
+    return sides[0], sides[1] if len(sides) > 1 else []
+
+
+# ---- reductions ----
 
 
 def _unpacks(function, k: int) -> bool:
     return len(inspect.signature(function).parameters) != k
 
 
-def _wide(number):
-    """Small integers as the 64-bit ones that sums of them have."""
-    if isinstance(number, tuple):
-        return tuple(map(_wide, number))
-    if isinstance(number, (np.bool_, np.integer)):
-        return np.uint64(number) if isinstance(number, np.unsignedinteger) else np.int64(number)
-    return number
+def _cast(value, dtypes):
+    """The numbers of an accumulator in its dtypes."""
+    if isinstance(value, tuple):
+        return tuple(_cast(one, dtypes) for one in value)
+    dtype = next(dtypes)
+    return bool(value) if dtype == np.bool_ else np.asarray(value).astype(dtype)[()]
 
 
-def _fold(reduction, elements, start):
-    """From left to right."""
-    options = _options(reduction)
-    map_one, combine, finish = options.get("map"), reduction.py_func, options.get("finish")
-    total = start
-    for index, values in elements:
+def _numbers(value) -> list:
+    return [number for one in value for number in _numbers(one)] if isinstance(value, tuple) else [value]
+
+
+def _fold(reduction, elements, total, indexed, cast):
+    """The accumulator of (position, values) of elements, from left to right."""
+    map_one, combine = _options(reduction).get("map"), reduction.py_func
+    for position, values in elements:
         if map_one is not None:
-            named = "index" in inspect.signature(map_one).parameters and len(inspect.signature(map_one).parameters) > len(values)
-            one = _wide(map_one(*values, index) if named else map_one(*values))
+            one = map_one(*values, position) if indexed else map_one(*values)
         else:
-            one = values[0]
-        if total is _NOTHING:
-            total = one
-        else:
-            total = combine(*total, *one) if isinstance(one, tuple) and _unpacks(combine, 2) else combine(total, one)
-    if finish is None or total is _NOTHING:
+            one = values[0] if len(values) == 1 else tuple(values)
+        one = cast(one)
+        if total is not _NOTHING:
+            one = cast(combine(*total, *one) if isinstance(one, tuple) and _unpacks(combine, 2) else combine(total, one))
+        total = one
+    return total
+
+
+def _run_reduction(reduction, progress, fold, operands, mask, shape, reduced, rooms) -> None:
+    """Stores fold(elements) for each result: (position, values) of the elements that where= selects."""
+    kept = [d for d, is_reduced in enumerate(reduced) if not is_reduced]
+    order = (*kept, *(d for d, is_reduced in enumerate(reduced) if is_reduced))
+    places = tuple(shape[d] for d in kept)
+    views = [_plain(np.broadcast_to(a, shape, subok=True).transpose(order)) for a in operands]
+    inside = None if mask is None else np.broadcast_to(mask, shape).transpose(order)
+    rooms = [room.reshape(places) for room in rooms]
+    for place in _told(np.ndindex(places), progress, math.prod(places), reduction.__name__):
+        rows = [view[place + (...,)] for view in views]
+        elements = ((position, [row[i] for row in rows]) for position, i in enumerate(np.ndindex(rows[0].shape))
+                    if inside is None or inside[place][i])
+        for room, number in zip(rooms, fold(elements), strict=True):
+            room[place] = number
+
+
+def _finished(reduction, total):
+    finish = _options(reduction).get("finish")
+    if finish is None:
         return total
     return finish(*total) if isinstance(total, tuple) and _unpacks(finish, 1) else finish(total)
 
 
 @_quietly
-def reduce(reduction, *arrays, axis=None, dtype=None, out=None, keepdims=False, initial=_NOTHING, where=True,
-           stream=0, size=None, res=None, init=_NOTHING, progress=None):
+def reduce(reduction, *arrays, **kwargs):
     """Element by element, from left to right."""
-    taken = _Arguments()
-    on_device = any(map(_is_device, arrays))
-    arrays = tuple(np.asarray(taken.take(a)) for a in arrays)
-    if size is not None:
-        if not 0 <= operator.index(size) <= min(map(len, arrays)):
-            raise ValueError(f"size= must be 0 to {min(map(len, arrays))}, the number of elements, not {size}")
-        arrays = tuple(a[:size] for a in arrays)
-    initial = init if initial is _NOTHING else initial
-    mask = np.asarray(taken.take(where))
-    shape = np.broadcast_shapes(mask.shape, *(a.shape for a in arrays))
-    axes = tuple(range(len(shape))) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, len(shape), "axis")
-    kept = [d for d in range(len(shape)) if d not in axes]
-    order = (*kept, *sorted(axes))
-    views = [np.broadcast_to(a, shape).transpose(order) for a in arrays]
-    views = [_plain(v.astype(dtype)) if dtype is not None else _plain(v) for v in views]
-    mask = np.broadcast_to(mask, shape).transpose(order)
-    known = _known_dtype(reduction, views, dtype)
-    if known is not None and not _options(reduction).get("map") and not _options(reduction).get("finish"):
-        views = [v.astype(known) for v in views]
-    results = {}
-    places = tuple(shape[d] for d in kept)
-    for place in _told(np.ndindex(places), progress, math.prod(places), reduction.__name__):
-        rows = [v[place] for v in views]
-        inside = [i for i in np.ndindex(rows[0].shape) if mask[place][i]]
-        start = initial
-        if not inside and initial is _NOTHING:
-            start = _twin(reduction)(*(np.asarray(a).ravel()[:0] for a in arrays), **({} if dtype is None else {"dtype": dtype}))
-            results[place] = start
-            continue
-        elements = ((int(np.ravel_multi_index(i, rows[0].shape)) if i else 0, [row[i] for row in rows]) for i in inside)
-        results[place] = _fold(reduction, elements, start)
-    if any(isinstance(one, tuple) for one in results.values()):
-        raise errors.UnsupportedError(f"{reduction.__name__}: reductions with several results do not work with target=\"python\": "
-                                      "let finish= return one of them, or use target=\"cpu\" for this call")
-    made = np.empty(tuple(shape[d] for d in kept), known if known is not None else _common(results.values(), arrays))
-    for place, one in results.items():
-        made[place] = one
-    if keepdims:
-        made = np.expand_dims(made, tuple(sorted(axes)))
-    target = res if res is not None else out
-    if target is not None:
-        np.copyto(taken.take(target), made if res is None else made.reshape(1), casting="same_kind")
-        taken.give_back()
-        return target
-    if on_device and made.ndim:
-        from lanewise._host_cuda import HostArray
-
-        return made.view(HostArray)
-    return made[()]
+    host = _OnHost()
+    arrays = tuple(map(host.take, arrays))
+    kwargs = {name: host.take(value) for name, value in kwargs.items()}
+    result = _NOTHING if _has_objects(arrays) else _reduce_typed(reduction, arrays, kwargs)
+    if result is _NOTHING:
+        result = _reduce_untyped(reduction, arrays, kwargs)
+    return host.give_back(result)
 
 
-def _known_dtype(reduction, views, dtype):
-    """The dtype of the result as compiled code has it; None where it cannot be compiled."""
-    if any(v.size == 0 for v in views):
-        probe = [np.ones(1, v.dtype) for v in views]
-    else:
-        probe = [np.asarray(v).ravel()[:1] for v in views]
-    try:
-        result = _twin(reduction)(*probe, **({} if dtype is None else {"dtype": dtype}))
-    except (errors.LanewiseError, ArithmeticError, ValueError):
-        return None
-    return getattr(result, "dtype", None)
+def _reduce_typed(reduction, arrays, kwargs):
+    def loop(operands, mask, shape, reduced, dtypes, empty, begins, indexed, results):
+        def cast(value):
+            return _cast(value, iter(dtypes))
+
+        def fold(elements):
+            total = _fold(reduction, elements, cast(empty) if begins else _NOTHING, indexed, cast)
+            return _numbers(_finished(reduction, cast(empty) if total is _NOTHING else total))
+
+        _run_reduction(reduction, kwargs.get("progress"), fold, operands, mask, shape, reduced, results)
+
+    return _compiled_call(loop, _for_host(reduction), arrays, kwargs)
+
+
+def _initial(reduction, kwargs):
+    """What each result begins with, and what nothing is reduced to."""
+    if "init" in kwargs and "initial" in kwargs:
+        raise TypeError(f"{reduction.__name__}() got both initial= and init=: give one")
+    initial = kwargs.pop("init", kwargs.pop("initial", np._NoValue))
+    begins = initial is not None and initial is not ... and initial is not np._NoValue
+    empty = initial if begins else _options(reduction).get("identity") if initial is not None else None
+    return (initial if begins else _NOTHING), (_NOTHING if empty is None else empty)
+
+
+def _reduce_untyped(reduction, arrays, kwargs):
+    """Of functions without types, and of objects: numbers stand for the results, as in _call_untyped."""
+    _refuse_types(reduction, kwargs)
+    kwargs = dict(kwargs)
+    initial, empty = _initial(reduction, kwargs)
+    result, res = _Values(), kwargs.pop("res", None)
+    out = kwargs.get("out")
+    kwargs["out"] = tuple(map(result.stand_for, out)) if isinstance(out, tuple) and len(out) == 1 else result.stand_for(out)
+    map_one = _options(reduction).get("map")
+    indexed = map_one is not None and list(inspect.signature(map_one).parameters)[len(arrays):] == ["index"]
+    objects = [np.asarray(a) if isinstance(a, np.ndarray) and a.dtype.names is not None else None for a in arrays]
+
+    def fold(elements):
+        total = _fold(reduction, elements, initial, indexed, lambda value: value)
+        if total is _NOTHING and empty is _NOTHING:
+            raise ValueError(f"zero-size array to reduction operation {reduction.__name__} which has no identity")
+        total = _finished(reduction, empty if total is _NOTHING else total)
+        if isinstance(total, tuple):
+            raise errors.UnsupportedError(f"{reduction.__name__}: reductions with several results that cannot be compiled do not work with "
+                                          "target=\"python\": let finish= return one of them")
+        return [result.add(total)]
+
+    def loop(operands, mask, shape, reduced, dtypes, empty, begins, indexed, results):
+        own = [a if found is None else found[:len(a)] if a.ndim else found for a, found in zip(operands, objects)]
+        _run_reduction(reduction, kwargs.get("progress"), fold, own, mask, shape, reduced, results)
+
+    names = ", ".join(f"x{i}" for i in range(len(arrays)))
+    space = {"__name__": __name__}
+    text = f"def zero({names}):\n    return 0\n"
+    exec(text, space)
+    stand_in = _core.reduce(map=space["zero"], combine=lambda a, b: a, identity=0)
+    stand_in.__name__ = reduction.__name__
+    passed = tuple(a if found is None else np.zeros(found.shape, "i1") for a, found in zip(arrays, objects))
+    numbers = _core._call_with_loop(loop, stand_in, passed, kwargs)
+    made = result.result(numbers, "same_kind", arrays, reduction.__name__)
+    if res is None:
+        return made
+    res[0] = made
+    return None

@@ -229,6 +229,7 @@ class _Runner:
         waiting = [t for t in self.threads if t.waits is not None]
         alive = [t for t in self.threads if not t.done]
         moved = self._free([t for t in waiting if t.waits[0] == "thread"])
+        waiting = [t for t in waiting if t.waits is not None]
         if waiting and len(waiting) == len(alive) and all(t.waits[0] == "grid" for t in waiting):
             moved = self._free(waiting) or moved
         for block in self.blocks:

@@ -276,5 +276,5 @@ lw_reduce_hand_out(lw_reduce_call *call)
     if (lw_give_float_flags(call->method, call->flags) < 0 ||
         lw_reduce_pack(call, &packing, call) < 0 || put_outs(call) < 0)
         return NULL;
-    return lw_reduce_arrange(r, one_result, call);
+    return lw_reduce_arrange(&r->out_form, one_result, call);
 }

@@ -278,5 +278,5 @@ lw_reduce_device_hand_out(device_call *d)
         return NULL;
     if (lw_reduce_pack(d->call, &packing, d) < 0)
         return NULL;
-    return lw_reduce_arrange(d->call->specialisation->reduction, take_result, d);
+    return lw_reduce_arrange(&d->call->specialisation->reduction->out_form, take_result, d);
 }

@@ -207,10 +207,10 @@ arrange(arrangement *a)
 }
 
 PyObject *
-lw_reduce_arrange(const lw_reduction *r, PyObject *(*give)(void *context, uint32_t i),
+lw_reduce_arrange(const lw_reduce_form *form, PyObject *(*give)(void *context, uint32_t i),
                   void *context)
 {
-    arrangement a = {.form = &r->out_form, .give = give, .context = context};
+    arrangement a = {.form = form, .give = give, .context = context};
 
     return arrange(&a);
 }

@@ -18,10 +18,9 @@ typedef struct lw_reduce_packing {
 } lw_reduce_packing;
 
 int lw_reduce_pack(const lw_reduce_call *call, const lw_reduce_packing *packing, void *context);
-/* The arrays as the results' form has them, in tuples; give: a new reference to array number i.
- */
-PyObject *lw_reduce_arrange(const lw_reduction *r, PyObject *(*give)(void *context, uint32_t i),
-                            void *context);
+/* The arrays as the form has them, in tuples; give: a new reference to array number i. */
+PyObject *lw_reduce_arrange(const lw_reduce_form *form,
+                            PyObject *(*give)(void *context, uint32_t i), void *context);
 /* TypeError unless this is a number, or a tuple or a record of some. */
 int lw_reduce_check_numbers(PyObject *object, const char *keyword);
 /* identity= and initial=: the numbers of an accumulator. kept: becomes false where an integer

@@ -6,12 +6,14 @@
 #include "core/front/read/services.h"
 #include "core/py/array/args.h"
 #include "core/py/array/host_view.h"
+#include "core/py/compiled/in_python.h"
 #include "core/py/host_cuda.h"
 #include "core/py/progress.h"
 #include "core/py/raise.h"
 #include "core/py/signals.h"
 #include "reduce/call_parts_py.h"
 #include "reduce/device_py.h"
+#include "reduce/form_py.h"
 #include "reduce/host/host_flags.h"
 #include "reduce/scan_py.h"
 #include "reduce/slice_py.h"
@@ -222,6 +224,125 @@ run_job(lw_reduce_call *call)
     return lw_progress_end(&progress, failed == 0) < 0 ? -1 : failed;
 }
 
+/* ---- the functions as plain Python ---- */
+
+/* Whether all that it has are numbers in tuples, whose items have no names. */
+static bool
+is_plain(const lw_reduce_form *form)
+{
+    for (uint32_t i = 0; i < form->n_nodes; i++)
+        if (form->node[i].kind == LW_REDUCE_RECORD || form->node[i].name != NULL)
+            return false;
+    return true;
+}
+
+/* A tuple of n items; give: a new reference. */
+static PyObject *
+tuple_of(const lw_reduce_call *call, uint32_t n,
+         PyObject *(*give)(const lw_reduce_call *call, uint32_t i))
+{
+    PyObject *tuple = PyTuple_New(n), *item;
+
+    for (uint32_t i = 0; tuple != NULL && i < n; i++) {
+        item = give(call, i);
+        if (item == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, item);
+    }
+    return tuple;
+}
+
+/* Operand i in the dtype that map takes. */
+static PyObject *
+operand(const lw_reduce_call *call, uint32_t i)
+{
+    PyArray_Descr *descr = lw_descr_of(call->specialisation->reduction->in[i]);
+
+    Py_XINCREF(descr);
+    return descr ? PyArray_CastToType(call->in[i], descr, 0) : NULL;
+}
+
+static PyObject *
+accumulator_dtype(const lw_reduce_call *call, uint32_t i)
+{
+    return Py_XNewRef((PyObject *)lw_descr_of(call->specialisation->reduction->acc[i]));
+}
+
+static PyObject *
+is_reduced(const lw_reduce_call *call, uint32_t d)
+{
+    return PyBool_FromLong(call->reduced[d]);
+}
+
+static PyObject *
+result(const lw_reduce_call *call, uint32_t i)
+{
+    return Py_NewRef((PyObject *)call->result[i]);
+}
+
+/* What nothing is reduced to, number by number. */
+static PyObject *
+empty_number(void *context, uint32_t i)
+{
+    lw_reduce_call *call = context;
+    PyArray_Descr *descr = lw_descr_of(call->specialisation->reduction->acc[i]);
+
+    return descr ? PyArray_Scalar(call->empty[i].bytes, descr, NULL) : NULL;
+}
+
+/* Records are passed to kernels number by number, and named tuples as tuples. */
+static bool
+has_names(const lw_reduction *r)
+{
+    bool named = !is_plain(&r->acc_form) || !is_plain(&r->out_form);
+
+    for (uint32_t i = 0; i < r->n_arrays; i++)
+        named |= r->array[i].record != NULL;
+    return named;
+}
+
+/* Calls loop(operands, mask, shape, reduced, dtypes, empty, begins, indexed, results), which
+ * fills the results. dtypes are those of an accumulator's numbers; empty: the accumulator of
+ * nothing, or None; begins: whether it is initial=, with which each result begins. */
+static int
+run_in_python(lw_reduce_call *call, PyObject *loop)
+{
+    const lw_reduction *r = call->specialisation->reduction;
+    PyObject *mask = call->masked ? (PyObject *)call->in[call->n_in] : Py_None;
+    uint32_t n = lw_reduce_n_results(r);
+    PyObject *args[9], *done = NULL;
+    bool good = true;
+    lw_error err = {0};
+    int n_args = 0;
+
+    if (has_names(r)) {
+        lw_fail(&err, LW_ERR_UNSUPPORTED, "a reduction of records has no loop of Python's");
+        lw_py_raise(&err);
+        return -1;
+    }
+    for (uint32_t i = n; i < r->n_out; i++) /* which exceptions were raised: none */
+        PyArray_FILLWBYTE(call->result[i], 0);
+    args[n_args++] = tuple_of(call, call->n_in, operand);
+    args[n_args++] = Py_NewRef(mask);
+    args[n_args++] = PyArray_IntTupleFromIntp(call->ndim, (const npy_intp *)call->shape);
+    args[n_args++] = tuple_of(call, (uint32_t)call->ndim, is_reduced);
+    args[n_args++] = tuple_of(call, r->n_acc - r->n_raised, accumulator_dtype);
+    args[n_args++] = call->has_empty ? lw_reduce_arrange(&r->acc_form, empty_number, call)
+                                     : Py_NewRef(Py_None);
+    args[n_args++] = PyBool_FromLong(call->has_initial);
+    args[n_args++] = PyBool_FromLong(r->indexed);
+    args[n_args++] = tuple_of(call, n, result);
+    for (int i = 0; i < n_args; i++)
+        good &= args[i] != NULL;
+    if (good)
+        done = lw_python_loop_call(loop, args, n_args);
+    while (n_args > 0)
+        Py_XDECREF(args[--n_args]);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 /* ---- r(...) ---- */
 
 /* The number of elements, up to all of them. New reference. */
@@ -330,18 +451,21 @@ call_on_host(lw_reduce_call *call, PyObject *args)
     PyObject *const *arrays = PySequence_Fast_ITEMS(args);
     int64_t shape[LW_REDUCE_DIMS];
     int keepdims = lw_reduce_read_flag(call->keywords.keepdims, "keepdims"), ndim;
+    PyObject *loop = lw_python_loop_of((lw_compiled *)call->self);
 
     call->soon = true;
     if (keepdims < 0 ||
         lw_reduce_read_operands(call, arrays, PyTuple_GET_SIZE(args), call->keywords.where) <
             0 ||
-        lw_reduce_read_axes(call, call->keywords.axis) < 0 || choose_code(call) < 0 ||
-        lw_reduce_read_initial(call) < 0)
+        lw_reduce_read_axes(call, call->keywords.axis) < 0 ||
+        (loop == NULL && choose_code(call) < 0) || lw_reduce_read_initial(call) < 0)
         return NULL;
     keepdims = keeps_axes(call, keepdims);
     ndim = lw_reduce_shape(call, keepdims, shape);
     if (lw_reduce_check_empty(call) < 0 || lw_reduce_new_results(call, ndim, shape) < 0)
         return NULL;
+    if (loop != NULL)
+        return run_in_python(call, loop) < 0 ? NULL : lw_reduce_hand_out(call);
     lw_reduce_fill_job(call);
     lw_reduce_mask_job(call);
     return run_job(call) < 0 ? NULL : lw_reduce_hand_out(call);

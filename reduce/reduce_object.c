@@ -292,7 +292,8 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
         return lw_call_of_objects(name, object, args, n_args, kwnames);
     self = current(object);
     if (self != NULL &&
-        !(which == LW_RECALL_CALL && lw_reduce_short(self, args, n_args, kwnames, &result)) &&
+        !(which == LW_RECALL_CALL && !lw_on_python() &&
+          lw_reduce_short(self, args, n_args, kwnames, &result)) &&
         !lw_reduce_recall(self, which, args, n_args, kwnames, &result))
         result = go_the_long_way(self, call, args, n_args, kwnames);
     Py_XDECREF((PyObject *)self);

@@ -110,7 +110,7 @@ result_dtypes(const lw_reduce_call *call)
     PyObject *list = (PyObject *)context[1], *result = NULL;
 
     if (list != NULL && lw_reduce_pack(call, &packing, context) == 0)
-        result = lw_reduce_arrange(call->specialisation->reduction, item, list);
+        result = lw_reduce_arrange(&call->specialisation->reduction->out_form, item, list);
     Py_XDECREF(list);
     return result;
 }

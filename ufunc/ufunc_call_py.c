@@ -397,7 +397,7 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     lw_seen s;
 
     if (self->base.family == NULL && !self->has_frozen &&
-        self->base.options.target != LW_CHOOSE_CUDA &&
+        self->base.options.target != LW_CHOOSE_CUDA && !lw_on_python() &&
         lw_ufunc_call_direct(self, args, n_args, kwnames, &result))
         return result;
     if (lw_recall_any((lw_ufunc_head *)self) && !self->has_frozen &&
@@ -423,7 +423,7 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
         check_signature(self, args, n_args, kwnames) < 0)
         return NULL;
     if (kwnames != NULL && s.kinds == LW_CALL_KIND_PLAIN &&
-        self->base.options.target != LW_CHOOSE_CUDA &&
+        self->base.options.target != LW_CHOOSE_CUDA && !lw_on_python() &&
         lw_ufunc_call_masked(self, args, n_args, kwnames, &result))
         return result;
     if (s.kinds == LW_CALL_KIND_PLAIN && self->base.options.target != LW_CHOOSE_CUDA)

@@ -203,9 +203,12 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     lw_loop_table *table = (void *)((PyUFuncObject *)context->caller)->data;
     lw_loop *loop = (lw_loop *)lw_table_find(table, context->descriptors);
     lw_host_kernel *kernel;
+    int result;
 
     if (dimensions[0] == 0)
         return 0;
+    if (lw_host_loop_in_python(context, data, dimensions, strides, &result))
+        return result;
     if (loop == NULL)
         return lw_host_loop_unknown();
     if (dimensions[0] > NOT_FEW && loop->nin == 2 && loop->nout == 1 &&

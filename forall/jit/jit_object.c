@@ -4,6 +4,7 @@
 #include "core/front/read/critical.h"
 #include "core/front/read/services.h"
 #include "core/py/compiled/decorate.h"
+#include "core/py/compiled/in_python.h"
 #include "core/py/method_table.h"
 #include "core/py/numpy/object_operands.h"
 #include "core/py/raise.h"
@@ -743,6 +744,7 @@ static PyMethodDef functions[] = {
     {"_fields_of_object", lw_fields_of_object, METH_O, NULL},
     {"_has_code", lw_has_code, METH_O, NULL},
     {"_takes_as_object", lw_takes_as_object, METH_VARARGS, NULL},
+    {"_call_with_loop", lw_call_with_loop, METH_VARARGS, NULL},
     {"_form_of_call", (PyCFunction)(void (*)(void))lw_jit_form, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

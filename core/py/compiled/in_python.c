@@ -18,10 +18,58 @@ lw_is_of_package(PyObject *function)
     return own;
 }
 
+/* ---- loops of Python's ---- */
+
+/* Borrowed from the caller of _call_with_loop. Objects that are made again from a function, for
+ * other values of what it captures or for static values, have its code. */
+static _Thread_local struct python_loop {
+    PyObject *code, *loop;
+} running;
+
+static PyObject *
+code_of(PyObject *function)
+{
+    return PyFunction_Check(function) ? PyFunction_GET_CODE(function) : function;
+}
+
+PyObject *
+lw_python_loop_of(const lw_compiled *self)
+{
+    return running.loop != NULL && code_of(self->py_func) == running.code ? running.loop : NULL;
+}
+
+PyObject *
+lw_python_loop_call(PyObject *loop, PyObject *const *args, Py_ssize_t n_args)
+{
+    struct python_loop outer = running;
+    PyObject *result;
+
+    running = (struct python_loop){NULL, NULL};
+    result = PyObject_Vectorcall(loop, args, (size_t)n_args, NULL);
+    running = outer;
+    return result;
+}
+
+PyObject *
+lw_call_with_loop(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    struct python_loop outer = running;
+    PyObject *loop, *object, *arguments, *keywords, *result;
+
+    if (!PyArg_ParseTuple(args, "OOO!O!:_call_with_loop", &loop, &object, &PyTuple_Type,
+                          &arguments, &PyDict_Type, &keywords))
+        return NULL;
+    running = (struct python_loop){code_of(((lw_compiled *)object)->py_func), loop};
+    result = PyObject_Call(object, arguments, keywords);
+    running = outer;
+    return result;
+}
+
 bool
 lw_runs_in_python(const lw_compiled *self)
 {
-    return lw_on_python() && !lw_is_of_package(self->py_func);
+    return lw_on_python() && !lw_is_of_package(self->py_func) &&
+           lw_python_loop_of(self) == NULL;
 }
 
 PyObject *

@@ -2,7 +2,9 @@
 
 #include "core/host/flags.h"
 #include "core/py/descr.h"
+#include "core/py/compiled/in_python.h"
 #include "core/py/float_flags.h"
+#include "core/py/host_cuda.h"
 #include "core/py/llvm_bridge.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
@@ -79,6 +81,71 @@ lw_host_loop_raise(const lw_scalar *scalar, uint32_t row, const uint64_t *words,
     lw_raise_at(&scalar->raises[row - 1], place);
     PyGILState_Release(gil);
     return -1;
+}
+
+/* Operand k as an array: its items lie along the first dimension, and core dimensions follow.
+ * core: the strides of the latter, from which this takes its own. New reference. */
+static PyObject *
+operand_of(PyArrayMethod_Context *context, int k, char *data, const npy_intp *dimensions,
+           npy_intp stride, const npy_intp **core)
+{
+    const PyUFuncObject *ufunc = (PyUFuncObject *)context->caller;
+    PyArray_Descr *descr = context->descriptors[k];
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    int n = ufunc->core_enabled ? ufunc->core_num_dims[k] : 0;
+
+    shape[0] = dimensions[0];
+    strides[0] = stride;
+    for (int d = 0; d < n; d++) {
+        shape[1 + d] = dimensions[1 + ufunc->core_dim_ixs[ufunc->core_offsets[k] + d]];
+        strides[1 + d] = *(*core)++;
+    }
+    Py_INCREF(descr);
+    return PyArray_NewFromDescr(&PyArray_Type, descr, 1 + n, shape, strides, data,
+                                NPY_ARRAY_WRITEABLE, NULL);
+}
+
+static int
+run_python(PyObject *loop, PyArrayMethod_Context *context, char *const *data,
+           const npy_intp *dimensions, const npy_intp *strides)
+{
+    PyObject *operands[NPY_MAXARGS], *done = NULL;
+    int n = ((PyUFuncObject *)context->caller)->nargs, made = 0;
+    const npy_intp *core = strides + n;
+
+    while (made < n && (operands[made] = operand_of(context, made, data[made], dimensions,
+                                                    strides[made], &core)) != NULL)
+        made++;
+    if (made == n)
+        done = lw_python_loop_call(loop, operands, n);
+    while (made > 0)
+        Py_DECREF(operands[--made]);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+bool
+lw_host_loop_in_python(PyArrayMethod_Context *context, char *const *data,
+                       const npy_intp *dimensions, const npy_intp *strides, int *result)
+{
+    lw_ufunc_head *owner;
+    PyGILState_STATE gil;
+    PyObject *loop;
+    fenv_t flags;
+
+    if (!lw_on_python())
+        return false;
+    gil = PyGILState_Ensure();
+    owner = lw_inner_owner_or_null((const void *)((PyUFuncObject *)context->caller)->data);
+    loop = owner ? lw_python_loop_of((lw_compiled *)owner) : NULL;
+    if (loop != NULL) {
+        fegetenv(&flags); /* NumPy would warn of those that Python's arithmetic sets */
+        *result = run_python(loop, context, data, dimensions, strides);
+        fesetenv(&flags);
+    }
+    Py_XDECREF((PyObject *)owner);
+    PyGILState_Release(gil);
+    return loop != NULL;
 }
 
 int

@@ -43,6 +43,10 @@ lw_host_call_begin(const lw_loop_table *table)
 /* What a run reported by `row` of scalar->raises, + 1, and what it carries. Always -1. */
 int lw_host_loop_raise(const lw_scalar *scalar, uint32_t row, const uint64_t *words,
                        lw_raise_place *place);
+/* Whether plain Python runs in place of the loop (core/py/compiled/in_python.h). Then it has
+ * run, and *result is 0, or -1 with an exception. The arguments are those of the loop. */
+bool lw_host_loop_in_python(PyArrayMethod_Context *context, char *const *data,
+                            const npy_intp *dimensions, const npy_intp *strides, int *result);
 /* NumPy asks for a loop that we do not have. Always -1. */
 int lw_host_loop_unknown(void);
 /* The end of a run over n elements. True: Ctrl-C ended it early, or is seen now; the exception
