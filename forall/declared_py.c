@@ -227,8 +227,7 @@ add_misfit(const lw_function *self, const lw_specialisation *given, lw_text *out
     lw_text_addf(out, "\n  argument `%s` is ",
                  self->tree->fns.data[1].params.data[furthest].name);
     lw_spec_print(&given->specs[furthest], out);
-    lw_text_add(out, given->specs[furthest].readonly ? ", read-only; the signature has "
-                                                     : "; the signature has ");
+    lw_text_add(out, "; the signature has ");
     lw_spec_print(&nearest->specs[furthest], out);
 }
 

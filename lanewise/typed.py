@@ -47,7 +47,7 @@ def _like(type_: Any, what: str) -> Any:
     if isinstance(type_, types.DictType):
         return Dict.empty(type_.key_type, type_.value_type)
     if isinstance(type_, types.Array) and isinstance(type_.dtype, np.dtype):
-        return _array_kind(type_.dtype, type_.ndim, type_.layout == "C")
+        return _array_kind(type_.dtype, type_.ndim, type_.layout == "C", type_.mutable)
     try:
         given: Any = _BY_PYTHON.get(type_, type_) if isinstance(type_, type) else type_
         dtype = np.dtype(getattr(given, "dtype", given))

@@ -168,24 +168,29 @@ class NoneType(_Kind):
 
 
 class Array(_Kind):
-    """``Array(dtype, ndim, layout)``: arrays of ndim axes; the layout is "C", "F", or "A" for any strides.
+    """``Array(dtype, ndim, layout, readonly=False)``: arrays of ndim axes; the layout is "C", "F", or "A" for any strides.
+    With readonly=True, the function must not write to the array, and read-only arrays are accepted, too. `aligned` makes no difference.
 
     >>> lw.types.Array(float32, 2, "C"), isinstance(float32[:], lw.types.Array)
     (float32[:, ::1], True)
+    >>> lw.types.Array(float32, 1, "C", readonly=True)
+    Array(float32, 1, 'C', readonly=True)
     """
 
     dtype: Any
     ndim: int
     layout: str
+    mutable: bool
 
-    def __new__(cls, dtype: Any, ndim: int, layout: str) -> Any:
+    def __new__(cls, dtype: Any, ndim: int, layout: str, readonly: bool = False, name: "str | None" = None, aligned: bool = True) -> Any:
         _check_made(cls)
         if layout not in ("A", "C", "F"):
             raise ValueError(f'layout must be "A", "C" or "F", not {layout!r:.200}')
         axes = [slice(None)] * ndim
         if ndim and layout != "A":
             axes[0 if layout == "F" and ndim > 1 else -1] = slice(None, None, 1)
-        return _type(dtype)[tuple(axes)]
+        array = _type(dtype)[tuple(axes)]
+        return _type_from_text(f"Array({_type(dtype)}, {ndim}, '{layout}', readonly=True)") if readonly else array
 
     @classmethod
     def _holds(cls, type_: CoreType) -> bool:

@@ -174,6 +174,8 @@ compare_types(const lw_sig_type *x, const lw_sig_type *y)
         return x->ndim < y->ndim ? -1 : 1;
     if (x->layout != y->layout)
         return x->layout < y->layout ? -1 : 1;
+    if (x->readonly != y->readonly)
+        return x->readonly ? 1 : -1;
     if ((x->class_name == NULL) != (y->class_name == NULL))
         return x->class_name == NULL ? -1 : 1;
     result = x->class_name ? strcmp(x->class_name, y->class_name) : 0;
@@ -279,6 +281,21 @@ print_dims(const lw_sig_type *type, lw_text *out)
 }
 
 static void
+print_array(const lw_sig_type *type, lw_text *out)
+{
+    const char *element =
+        type->record ? type->record->name : lw_dtypes[type->dtype].public_name;
+
+    if (type->readonly) { /* a subscript cannot say that */
+        lw_text_addf(out, "Array(%s, %u, '%c', readonly=True)", element, (unsigned)type->ndim,
+                     type->layout);
+        return;
+    }
+    lw_text_add(out, element);
+    print_dims(type, out);
+}
+
+static void
 print_list(const lw_sig_type *items, uint32_t n, lw_text *out)
 {
     lw_text_add(out, "(");
@@ -314,11 +331,7 @@ lw_sig_type_print(const lw_sig_type *type, lw_text *out)
     case LW_SIG_VOID: lw_text_add(out, "void"); break;
     case LW_SIG_SCALAR: lw_text_add(out, lw_dtypes[type->dtype].public_name); break;
     case LW_SIG_RECORD: lw_text_add(out, type->record->name); break;
-    case LW_SIG_ARRAY:
-        lw_text_add(out,
-                    type->record ? type->record->name : lw_dtypes[type->dtype].public_name);
-        print_dims(type, out);
-        break;
+    case LW_SIG_ARRAY: print_array(type, out); break;
     case LW_SIG_POINTER:
         lw_text_addf(out, "%s*",
                      type->dtype == LW_DT_void ? "void" : lw_dtypes[type->dtype].public_name);

@@ -27,7 +27,8 @@ typedef struct lw_sig_type {
     lw_sig_kind kind;
     lw_dtype dtype;
     uint32_t ndim;
-    char layout; /* 'C' [:, ::1], 'F' [::1, :], 'A' [:, :] */
+    char layout;   /* 'C' [:, ::1], 'F' [::1, :], 'A' [:, :] */
+    bool readonly; /* ARRAY: the function does not write to it, and read-only arrays fit, too */
     uint32_t n;
     const struct lw_sig_type *items;
     const char *const *names; /* names of the items and class_name of a namedtuple, or NULL */
