@@ -1068,6 +1068,7 @@ def vectorize(
     warn: bool = True,
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
+    locals: dict[str, Any] | None = None,
     # end
 ) -> Ufunc[_T]: ...
 @overload
@@ -1098,6 +1099,7 @@ def vectorize(
     warn: bool = True,
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
+    locals: dict[str, Any] | None = None,
     # end
 ) -> Callable[[Callable[..., _T]], Ufunc[_T]]: ...
 def guvectorize(
@@ -1130,6 +1132,7 @@ def guvectorize(
     warn: bool = True,
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
+    locals: dict[str, Any] | None = None,
     # end
 ) -> Callable[[Callable[..., _T]], Gufunc[_T]]: ...
 @overload
@@ -1216,6 +1219,7 @@ def jit(
     warn: bool = True,
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
+    locals: dict[str, Any] | None = None,
     # end
 ) -> Kernel[_T]: ...
 @overload
@@ -1257,6 +1261,7 @@ def jit(
     warn: bool = True,
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
+    locals: dict[str, Any] | None = None,
     # end
 ) -> Callable[[Callable[..., _T]], Kernel[_T]]: ...
 def _has_code(cls: type, /) -> bool: ...

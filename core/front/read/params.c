@@ -1,6 +1,6 @@
-/* Parameters of a function with their defaults and annotations. Defaults of live functions are
- * frozen objects with a guard; an annotation counts if it names a type of ours or NumPy's, and
- * may be a text that is looked up in the function's module. */
+/* Parameters of a function with their defaults and annotations, and the types of `locals=`.
+ * Defaults of live functions are frozen objects with a guard; an annotation counts if it names
+ * a type of ours or NumPy's, and may be a text that is looked up in the function's module. */
 #include "core/front/read/read_internal.h"
 #include "core/front/signature.h"
 
@@ -332,5 +332,41 @@ lw_read_live_annotations(lw_reader *r, uint32_t fn)
         ok = set_annotation(r, fn, key, value);
     Py_XDECREF(now);
     Py_XDECREF(annotations);
+    return ok;
+}
+
+/* ---- `locals=` ---- */
+
+/* A name that is no variable has no effect, as in numba; lanewise/_local_types.py warns of it.
+ */
+static bool
+set_local_type(lw_reader *r, uint32_t fn, PyObject *key, PyObject *value)
+{
+    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
+    uint32_t constant = lw_read_annotation(r, value);
+    lw_fn_param *param = param_named(r, fn, name);
+    lw_fn *f = &r->tree->fns.data[fn];
+
+    if (r->status != LW_OK || name == NULL)
+        return r->status == LW_OK;
+    if (param != NULL && param->annotation == 0)
+        param->annotation = constant;
+    for (uint32_t i = 1; i < f->vars.n; i++)
+        if (strcmp(f->vars.data[i].name, name) == 0)
+            f->vars.data[i].annotation = constant;
+    return true;
+}
+
+bool
+lw_read_local_types(lw_reader *r, uint32_t fn)
+{
+    PyObject *types = PyObject_GetAttrString(r->function, LW_LOCAL_TYPES), *key, *value;
+    Py_ssize_t position = 0;
+    bool ok = true;
+
+    lw_read_clear();
+    while (types != NULL && ok && PyDict_Next(types, &position, &key, &value))
+        ok = set_local_type(r, fn, key, value);
+    Py_XDECREF(types);
     return ok;
 }

@@ -444,7 +444,7 @@ read_parsed(lw_reader *r, uint32_t fn, const lw_source *source)
     ok = set_loc(r, fn, source->node) && refuse_async(r, fn, source->node) &&
          lw_read_params(r, lw_ast_get(source->node, r->ast.args)) &&
          lw_read_live_defaults(r, fn) && lw_read_live_annotations(r, fn) &&
-         read_code(r, source->node);
+         read_code(r, source->node) && lw_read_local_types(r, fn);
     lw_scope_reset(r, &scope);
     r->scope = NULL;
     return ok;

@@ -267,6 +267,8 @@ bool lw_read_params(lw_reader *r, PyObject *args);
 bool lw_read_live_defaults(lw_reader *r, uint32_t fn);
 bool lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args);
 bool lw_read_live_annotations(lw_reader *r, uint32_t fn);
+/* The types that `locals=` gives to variables and parameters. */
+bool lw_read_local_types(lw_reader *r, uint32_t fn);
 
 /* ---- folding (fold.c): new references; NULL without exception: not folded ---- */
 PyObject *lw_fold_unary(lw_pyop op, PyObject *x);
