@@ -81,6 +81,7 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         if (!specialisation->function->gives_value)
             out->pointer = specialisation->has_pointer = true;
         return 0;
+    case LW_SIG_OPTIONAL: /* core/py/types/signature_read.c has split it */
     case LW_SIG_NONE: break;
     }
     if (type->kind == LW_SIG_POINTER)

@@ -24,7 +24,6 @@ HINTS = {
     "gdb": "set breakpoints with the setting `target=\"python\"`; the page \"Debugging\" of the documentation shows how",
     "threading_layer": "there is a single pool of threads; `lanewise.get_num_threads()` is their number",
     "literally": "strings, functions and types that are passed to functions called on the host are constants without it; for numbers, use `static=` of `forall` and `jit`",
-    "optional": "None is a type of its own: call the function with None, and leave the signature out",
     "deferred_type": "classes need no declared types of fields: pass their objects to a function of `njit`",
     "pndindex": "write the outermost loop over `prange(x.shape[0])`, and `range` inside",
     "jit_module": "decorate each function with `njit`",

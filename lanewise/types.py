@@ -254,6 +254,24 @@ class NamedUniTuple(NamedTuple):
         return isinstance(type_, NamedTuple) and isinstance(type_, UniTuple)
 
 
+class Optional(_Kind):
+    """``Optional(uint64)``: an argument of a signature that may be None. Such a signature means two, the other one with `none`.
+
+    >>> float64(float64, lw.types.Optional(int64))
+    float64(float64, optional(int64))
+    """
+
+    type: Any
+
+    def __new__(cls, typ: Any) -> Any:
+        _check_made(cls)
+        return _type_from_text(f"optional({_type(typ)})")
+
+    @classmethod
+    def _holds(cls, type_: CoreType) -> bool:
+        return hasattr(type_, "type")
+
+
 class Record(_Kind):
     """``Record([(name, {"type": type, "offset": bytes}), …], size, aligned)``: the type that
     from_dtype gives the structured dtype of these fields."""
@@ -411,6 +429,7 @@ voidptr = _type_from_text("void*")
 # other spellings, as numba and NumPy have them
 BaseTuple = Tuple
 boolean = b1 = bool_
+optional = Optional
 none = void
 i1 = byte = char = int8
 i2 = short = int16
@@ -437,7 +456,7 @@ number_domain = real_domain | integer_domain | complex_domain
 _ABSENT = {  # numba's containers, and what takes their place
     "ListTypeIteratorType": "loop over the list", "List": "the type of a typed list is `types.ListType(dtype)`, and other lists have none", "Set": "a set is a sorted array, as np.unique makes it",
     "pyobject": "there is no object mode", "ClassType": "objects of ordinary classes are arguments as they are",
-    "FunctionType": "functions are captured, or passed to the function that calls them", "Optional": "None is an argument as it is", "optional": "None is an argument as it is",
+    "FunctionType": "functions are captured, or passed to the function that calls them",
     "deferred_type": "classes need no declared types of fields", "StructRef": "objects of ordinary classes are arguments as they are; lanewise.experimental.jitclass fixes the types of their fields",
     "string": "it is `types.unicode_type`", "undefined": "a function without a signature finds its types by itself", "ffi": "functions of cffi and ctypes are called as they are",
     "py_func": "functions are arguments as they are", "ClassInstanceType": "objects of ordinary classes are arguments as they are", "Callable": "functions are arguments as they are",
@@ -455,10 +474,10 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Array", "BaseTuple", "Boolean", "BooleanLiteral", "CPointer", "Complex", "DictType", "Dummy", "Float", "Integer", "IntegerLiteral", "ListType", "Literal", "NPDatetime", "NPTimedelta", "NamedTuple",
-    "NamedUniTuple", "NoneType", "Number", "Object", "Opaque", "Record", "StringLiteral", "Tuple", "UniTuple", "UnicodeType", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
+    "NamedUniTuple", "NoneType", "Number", "Object", "Opaque", "Optional", "Record", "StringLiteral", "Tuple", "UniTuple", "UnicodeType", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
     "char", "complex128", "complex64", "complex_domain", "csingle", "double", "f2", "f4", "f8", "float16",
     "float32", "float64", "float_", "from_dtype", "half", "i1", "i2", "i4", "i8", "int16",
-    "int32", "int64", "int8", "int_", "intc", "integer_domain", "intp", "literal", "long_", "longlong", "none", "number_domain", "real_domain", "short", "signed_domain",
+    "int32", "int64", "int8", "int_", "intc", "integer_domain", "intp", "literal", "long_", "longlong", "none", "number_domain", "optional", "real_domain", "short", "signed_domain",
     "single", "size_t", "ssize_t", "typeof", "u1", "u2", "u4", "u8", "ubyte", "uchar", "uint",
     "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "unicode_type", "unliteral", "unsigned_domain", "ushort",
     "void", "voidptr",

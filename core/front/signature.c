@@ -74,8 +74,6 @@ check_kernel_arg(const lw_signature *signature, const lw_sig_type *arg, lw_error
 {
     lw_status status = LW_OK;
 
-    if (arg->kind == LW_SIG_VOID)
-        return refuse(signature, arg, err, NULL, "an argument cannot be");
     if (arg->kind == LW_SIG_POINTER && arg->dtype == LW_DT_void)
         return refuse(signature, arg, err, "say to what it points: `float32*`",
                       "a kernel cannot read what is at");
@@ -155,6 +153,32 @@ lw_signature_n_out(const lw_signature *signature)
     case LW_SIG_TUPLE: return signature->result.n;
     default: return 1;
     }
+}
+
+lw_status
+lw_signature_split(lw_signature *signature, lw_arena *arena, lw_signature *none, bool *found,
+                   lw_error *err)
+{
+    lw_sig_type *with, *without;
+    uint32_t i = 0;
+
+    while (i < signature->n_args && signature->args[i].kind != LW_SIG_OPTIONAL)
+        i++;
+    *found = i < signature->n_args;
+    if (!*found)
+        return LW_OK;
+    with = lw_arena_take(arena, signature->n_args * sizeof *with);
+    without = lw_arena_take(arena, signature->n_args * sizeof *without);
+    if (with == NULL || without == NULL)
+        return lw_fail_memory(err);
+    memcpy(with, signature->args, signature->n_args * sizeof *with);
+    memcpy(without, signature->args, signature->n_args * sizeof *without);
+    with[i] = signature->args[i].items[0];
+    without[i] = (lw_sig_type){.kind = LW_SIG_VOID, .col = with[i].col};
+    *none = *signature;
+    none->args = without;
+    signature->args = with;
+    return LW_OK;
 }
 
 /* ---- order ---- */
@@ -335,6 +359,10 @@ lw_sig_type_print(const lw_sig_type *type, lw_text *out)
     case LW_SIG_POINTER:
         lw_text_addf(out, "%s*",
                      type->dtype == LW_DT_void ? "void" : lw_dtypes[type->dtype].public_name);
+        break;
+    case LW_SIG_OPTIONAL:
+        lw_text_add(out, "optional");
+        print_list(type->items, type->n, out);
         break;
     case LW_SIG_TUPLE:
         if (type->class_name != NULL) {

@@ -323,6 +323,27 @@ parse_uni_tuple(lw_signature_parser *s, lw_sig_type *out, const char *start)
     return LW_OK;
 }
 
+/* The rest of "optional(uint64)". */
+static lw_status
+parse_optional(lw_signature_parser *s, lw_sig_type *out, const char *start)
+{
+    lw_sig_type *item = lw_arena_take(s->arena, sizeof *item);
+    lw_status status;
+
+    if (item == NULL)
+        return lw_fail_memory(s->err);
+    status = parse_type(s, item);
+    if (status != LW_OK)
+        return status;
+    if (s->depth > 1 || item->kind == LW_SIG_VOID)
+        return lw_signature_fail(s, start, s->p, "E180", NULL,
+                                 "only whole arguments, of a type, are optional");
+    out->kind = LW_SIG_OPTIONAL;
+    out->n = 1;
+    out->items = item;
+    return accept(s, ")") ? LW_OK : expected(s, "`)`");
+}
+
 /* numba's spelling of "float64*": CPointer(float64). */
 static lw_status
 parse_pointer(lw_signature_parser *s, lw_sig_type *out, const char *start)
@@ -448,6 +469,8 @@ parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const c
         return parse_uni_tuple(s, out, start);
     if (is_word(start, end, "Array") && accept(s, "("))
         return parse_array(s, out);
+    if ((is_word(start, end, "optional") || is_word(start, end, "Optional")) && accept(s, "("))
+        return parse_optional(s, out, start);
     if (is_word(start, end, "NamedTuple") && accept(s, "("))
         return parse_named_tuple(s, out);
     if (is_word(start, end, "Record") && *s->p == '(')
@@ -615,6 +638,7 @@ lw_signature_parse(const char *text, lw_arena *arena, lw_signature *out, lw_erro
     char *copy = lw_arena_strdup(arena, text);
     lw_signature_parser s = {.text = copy, .p = copy, .arena = arena, .err = err};
     const char *arrow;
+    lw_status status;
 
     memset(out, 0, sizeof *out);
     if (copy == NULL)
@@ -628,7 +652,12 @@ lw_signature_parse(const char *text, lw_arena *arena, lw_signature *out, lw_erro
     arrow = strstr(copy, "->");
     if (arrow != NULL && memchr(copy, '(', (size_t)(arrow - copy)) == NULL)
         return parse_numpy_style(&s, arrow, out);
-    return parse_call_style(&s, out);
+    status = parse_call_style(&s, out);
+    if (status == LW_OK && out->result.kind == LW_SIG_OPTIONAL)
+        return lw_signature_fail(&s, copy + out->result.col, copy + out->result.col + 8, "E180",
+                                 "leave the result out: its type is found",
+                                 "a signature cannot say that a result is optional");
+    return status;
 }
 
 lw_status

@@ -122,6 +122,7 @@ test_forms(void)
              "Array(float64, 2, 'F', readonly=True))");
     reads_as("f4(Array(f4, 2, 'A'), Array(f4, 1, 'F', readonly=False))",
              "float32(float32[:, :], float32[::1])");
+    reads_as("f4(Optional(f4[:]), f4)", "float32(optional(float32[:]), float32)");
     reads_as("none()", "void()");
     reads_as("boolean(b1, bool_, bool)", "bool(bool, bool, bool)");
     reads_as(
@@ -147,6 +148,8 @@ test_errors(void)
     fails_at("ff->", 2, 4, "no result");
     fails_at("f4(,)", 3, 4, "expected a type");
     fails_at("optional(f4)(f4)", 0, 8, "optional");
+    fails_at("f4(Tuple(f4, optional(f4)))", 13, 24, "only whole arguments");
+    fails_at("f4(optional(none))", 3, 16, "only whole arguments");
     fails_at("UniTuple(f4, 0)(f4)", 13, 14, "count from 1 to 64");
     fails_at("f4(Array(f4, 1, 'X'))", 16, 17, "'A', 'C' or 'F'");
     fails_at("f4(Array(f4, 0, 'C'))", 13, 14, "dimensions from 1 to 32");

@@ -42,7 +42,7 @@ def test_names_of_cuda(statement, says):
 
 
 @pytest.mark.parametrize("name, says", [
-    ("optional", "None is an argument"), ("deferred_type", "no declared types"), ("StructRef", "jitclass"), ("string", "unicode_type"), ("List", "`types.ListType"), ("Bytes", "np.frombuffer"),
+    ("deferred_type", "no declared types"), ("StructRef", "jitclass"), ("string", "unicode_type"), ("List", "`types.ListType"), ("Bytes", "np.frombuffer"),
 ])
 def test_names_of_types(name, says):
     with pytest.raises(AttributeError, match=f"lanewise.types has no {name}: .*{says}"):

@@ -49,7 +49,7 @@ read_items(PyObject *types, lw_arena *arena, lw_sig_type *out)
     out->items = items;
     for (uint32_t i = 0; i < out->n; i++)
         if (!lw_type_object_get(PyTuple_GET_ITEM(types, i), &items[i]) ||
-            items[i].kind == LW_SIG_POINTER) {
+            items[i].kind == LW_SIG_POINTER || items[i].kind == LW_SIG_OPTIONAL) {
             PyErr_Format(PyExc_TypeError, "types: item %u must be a type, got %.200R",
                          (unsigned)i, PyTuple_GET_ITEM(types, i));
             return false;

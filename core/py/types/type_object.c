@@ -55,7 +55,7 @@ copy_type(lw_arena *arena, const lw_sig_type *from, lw_sig_type *to)
 
     *to = *from;
     to->col = 0;
-    if (from->kind != LW_SIG_TUPLE)
+    if (from->n == 0 && from->kind != LW_SIG_TUPLE)
         return true;
     to->items = items = lw_arena_take(arena, (from->n + 1) * sizeof *items);
     for (uint32_t i = 0; items != NULL && i < from->n; i++)
@@ -505,6 +505,17 @@ type_get_mutable(PyObject *self, void *Py_UNUSED(closure))
     return PyBool_FromLong(type->kind == LW_SIG_ARRAY && !type->readonly);
 }
 
+/* What a value of an optional type is, if it is not None. */
+static PyObject *
+type_get_type(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+
+    if (type->kind != LW_SIG_OPTIONAL)
+        return PyErr_Format(PyExc_AttributeError, "%S is not optional", self);
+    return lw_type_object_new(&type->items[0]);
+}
+
 static PyObject *
 type_get_name(PyObject *self, void *closure)
 {
@@ -586,6 +597,7 @@ static PyGetSetDef type_getset[] = {
      NULL},
     {"mutable", type_get_mutable, NULL,
      PyDoc_STR("whether it is the type of arrays that functions may write to"), NULL},
+    {"type", type_get_type, NULL, PyDoc_STR("the type of a value of an optional type"), NULL},
     {"underlying_float", type_get_underlying_float, NULL,
      PyDoc_STR("the type of the parts of a complex type"), NULL},
     {"signed", type_get_signed, NULL, PyDoc_STR("whether an integer type has a sign"), NULL},
