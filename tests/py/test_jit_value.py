@@ -386,3 +386,18 @@ def test_fields_that_are_returned_are_the_objects_arrays():
 
     box = Box()
     assert lw.njit(lambda b: b.items)(box) is box.items
+
+
+@pytest.mark.parametrize("typing", ["weak", "numba"])
+def test_numbers_as_bools_of_a_signature(typing):
+    at = lw.njit("b1(u1[::1], i4)", typing=typing)(lambda x, i: x[i])
+    assert [at(np.uint8([0, 2]), i) for i in range(2)] == [False, True] and type(at(np.uint8([2]), 0)) is bool
+    pair = lw.njit("Tuple(b1, f8)(f8)", typing=typing)(lambda x: (x, x))
+    assert pair(0.5) == (True, 0.5) and pair(0.5)[0] is True
+
+    @lw.njit(typing=typing)
+    def store(mask, x):
+        mask[:] = x
+        return mask
+
+    assert store(np.zeros(3, bool), np.array([0.0, 0.5, 2.0])).tolist() == [False, True, True]
