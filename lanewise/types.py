@@ -8,7 +8,7 @@ signature, whose result it is; with slices as a subscript, it makes the type of 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -210,11 +210,41 @@ class Tuple(_Kind):
 
     def __new__(cls, types: Iterable[Any]) -> Any:
         _check_made(cls)
-        return _tuple_type(tuple(map(_type, types)), None, None)
+        return _tuple_of(map(_type, types))
 
     @classmethod
     def _holds(cls, type_: CoreType) -> bool:
         return _items(type_) is not None
+
+
+class _TupleOfContainers(Tuple):
+    """A tuple with typed lists, typed dicts or strings in it, as an item of a typed list or dict: no signature has such a type."""
+
+    def __new__(cls, types: tuple[Any, ...]) -> Any:
+        return Type.__new__(cls)
+
+    def __init__(self, types: tuple[Any, ...]) -> None:
+        Type.__init__(self, f"Tuple({', '.join(map(str, types))})")
+        self.types, self.count = types, len(types)
+
+    @property
+    def key(self) -> Any:
+        return self.types
+
+    def __reduce__(self) -> Any:
+        return Tuple, (self.types,)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.types)
+
+    def __len__(self) -> int:
+        return self.count
+
+
+def _tuple_of(types: Iterable[Any]) -> Any:
+    items = tuple(types)
+    beside = ListType, DictType, UnicodeType, _TupleOfContainers
+    return _TupleOfContainers(items) if any(isinstance(item, beside) for item in items) else _tuple_type(items, None, None)
 
 
 class UniTuple(Tuple):
@@ -222,7 +252,7 @@ class UniTuple(Tuple):
 
     def __new__(cls, dtype: Any, count: int) -> Any:
         _check_made(cls)
-        return _tuple_type((_type(dtype),) * count, None, None)
+        return _tuple_of((_type(dtype),) * count)
 
     @classmethod
     def _holds(cls, type_: CoreType) -> bool:

@@ -486,7 +486,8 @@ from_compound_type(lw_reader *r, PyObject *object)
     const char *name = Py_TYPE(object)->tp_name;
     bool may_be = strcmp(name, "lanewise._core.CoreType") == 0 ||
                   (lw_comes_from((PyObject *)Py_TYPE(object), "lanewise") &&
-                   (strcmp(name, "ListType") == 0 || strcmp(name, "DictType") == 0));
+                   (strcmp(name, "ListType") == 0 || strcmp(name, "DictType") == 0 ||
+                    strcmp(name, "_TupleOfContainers") == 0));
     PyObject *kind = NULL;
     uint32_t constant = 0;
 
