@@ -11,6 +11,8 @@ The decorators are `vectorize` (elements), `guvectorize` (rows and small matrice
 `jit` (threads, or whole functions). Importing lanewise uses no GPU and loads no compiler.
 """
 
+from collections import namedtuple as _namedtuple
+
 try:
     import lanewise._core as _core
 except ModuleNotFoundError as error:  # the folder with the sources hides the installed package from programs that run beside it
@@ -60,6 +62,7 @@ from lanewise._core import (
 from lanewise._core import _host_threads
 from lanewise._core import _services as _set_services
 from lanewise._core import intrinsics as _intrinsics
+from lanewise._numba_names import literally as literally, objmode as objmode
 from lanewise.config import config
 from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 
@@ -85,6 +88,7 @@ _C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")
 _FUNCTIONS = ("explain", "profile", "stencil", "verify")  # each in a module of its own, loaded when it is asked for
 _MODULES = ("cache", "cuda", "experimental", "extending", "random", "reductions", "runtime", "special", "typed", "types", "ufuncs")
 local = _intrinsics.local
+version_info = _namedtuple("version_info", "major minor patch")(*(int(part) for part in __version__.split(".")[:3]))
 njit = jit  # numba's names of the CPU
 
 

@@ -1,7 +1,7 @@
 """Compile Python functions that work on elements, rows or indices of arrays, for NVIDIA GPUs and for all cores of a CPU."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 from typing import Any, Protocol, SupportsIndex
 
 from lanewise import cache as cache
@@ -114,6 +114,19 @@ _T = TypeVar("_T")
 def prange(*args: SupportsIndex) -> range: ...
 
 def literal_unroll(items: _T) -> _T: ...
+def literally(obj: _T) -> _T: ...
+
+class objmode:
+    def __init__(self, *args: Any, **types: Any) -> None: ...
+    def __enter__(self) -> objmode: ...
+    def __exit__(self, *exception: Any) -> None: ...
+
+class _VersionInfo(NamedTuple):
+    major: int
+    minor: int
+    patch: int
+
+version_info: _VersionInfo
 def map_blocks(
     kernel: Any, /, *args: Any, depth: int | Sequence[int] | dict[int, int] = 0, boundary: Any = "none", dtype: Any = None, progress: Any = None,
     **named: Any,

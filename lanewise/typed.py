@@ -16,6 +16,7 @@ A `List` or `Dict` is passed to functions of `njit`, which change it in place, a
 from __future__ import annotations
 
 import operator
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from typing import Any
@@ -29,6 +30,8 @@ from lanewise._growing_lists_arrays import ArrayKind
 from lanewise._growing_lists_texts import Texts, no_texts
 
 __all__ = ["Dict", "List"]
+
+typedlist = typeddict = sys.modules[__name__]  # numba's modules of List and of Dict
 
 _BY_PYTHON = {int: types.int64, float: types.float64, bool: types.bool_, complex: types.complex128}
 

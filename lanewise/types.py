@@ -417,6 +417,29 @@ class StringLiteral(Literal):
     """A str. In compiled code, every str is known at compile time."""
 
 
+class Omitted(_Kind):
+    """numba's type of an argument that is left out, of which nothing is an instance: an overload is not told of such arguments."""
+
+    def __new__(cls, default: Any) -> Any:
+        from lanewise.errors import UnsupportedError
+
+        raise UnsupportedError("types.Omitted: leave parameters with a default value out of the signature")
+
+
+class WrapperAddressProtocol:
+    """numba's base of classes whose objects are functions of C: ``__wrapper_address__()`` returns the address, and ``signature()`` the
+    types. Compiled code calls such objects."""
+
+    def __wrapper_address__(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__}.__wrapper_address__ must return the address of the function")
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} is a function that only compiled code calls")
+
+    def signature(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}.signature must return the types of the function, as float64(float64)")
+
+
 class UnicodeType(_Kind):
     """Any str. Compiled code has only StringLiteral, which is of this kind."""
 
@@ -490,7 +513,7 @@ _ABSENT = {  # numba's containers, and what takes their place
     "deferred_type": "classes need no declared types of fields", "StructRef": "objects of ordinary classes are arguments as they are; lanewise.experimental.jitclass fixes the types of their fields",
     "string": "it is `types.unicode_type`", "undefined": "a function without a signature finds its types by itself", "ffi": "functions of cffi and ctypes are called as they are",
     "py_func": "functions are arguments as they are", "ClassInstanceType": "objects of ordinary classes are arguments as they are", "Callable": "functions are arguments as they are",
-    "Function": "functions are arguments as they are", "Dispatcher": "functions of njit are arguments as they are", "Omitted": "leave parameters with a default value out of the signature",
+    "Function": "functions are arguments as they are", "Dispatcher": "functions of njit are arguments as they are",
     "SliceType": "slices are arguments as they are", "RangeType": "pass the bounds of the range, and call `range` in the function", "Bytes": "bytes are an array of uint8, np.frombuffer(b, np.uint8)",
     "misc": "the classes of types are attributes of lanewise.types",
 }
@@ -504,7 +527,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Array", "BaseTuple", "Boolean", "BooleanLiteral", "CPointer", "Complex", "DictType", "Dummy", "Float", "Integer", "IntegerLiteral", "ListType", "Literal", "NPDatetime", "NPTimedelta", "NamedTuple",
-    "NamedUniTuple", "NoneType", "Number", "Object", "Opaque", "Optional", "Record", "StringLiteral", "Tuple", "UniTuple", "UnicodeType", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
+    "NamedUniTuple", "NoneType", "Number", "Object", "Omitted", "Opaque", "Optional", "Record", "StringLiteral", "Tuple", "UniTuple", "UnicodeType", "Signature", "Type", "WrapperAddressProtocol", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
     "char", "complex128", "complex64", "complex_domain", "csingle", "double", "f2", "f4", "f8", "float16",
     "float32", "float64", "float_", "from_dtype", "half", "i1", "i2", "i4", "i8", "int16",
     "int32", "int64", "int8", "int_", "intc", "integer_domain", "intp", "literal", "long_", "longlong", "none", "number_domain", "optional", "real_domain", "short", "signed_domain",

@@ -463,7 +463,8 @@ is_callable_object(PyObject *object)
     bool links = has_attribute(object, "__lanewise_link__") ||
                  has_attribute(object, "__numba_cuda_link__");
 
-    return !links && !PyFunction_Check(object) && lw_call_method_of(object) != NULL;
+    return !links && !PyFunction_Check(object) && !lw_read_is_foreign(object) &&
+           lw_call_method_of(object) != NULL;
 }
 
 /* The class that compiled code has in place of one of the package, as of typed lists

@@ -530,6 +530,24 @@ too_deep(lw_reader *r, uint32_t fn)
     return r->tree->fns.data[fn].problem != 0;
 }
 
+/* Functions that stand for what the package does not have say what to write instead. */
+static bool
+is_refused(lw_reader *r, uint32_t fn)
+{
+    PyObject *why = ((PyFunctionObject *)r->function)->func_dict
+                        ? lw_attribute_text(r->function, "__lanewise_refused__")
+                        : NULL;
+
+    if (why == NULL)
+        return false;
+    r->tree->fns.data[fn].problem = lw_read_diag(
+        r, bare_loc(r, (PyCodeObject *)PyFunction_GET_CODE(r->function)),
+        (lw_fault){LW_ERR_UNSUPPORTED, "E152", .help = PyUnicode_AsUTF8(why)},
+        "`%.100s` cannot be called from compiled code", r->tree->fns.data[fn].name);
+    Py_DECREF(why);
+    return true;
+}
+
 static bool
 read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
 {
@@ -547,6 +565,8 @@ read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
         lw_read_failed(r);
         return false;
     }
+    if (is_refused(r, work->fn))
+        return r->status == LW_OK;
     result = lw_source_find(&r->ast, work->function, text, &source);
     if (result == LW_SOURCE_FOUND)
         ok = read_parsed(r, work->fn, &source);
