@@ -75,7 +75,6 @@ def _likely(name):
 # Attributes of numba's compiled functions that ours do not have.
 ATTRIBUTES = {
     "recompile": "leave it out: when a global or closure variable has changed, the next call compiles the function again",
-    "disable_compile": "give the decorator signatures: then it compiles for nothing else",
     "parallel_diagnostics": "a loop over `prange` is parallel, or compiling it is an error that says why; `lanewise.explain(f, *args)` shows the loops",
     "get_metadata": "`lanewise.explain(f, *args)` shows what was made of the function, and `f.inspect_types()` its types",
     "inspect_cfg": "`f.inspect_llvm()` has the text, of which LLVM's `opt` draws the graph",
