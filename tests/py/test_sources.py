@@ -367,3 +367,25 @@ def test_exec_under_the_name_of_a_file(tmp_path):
         space = {}
         exec(compile("def g(x):\n    return x + 41\n", str(tmp_path / name), "exec"), space)
         assert lw.njit(space["g"])(1) == 42
+
+
+def test_functions_of_jit_without_a_text_fail_at_their_first_call():
+    """A package can be imported whose functions are never called."""
+    space = {}
+    exec("def g(x, y=2, /, *a, n=3):\n    while x < 0:\n        x += 1\n    return x\ndef h(x, y=1):\n    while x[0] < 0:\n        x[0] += 1\n", space)
+    g, h, put = lw.njit(space["g"]), lw.njit(space["h"]), lw.cuda.jit(target="cpu")(space["h"])
+    assert g.signatures == [] and g.__name__ == "g"
+    with pytest.raises(OSError, match="E170: no source text for `g`"):
+        g(1, 2, 3, n=4)
+    with pytest.raises(TypeError, match="missing a required argument: 'x'"):
+        g()
+    with pytest.raises(OSError, match="E170: no source text for `h`"):
+        h(np.ones(1))
+    with pytest.raises(OSError, match="E170: no source text for `h`"):
+        put[1, 1](np.ones(1))
+    with pytest.raises(OSError, match=r"E170: no source text for `g`(?s:.*)called from"):
+        lw.njit(lambda x: g(x))(1)
+    with pytest.raises(OSError, match="E170"):
+        lw.njit("i8(i8)")(space["h"])
+    with pytest.raises(OSError, match="E170"):
+        lw.vectorize(space["h"])

@@ -194,6 +194,39 @@ lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args)
     return true;
 }
 
+/* ---- parameters of a function without a text ---- */
+
+static bool
+add_named(lw_reader *r, PyObject *names, Py_ssize_t at, lw_param_kind kind, bool unnamed)
+{
+    uint32_t var = lw_scope_add(r, r->scope, PyTuple_GET_ITEM(names, at));
+    lw_fn *fn = &r->tree->fns.data[r->scope->fn];
+    lw_fn_param *param = var ? lw_array_push(&fn->params, &r->tree->arena) : NULL;
+
+    if (param == NULL)
+        return var ? lw_read_no_memory(r) : false;
+    *param = (lw_fn_param){
+        .name = fn->vars.data[var].name, .var = var, .kind = kind, .unnamed = unnamed};
+    return true;
+}
+
+bool
+lw_read_params_of_code(lw_reader *r, PyCodeObject *code)
+{
+    PyObject *names = PyObject_GetAttrString((PyObject *)code, "co_varnames");
+    Py_ssize_t n = code->co_argcount, n_named = code->co_kwonlyargcount;
+    bool ok = names != NULL || lw_read_failed(r);
+
+    for (Py_ssize_t i = r->self != NULL; ok && i < n; i++)
+        ok = add_named(r, names, i, LW_PARAM_POSITIONAL, i < code->co_posonlyargcount);
+    if (ok && (code->co_flags & CO_VARARGS))
+        ok = add_named(r, names, n + n_named, LW_PARAM_VARARG, false);
+    for (Py_ssize_t i = 0; ok && i < n_named; i++)
+        ok = add_named(r, names, n + i, LW_PARAM_KEYWORD_ONLY, false);
+    Py_XDECREF(names);
+    return ok;
+}
+
 /* ---- annotations ---- */
 
 /* The constant of an annotation that is a text, "float32": an expression in the function's

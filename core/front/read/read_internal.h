@@ -74,6 +74,7 @@ typedef struct lw_reader {
     /* the function being read */
     PyObject *function, *self;    /* borrowed from the work list */
     PyObject *globals, *builtins; /* borrowed from the function */
+    bool may_lack_text;           /* the first function: lw_read_function_later */
     bool is_settled; /* it is in a private module of ours: its names are looked up once, and no
                         call compares them again */
     const char *self_name; /* parameter bound to self, or NULL */
@@ -269,6 +270,8 @@ bool lw_read_params(lw_reader *r, PyObject *args);
 bool lw_read_live_defaults(lw_reader *r, uint32_t fn);
 bool lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args);
 bool lw_read_live_annotations(lw_reader *r, uint32_t fn);
+/* The parameters in r->scope of a function of which there is only the code. */
+bool lw_read_params_of_code(lw_reader *r, PyCodeObject *code);
 /* The types that `locals=` gives to variables and parameters. */
 bool lw_read_local_types(lw_reader *r, uint32_t fn);
 
