@@ -4,6 +4,7 @@
 #include "forall/kernel_py.h"
 
 #include "core/py/keyword.h"
+#include "core/py/text_py.h"
 
 #include <string.h>
 
@@ -59,7 +60,7 @@ place_keyword(const lw_function *self, PyObject *name, PyObject *value, PyObject
 
     for (uint32_t i = self->n_index; i < fn->params.n; i++) {
         if (fn->params.data[i].kind == LW_PARAM_VARARG ||
-            PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) != 0)
+            !lw_text_is(name, fn->params.data[i].name))
             continue;
         if (fn->params.data[i].unnamed)
             return lw_keyword_refuse_unnamed(lw_function_name(self), name);

@@ -86,6 +86,16 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
     return -1;
 }
 
+/* What it costs to pass argument i of the call; -1: it does not fit. No signature has a value
+ * that is known when the function is compiled, such as a string. */
+static int
+cost_of(const lw_specialisation *declared, const lw_specialisation *given, uint32_t i)
+{
+    if (given->statics >> (i - given->function->n_index) & 1)
+        return -1;
+    return lw_spec_fits(&declared->specs[i], &given->specs[i]);
+}
+
 static lw_specialisation *
 best_declared(const lw_function *self, const lw_specialisation *given)
 {
@@ -96,7 +106,7 @@ best_declared(const lw_function *self, const lw_specialisation *given)
          at = lw_grown_next(at)) {
         int cost = 0;
         for (uint32_t i = self->n_index; at->declared && i < self->n_params && cost >= 0; i++) {
-            int one = lw_spec_fits(&at->specs[i], &given->specs[i]);
+            int one = cost_of(at, given, i);
             cost = one < 0 ? -1 : cost + one;
         }
         if (at->declared && cost >= 0 && at->origin == NULL &&
@@ -216,7 +226,7 @@ add_misfit(const lw_function *self, const lw_specialisation *given, lw_text *out
     for (const lw_specialisation *at = lw_grown_first(&self->specialisations); at != NULL;
          at = lw_grown_next(at)) {
         uint32_t i = self->n_index;
-        while (i < self->n_params && lw_spec_fits(&at->specs[i], &given->specs[i]) >= 0)
+        while (i < self->n_params && cost_of(at, given, i) >= 0)
             i++;
         if (at->declared && at->origin == NULL && i < self->n_params && i >= furthest)
             /* newest first: of equally near ones the first declared is taken */
@@ -227,8 +237,7 @@ add_misfit(const lw_function *self, const lw_specialisation *given, lw_text *out
     lw_text_addf(out, "\n  argument `%s` is ",
                  self->tree->fns.data[1].params.data[furthest].name);
     lw_spec_print(&given->specs[furthest], out);
-    lw_text_add(out, given->specs[furthest].readonly ? ", read-only; the signature has "
-                                                     : "; the signature has ");
+    lw_text_add(out, "; the signature has ");
     lw_spec_print(&nearest->specs[furthest], out);
 }
 

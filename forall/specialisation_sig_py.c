@@ -50,6 +50,7 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         out->layout = type->layout == 'C'   ? LW_LAYOUT_C
                       : type->layout == 'F' ? LW_LAYOUT_F
                                             : LW_LAYOUT_ANY;
+        out->readonly = type->readonly;
         return 0;
     case LW_SIG_TUPLE:
         out->kind = LW_ARGK_TUPLE;
@@ -80,6 +81,7 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         if (!specialisation->function->gives_value)
             out->pointer = specialisation->has_pointer = true;
         return 0;
+    case LW_SIG_OPTIONAL: /* core/py/types/signature_read.c has split it */
     case LW_SIG_NONE: break;
     }
     if (type->kind == LW_SIG_POINTER)

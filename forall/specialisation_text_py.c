@@ -9,12 +9,36 @@
 #include "core/py/text_py.h"
 #include "core/py/types/type_object.h"
 
+static const char layout_letters[] = {
+    [LW_LAYOUT_C] = 'C', [LW_LAYOUT_F] = 'F', [LW_LAYOUT_ANY] = 'A'};
+
 static const char *
 weak_name(lw_dtype dtype)
 {
     if (lw_is_integer(dtype))
         return "int";
     return lw_is_complex(dtype) ? "complex" : "float";
+}
+
+static void
+print_array(const lw_arg_spec *spec, lw_text *out)
+{
+    const char *element =
+        spec->record ? spec->record->name : lw_dtypes[spec->dtype].public_name;
+
+    if (spec->readonly && spec->ndim > 0) {
+        lw_text_addf(out, "Array(%s, %u, '%c', readonly=True)", element, (unsigned)spec->ndim,
+                     layout_letters[spec->layout]);
+        return;
+    }
+    lw_text_addf(out, "%s%s", element, spec->ndim ? "[" : "[()]");
+    for (int d = 0; d < spec->ndim; d++) {
+        bool unit = (spec->layout == LW_LAYOUT_C && d == spec->ndim - 1) ||
+                    (spec->layout == LW_LAYOUT_F && d == 0 && spec->ndim > 1);
+        lw_text_addf(out, "%s%s", d ? ", " : "", unit ? "::1" : ":");
+    }
+    if (spec->ndim)
+        lw_text_add(out, "]");
 }
 
 void
@@ -24,20 +48,10 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
     case LW_ARGK_SCALAR: lw_text_add(out, lw_dtypes[spec->dtype].public_name); break;
     case LW_ARGK_WEAK: lw_text_add(out, weak_name(spec->dtype)); break;
     case LW_ARGK_ARRAY:
-        if (spec->pointer) {
+        if (spec->pointer)
             lw_text_addf(out, "%s*", lw_dtypes[spec->dtype].public_name);
-            break;
-        }
-        lw_text_add(out,
-                    spec->record ? spec->record->name : lw_dtypes[spec->dtype].public_name);
-        lw_text_add(out, spec->ndim ? "[" : "[()]");
-        for (int d = 0; d < spec->ndim; d++) {
-            bool unit = (spec->layout == LW_LAYOUT_C && d == spec->ndim - 1) ||
-                        (spec->layout == LW_LAYOUT_F && d == 0 && spec->ndim > 1);
-            lw_text_addf(out, "%s%s", d ? ", " : "", unit ? "::1" : ":");
-        }
-        if (spec->ndim)
-            lw_text_add(out, "]");
+        else
+            print_array(spec, out);
         break;
     case LW_ARGK_RECORD: lw_text_add(out, spec->record->name); break;
     case LW_ARGK_TUPLE:
@@ -134,9 +148,6 @@ sig_of_tuple(const lw_arg_spec *spec, lw_arena *arena, lw_sig_type *out)
 static bool
 sig_of(const lw_arg_spec *spec, lw_arena *arena, lw_sig_type *out)
 {
-    static const char letters[] = {
-        [LW_LAYOUT_C] = 'C', [LW_LAYOUT_F] = 'F', [LW_LAYOUT_ANY] = 'A'};
-
     *out = (lw_sig_type){.kind = LW_SIG_SCALAR, .dtype = spec->dtype, .record = spec->record};
     switch (spec->kind) {
     case LW_ARGK_SCALAR: break;
@@ -148,7 +159,8 @@ sig_of(const lw_arg_spec *spec, lw_arena *arena, lw_sig_type *out)
     case LW_ARGK_ARRAY:
         out->kind = spec->pointer ? LW_SIG_POINTER : LW_SIG_ARRAY;
         out->ndim = (uint32_t)spec->ndim;
-        out->layout = letters[spec->layout];
+        out->layout = layout_letters[spec->layout];
+        out->readonly = spec->readonly;
         break;
     }
     return true;
@@ -208,8 +220,6 @@ dtype_of_value(lw_type type)
 static bool
 sig_of_value(const lw_types *types, lw_type type, lw_sig_type *out)
 {
-    static const char letters[] = {
-        [LW_LAYOUT_C] = 'C', [LW_LAYOUT_F] = 'F', [LW_LAYOUT_ANY] = 'A'};
     const lw_type_row *row = lw_type_get(types, type);
 
     *out = (lw_sig_type){.kind = LW_SIG_SCALAR};
@@ -218,7 +228,7 @@ sig_of_value(const lw_types *types, lw_type type, lw_sig_type *out)
             return false;
         out->kind = LW_SIG_ARRAY;
         out->ndim = row->ndim;
-        out->layout = letters[row->layout];
+        out->layout = layout_letters[row->layout];
         return true;
     }
     if (row != NULL && row->kind == LW_TK_RECORD && row->record->spec->descr != NULL) {

@@ -5,6 +5,7 @@
 #include "core/py/array/static_value.h"
 #include "core/py/compiled/renew.h"
 #include "core/py/raise.h"
+#include "core/py/text_py.h"
 #include "forall/specialisation_py_internal.h"
 
 /* ---- which parameters ---- */
@@ -24,7 +25,7 @@ argument_of(const lw_function *self, PyObject *name)
 
     if (PyUnicode_Check(name)) {
         for (uint32_t i = 0; i < fn->params.n && at < 0; i++)
-            if (PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) == 0)
+            if (lw_text_is(name, fn->params.data[i].name))
                 at = (long)i;
     } else {
         at = PyLong_AsLong(name);

@@ -11,6 +11,8 @@ The decorators are `vectorize` (elements), `guvectorize` (rows and small matrice
 `jit` (threads, or whole functions). Importing lanewise uses no GPU and loads no compiler.
 """
 
+from collections import namedtuple as _namedtuple
+
 try:
     import lanewise._core as _core
 except ModuleNotFoundError as error:  # the folder with the sources hides the installed package from programs that run beside it
@@ -60,6 +62,7 @@ from lanewise._core import (
 from lanewise._core import _host_threads
 from lanewise._core import _services as _set_services
 from lanewise._core import intrinsics as _intrinsics
+from lanewise._numba_names import literally as literally, objmode as objmode
 from lanewise.config import config
 from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 
@@ -75,7 +78,7 @@ _set_services({
     "array functions": "lanewise._array_functions", "array protocol": "lanewise._array_protocol", "array ufuncs": "lanewise._array_ufuncs", "changes": "lanewise._changes", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library", "array parts": "lanewise._array_parts", "linear algebra": "lanewise._linear_algebra",
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
     "device arrays": "lanewise._device_arrays", "device array kernels": "lanewise._device_array_kernels", "cuda on the host": "lanewise._host_cuda", "dicts": "lanewise._dicts", "errors": "lanewise.errors", "extending": "lanewise.extending",
-    "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "growing lists": "lanewise._growing_lists", "growing dicts": "lanewise._growing_dicts", "linking": "lanewise._linking", "memory": "lanewise._memory", "methods": "lanewise._methods", "numba names": "lanewise._numba_names", "objects": "lanewise._objects",
+    "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "growing lists": "lanewise._growing_lists", "growing dicts": "lanewise._growing_dicts", "linking": "lanewise._linking", "local types": "lanewise._local_types", "memory": "lanewise._memory", "methods": "lanewise._methods", "numba names": "lanewise._numba_names", "objects": "lanewise._objects",
     "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "places": "lanewise._places", "progress": "lanewise._progress", "python random": "lanewise._python_random", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
     "reduce": "lanewise._reduce", "rewriting": "lanewise._rewriting", "partials": "lanewise._partials", "dask": "lanewise._dask", "labelled": "lanewise._labelled", "reductions": "lanewise.reductions", "same math": "lanewise._same_math", "slices": "lanewise._slices",
     "thread random": "lanewise._thread_random", "toolchain": "lanewise._toolchain", "typed": "lanewise._typed_containers", "ufunc calls": "lanewise._ufunc_calls", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
@@ -85,6 +88,7 @@ _C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")
 _FUNCTIONS = ("explain", "profile", "stencil", "verify")  # each in a module of its own, loaded when it is asked for
 _MODULES = ("cache", "cuda", "experimental", "extending", "random", "reductions", "runtime", "special", "typed", "types", "ufuncs")
 local = _intrinsics.local
+version_info = _namedtuple("version_info", "major minor patch")(*(int(part) for part in __version__.split(".")[:3]))
 njit = jit  # numba's names of the CPU
 
 

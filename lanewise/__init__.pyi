@@ -1,7 +1,7 @@
 """Compile Python functions that work on elements, rows or indices of arrays, for NVIDIA GPUs and for all cores of a CPU."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 from typing import Any, Protocol, SupportsIndex
 
 from lanewise import cache as cache
@@ -64,7 +64,7 @@ from lanewise.types import (
     b1 as b1, boolean as boolean, byte as byte, c16 as c16, c8 as c8, cdouble as cdouble,
     char as char, csingle as csingle, double as double, f2 as f2, f4 as f4, f8 as f8, float_
     as float_, half as half, i1 as i1, i2 as i2, i4 as i4, i8 as i8, int_ as int_, intc as
-    intc, long_ as long_, longlong as longlong, none as none, short as short, single as
+    intc, long_ as long_, longlong as longlong, none as none, optional as optional, short as short, single as
     single, size_t as size_t, ssize_t as ssize_t, u1 as u1, u2 as u2, u4 as u4, u8 as u8,
     ubyte as ubyte, uchar as uchar, uint as uint, uintc as uintc, ulong as ulong, ulonglong
     as ulonglong, ushort as ushort,
@@ -114,6 +114,19 @@ _T = TypeVar("_T")
 def prange(*args: SupportsIndex) -> range: ...
 
 def literal_unroll(items: _T) -> _T: ...
+def literally(obj: _T) -> _T: ...
+
+class objmode:
+    def __init__(self, *args: Any, **types: Any) -> None: ...
+    def __enter__(self) -> objmode: ...
+    def __exit__(self, *exception: Any) -> None: ...
+
+class _VersionInfo(NamedTuple):
+    major: int
+    minor: int
+    patch: int
+
+version_info: _VersionInfo
 def map_blocks(
     kernel: Any, /, *args: Any, depth: int | Sequence[int] | dict[int, int] = 0, boundary: Any = "none", dtype: Any = None, progress: Any = None,
     **named: Any,

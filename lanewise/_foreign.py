@@ -1,4 +1,4 @@
-"""Functions of this process that compiled code calls by their addresses: those of ctypes and cffi."""
+"""Functions of this process that compiled code calls by their addresses: those of ctypes, cffi and WrapperAddressProtocol."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import ctypes
 import sys
 
 from lanewise import _core
+from lanewise.types import WrapperAddressProtocol
 
 _SIGNED, _UNSIGNED = "bhilq", "BHILQ"  # ctypes' and struct's codes of integers
 _PYTHON_API = 4  # FUNCFLAG_PYTHONAPI of ctypes: such a function needs the GIL
 
 
 def function(object):
-    """(name, signature, address) of a function of ctypes or cffi; TypeError where compiled code cannot call it."""
+    """(name, signature, address) of such a function; TypeError where compiled code cannot call it."""
+    if isinstance(object, WrapperAddressProtocol):
+        return type(object).__name__, _core._device_signature(object.signature(), True), object.__wrapper_address__()
     name, types, result, address = (_of_ctypes if isinstance(object, ctypes._CFuncPtr) else _of_cffi)(object)
     if not address:
         raise TypeError(f"{name}: the function pointer is NULL")

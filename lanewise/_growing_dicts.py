@@ -14,6 +14,7 @@ called, except `in_python` and `set_in_python`.
 from __future__ import annotations
 
 import enum
+import math
 import operator
 from typing import Any
 
@@ -42,6 +43,61 @@ def mixed(bits):
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(1))
+
+
+PRIME = np.uint64(2**61 - 1)  # Python's hashes of numbers are modulo this
+
+
+def python_hash(x):
+    """`hash(x)`: Python's, but 0 for NaN, whose hash is that of an object. Those of strings are other ones in each process."""
+    if isinstance(x, tuple):
+        return hash_of_items(x)
+    if isinstance(x, (complex, np.complexfloating)):
+        return not_minus_one(np.int64(np.uint64(python_hash(x.real)) + np.uint64(1000003) * np.uint64(python_hash(x.imag))))
+    if isinstance(x, (float, np.floating)):
+        return hash_of_float(np.float64(x))
+    if isinstance(x, str):
+        raise TypeError("hash() of a string differs from process to process: compiled code has that of numbers and tuples of numbers")
+    if x < 0:
+        return not_minus_one(-np.int64((~np.uint64(x) + np.uint64(1)) % PRIME))
+    return np.int64(np.uint64(x) % PRIME)
+
+
+def not_minus_one(bits):
+    return np.int64(-2) if bits == -1 else bits
+
+
+def hash_of_float(x):
+    if not math.isfinite(x):
+        return np.int64(0 if x != x else 314159 if x > 0 else -314159)
+    m, e = math.frexp(abs(x))
+    bits = np.uint64(0)
+    while m != 0:
+        bits = ((bits << np.uint64(28)) & PRIME) | (bits >> np.uint64(33))
+        m *= 2.0**28
+        e -= 28
+        part = np.uint64(m)
+        m -= float(part)
+        bits += part
+        if bits >= PRIME:
+            bits -= PRIME
+    shift = np.uint64(e % 61)
+    bits = ((bits << shift) & PRIME) | (bits >> (np.uint64(61) - shift))
+    return not_minus_one(-np.int64(bits) if x < 0 else np.int64(bits))
+
+
+def hash_of_items(row):
+    """Python's of tuples, which is xxHash with a round for each item (Y. Collet)."""
+    bits = rounds(row, np.uint64(2870177450012600261)) + (np.uint64(len(row)) ^ np.uint64(2870177450012600261 ^ 3527539))
+    return np.int64(1546275796) if bits == np.uint64(2**64 - 1) else np.int64(bits)
+
+
+def rounds(row, bits):
+    if len(row) == 0:
+        return bits
+    bits += np.uint64(python_hash(row[0])) * np.uint64(14029467366897019727)
+    bits = ((bits << np.uint64(31)) | (bits >> np.uint64(33))) * np.uint64(11400714785074694791)
+    return rounds(row[1:], bits)
 
 
 def hash_of(x):

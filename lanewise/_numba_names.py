@@ -1,7 +1,8 @@
 """Names of numba that lanewise does not have: what to write instead, in the error of their import.
 
 `from lanewise import stencil` and `from lanewise.typed import List` are what is left of a program of numba in which the
-name of the package was replaced. Python's own error would say only that there is no such name.
+name of the package was replaced. Python's own error would say only that there is no such name. `literally` and `objmode` are
+names that whole packages import, though few of their functions use them.
 """
 
 import opcode
@@ -9,10 +10,8 @@ import sys
 
 CONTAINERS = "lists and dicts that Python and compiled functions share are `lanewise.typed.List` and `Dict`, of the types `types.ListType(dtype)` and `types.DictType(key, value)`"
 _CLASSES = "a class needs no decorator: pass its objects to a function of `njit`; a field that the function assigns changes in the caller's object"
-_OBJECTS = "there is no object mode: keep code that cannot be compiled in a Python function that calls the compiled one"
 
 HINTS = {
-    "objmode": _OBJECTS,
     "jitclass": "`from lanewise.experimental import jitclass`; or " + _CLASSES,
     "generated_jit": "use `lanewise.extending.overload`, or `isinstance` in the function, which is decided when it is compiled",
     "core": "`numba.core.types` is `lanewise.types`, `numba.core.errors` is `lanewise.errors`, `numba.core.runtime` is `lanewise.runtime`",
@@ -23,8 +22,6 @@ HINTS = {
     "runtests": "the tests of lanewise are in its repository, not in the package",
     "gdb": "set breakpoints with the setting `target=\"python\"`; the page \"Debugging\" of the documentation shows how",
     "threading_layer": "there is a single pool of threads; `lanewise.get_num_threads()` is their number",
-    "literally": "strings, functions and types that are passed to functions called on the host are constants without it; for numbers, use `static=` of `forall` and `jit`",
-    "optional": "None is a type of its own: call the function with None, and leave the signature out",
     "deferred_type": "classes need no declared types of fields: pass their objects to a function of `njit`",
     "pndindex": "write the outermost loop over `prange(x.shape[0])`, and `range` inside",
     "jit_module": "decorate each function with `njit`",
@@ -78,7 +75,6 @@ def _likely(name):
 # Attributes of numba's compiled functions that ours do not have.
 ATTRIBUTES = {
     "recompile": "leave it out: when a global or closure variable has changed, the next call compiles the function again",
-    "disable_compile": "give the decorator signatures: then it compiles for nothing else",
     "parallel_diagnostics": "a loop over `prange` is parallel, or compiling it is an error that says why; `lanewise.explain(f, *args)` shows the loops",
     "get_metadata": "`lanewise.explain(f, *args)` shows what was made of the function, and `f.inspect_types()` its types",
     "inspect_cfg": "`f.inspect_llvm()` has the text, of which LLVM's `opt` draws the graph",
@@ -88,6 +84,26 @@ ATTRIBUTES = {
     "get_overload": "`f.overloads[signature]` is the code for a signature, `f.address` the address of a function with one signature",
     "enable_caching": "leave it out: compiled code is always kept on disk",
 }
+
+
+def literally(obj):
+    """Return the object. It is for numba's programs, in which it makes a constant of an argument: strings, functions and types are
+    constants without it, and for numbers there is the keyword ``static=``."""
+    return obj
+
+
+class objmode:
+    """numba's ``with objmode(x="float64"):``, which Python runs as it is. Compiled functions cannot contain it (E101), because there is
+    no object mode: call the compiled function from a Python function that does the rest."""
+
+    def __init__(self, *args, **types):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        pass
 
 
 class Stats(dict):

@@ -34,10 +34,22 @@ class _Items(str):
     inner: str
 
 
+class _List(str):
+    """The text of a list, and that of its items."""
+
+    inner: str
+
+
 def _tuple(items: list[str]) -> _Items:
     inner = ", ".join(items) + ("," if len(items) == 1 else "")
     text = _Items(f"({inner})")
     text.inner = inner
+    return text
+
+
+def _list(items: list[str]) -> _List:
+    text = _List(f"[{', '.join(items)}]")
+    text.inner = ", ".join(items)
     return text
 
 
@@ -246,12 +258,18 @@ class _Reader:
             stack.append(f"({x} {word} {y})")
         elif name in ("BUILD_TUPLE", "BUILD_LIST"):
             items = [stack.pop() for _ in range(i.arg)][::-1]
-            stack.append(f"[{', '.join(items)}]" if name == "BUILD_LIST" else _tuple(items))
-        elif name == "LIST_EXTEND":  # [0, 1, 1] is an empty list that is given a constant tuple
-            items = stack.pop()
-            if i.arg != 1 or stack.pop() != "[]" or not isinstance(items, _Items):
+            stack.append(_list(items) if name == "BUILD_LIST" else _tuple(items))
+        elif name in ("LIST_EXTEND", "LIST_APPEND"):
+            items, before = stack.pop(), stack.pop()
+            if i.arg != 1 or not isinstance(before, _List):
                 raise _Unknown
-            stack.append(f"[{items.inner}]")
+            if name == "LIST_EXTEND":  # [0, 1, 1] is an empty list that is given a constant tuple
+                items = items.inner if isinstance(items, _Items) and not before.inner else f"*{items}"
+            stack.append(_list([before.inner, items] if before.inner else [items]))
+        elif name == "LIST_TO_TUPLE" or (name == "CALL_INTRINSIC_1" and i.argrepr.endswith("LIST_TO_TUPLE")):
+            stack.append(_tuple([stack.pop().inner]))
+        elif name == "CALL_FUNCTION_EX":
+            self.call_with_items(i, stack)
         elif name == "BUILD_SLICE":
             items = [stack.pop() for _ in range(i.arg)][::-1]
             stack.append(_slice(items))
@@ -280,14 +298,28 @@ class _Reader:
         stack.append(f"{function}({', '.join(parts)})")
 
 
+    def call_with_items(self, i: Any, stack: list[Any]) -> None:
+        """`f(x, *args)`: the arguments are a tuple."""
+        if sys.version_info >= (3, 14) and stack.pop() is not _NULL or sys.version_info < (3, 14) and i.arg & 1:
+            raise _Unknown  # there are keywords
+        args = stack.pop()
+        function = stack.pop()
+        if sys.version_info >= (3, 11):
+            other = stack.pop()
+            function = other if function is _NULL else function
+        stack.append(f"{function}({args.inner.rstrip(',') if isinstance(args, _Items) else f'*{args}'})")
+
+
 def _parameters(code: CodeType) -> str:
-    if code.co_flags & (0x04 | 0x08) or code.co_posonlyargcount:
+    takes_rest = bool(code.co_flags & 0x04)  # *args
+    if code.co_flags & 0x08 or code.co_posonlyargcount:
         raise _Unknown
     n, more = code.co_argcount, code.co_kwonlyargcount
-    names = code.co_varnames[: n + more]
+    names = code.co_varnames[: n + more + takes_rest]
     if any(not name.isidentifier() or keyword.iskeyword(name) for name in names):
         raise _Unknown
-    return ", ".join([*names[:n], *(["*", *names[n:]] if more else [])])
+    rest = [f"*{names[-1]}"] if takes_rest else ["*"] if more else []
+    return ", ".join([*names[:n], *rest, *names[n : n + more]])
 
 
 def _body(code: CodeType) -> list[str]:

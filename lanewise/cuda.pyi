@@ -1701,6 +1701,7 @@ def jit(
     warn: bool = True,
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
+    locals: dict[str, Any] | None = None,
     # end
 ) -> Kernel[_R]: ...
 @overload
@@ -1742,6 +1743,7 @@ def jit(
     warn: bool = True,
     nopython: Literal[True] = True,
     forceobj: Literal[False] = False,
+    locals: dict[str, Any] | None = None,
     # end
 ) -> Callable[[Callable[..., _R]], Kernel[_R]]: ...
 def compile(

@@ -108,12 +108,53 @@ class KernelError(LanewiseError, RuntimeError):
     """A kernel failed while it ran, or check={'race'} found a race."""
 
 
-class PerformanceWarning(UserWarning):
+class NumbaWarning(UserWarning):
+    """The base class of lanewise's warnings, under numba's name, for filters of numba's programs."""
+
+
+class PerformanceWarning(NumbaWarning):
     """The program works, but more slowly than it could."""
 
 
-class PrecisionWarning(UserWarning):
+class PrecisionWarning(NumbaWarning):
     """A computation loses digits."""
+
+
+# numba's other warnings, which filters name: two are lanewise's own, and the others are never given
+NumbaPerformanceWarning = PerformanceWarning
+NumbaTypeSafetyWarning = PrecisionWarning
+
+
+class NumbaDebugInfoWarning(NumbaWarning):
+    """Never given: see PerformanceWarning and PrecisionWarning."""
+
+
+class NumbaDeprecationWarning(NumbaWarning, DeprecationWarning):
+    """Never given: see PerformanceWarning and PrecisionWarning."""
+
+
+class NumbaExperimentalFeatureWarning(NumbaWarning):
+    """Never given: see PerformanceWarning and PrecisionWarning."""
+
+
+class NumbaIRAssumptionWarning(NumbaWarning):
+    """Never given: see PerformanceWarning and PrecisionWarning."""
+
+
+class NumbaInvalidConfigWarning(NumbaWarning):
+    """Never given: see PerformanceWarning and PrecisionWarning."""
+
+
+class NumbaParallelSafetyWarning(NumbaWarning):
+    """Never given: iterations of prange that depend on each other are an error (E168)."""
+
+
+class NumbaPedanticWarning(NumbaWarning):
+    """Never given: see PerformanceWarning and PrecisionWarning."""
+
+
+class NumbaPendingDeprecationWarning(NumbaWarning, PendingDeprecationWarning):
+    """Never given: see PerformanceWarning and PrecisionWarning."""
 
 
 _NUMBAS = {
@@ -123,12 +164,6 @@ _NUMBAS = {
     "RequireLiteralValue": "`ArgumentError` is raised for a constant that a function does not take",
     "NumbaValueError": "`ArgumentError` is a ValueError",
     "NumbaTypeError": "`TypingError` is a TypeError",
-    "NumbaWarning": "the warnings are `PerformanceWarning` and `PrecisionWarning`, which are UserWarnings",
-    "NumbaPerformanceWarning": "`PerformanceWarning` warns of what is slower than it could be",
-    "NumbaTypeSafetyWarning": "`PrecisionWarning` warns of what loses digits; conversions that lose more are errors (E142)",
-    "NumbaParallelSafetyWarning": "iterations of prange that depend on each other are an error (E168)",
-    **{f"Numba{kind}Warning": "there is no such warning: leave the filter out"
-       for kind in ("ExperimentalFeature", "Deprecation", "PendingDeprecation", "DebugInfo", "IRAssumption", "InvalidConfig")},
 }
 
 

@@ -492,7 +492,27 @@ _CLASS = ("Write an overload(func), which is compiled from Python; a class with 
           "code runs its __init__")
 _PASSED = "It is not needed: arguments that are objects are read by the attributes that make_attribute_wrapper declares"
 
-intrinsic = _refused("intrinsic", _FUNCTION)
+
+
+def intrinsic(*args, **options):
+    """Return a function whose calls raise UnsupportedError, also in compiled code (E152), where numba's would build intermediate
+    representation: packages are imported, though some of their functions are made so. Write an overload(func), which is compiled from
+    Python, or use declare_external for a function in another language."""
+    if not args:
+        return intrinsic
+
+    def refuse(*args, **kwargs):
+        raise UnsupportedError(f"{name}: {instead}")
+
+    name = args[0].__name__
+    instead = f"lanewise.extending.intrinsic is not available, because there is no builder of intermediate representation here. {_FUNCTION}"
+    refuse.__code__ = refuse.__code__.replace(co_name=name)
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__module__ = args[0].__module__
+    refuse.__lanewise_refused__ = instead  # core/front/read/python.c
+    return refuse
+
+
 lower_builtin = _refused("lower_builtin", _CLASS)
 lower = _refused("lower", _CLASS)
 lower_cast = _refused("lower_cast", "Write an overload(func) that converts the value, and call it")

@@ -16,6 +16,7 @@ A `List` or `Dict` is passed to functions of `njit`, which change it in place, a
 from __future__ import annotations
 
 import operator
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from typing import Any
@@ -29,6 +30,8 @@ from lanewise._growing_lists_arrays import ArrayKind
 from lanewise._growing_lists_texts import Texts, no_texts
 
 __all__ = ["Dict", "List"]
+
+typedlist = typeddict = sys.modules[__name__]  # numba's modules of List and of Dict
 
 _BY_PYTHON = {int: types.int64, float: types.float64, bool: types.bool_, complex: types.complex128}
 
@@ -47,7 +50,7 @@ def _like(type_: Any, what: str) -> Any:
     if isinstance(type_, types.DictType):
         return Dict.empty(type_.key_type, type_.value_type)
     if isinstance(type_, types.Array) and isinstance(type_.dtype, np.dtype):
-        return _array_kind(type_.dtype, type_.ndim, type_.layout == "C")
+        return _array_kind(type_.dtype, type_.ndim, type_.layout == "C", type_.mutable)
     try:
         given: Any = _BY_PYTHON.get(type_, type_) if isinstance(type_, type) else type_
         dtype = np.dtype(getattr(given, "dtype", given))

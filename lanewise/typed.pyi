@@ -1,9 +1,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
+from types import ModuleType
 from typing import Any, ClassVar, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
 __all__ = ["Dict", "List"]
+
+typedlist: ModuleType
+typeddict: ModuleType
 
 _T = TypeVar("_T")
 _K = TypeVar("_K")

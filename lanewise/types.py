@@ -8,7 +8,7 @@ signature, whose result it is; with slices as a subscript, it makes the type of 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -168,24 +168,29 @@ class NoneType(_Kind):
 
 
 class Array(_Kind):
-    """``Array(dtype, ndim, layout)``: arrays of ndim axes; the layout is "C", "F", or "A" for any strides.
+    """``Array(dtype, ndim, layout, readonly=False)``: arrays of ndim axes; the layout is "C", "F", or "A" for any strides.
+    With readonly=True, the function must not write to the array, and read-only arrays are accepted, too. `aligned` makes no difference.
 
     >>> lw.types.Array(float32, 2, "C"), isinstance(float32[:], lw.types.Array)
     (float32[:, ::1], True)
+    >>> lw.types.Array(float32, 1, "C", readonly=True)
+    Array(float32, 1, 'C', readonly=True)
     """
 
     dtype: Any
     ndim: int
     layout: str
+    mutable: bool
 
-    def __new__(cls, dtype: Any, ndim: int, layout: str) -> Any:
+    def __new__(cls, dtype: Any, ndim: int, layout: str, readonly: bool = False, name: "str | None" = None, aligned: bool = True) -> Any:
         _check_made(cls)
         if layout not in ("A", "C", "F"):
             raise ValueError(f'layout must be "A", "C" or "F", not {layout!r:.200}')
         axes = [slice(None)] * ndim
         if ndim and layout != "A":
             axes[0 if layout == "F" and ndim > 1 else -1] = slice(None, None, 1)
-        return _type(dtype)[tuple(axes)]
+        array = _type(dtype)[tuple(axes)]
+        return _type_from_text(f"Array({_type(dtype)}, {ndim}, '{layout}', readonly=True)") if readonly else array
 
     @classmethod
     def _holds(cls, type_: CoreType) -> bool:
@@ -205,11 +210,41 @@ class Tuple(_Kind):
 
     def __new__(cls, types: Iterable[Any]) -> Any:
         _check_made(cls)
-        return _tuple_type(tuple(map(_type, types)), None, None)
+        return _tuple_of(map(_type, types))
 
     @classmethod
     def _holds(cls, type_: CoreType) -> bool:
         return _items(type_) is not None
+
+
+class _TupleOfContainers(Tuple):
+    """A tuple with typed lists, typed dicts or strings in it, as an item of a typed list or dict: no signature has such a type."""
+
+    def __new__(cls, types: tuple[Any, ...]) -> Any:
+        return Type.__new__(cls)
+
+    def __init__(self, types: tuple[Any, ...]) -> None:
+        Type.__init__(self, f"Tuple({', '.join(map(str, types))})")
+        self.types, self.count = types, len(types)
+
+    @property
+    def key(self) -> Any:
+        return self.types
+
+    def __reduce__(self) -> Any:
+        return Tuple, (self.types,)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.types)
+
+    def __len__(self) -> int:
+        return self.count
+
+
+def _tuple_of(types: Iterable[Any]) -> Any:
+    items = tuple(types)
+    beside = ListType, DictType, UnicodeType, _TupleOfContainers
+    return _TupleOfContainers(items) if any(isinstance(item, beside) for item in items) else _tuple_type(items, None, None)
 
 
 class UniTuple(Tuple):
@@ -217,7 +252,7 @@ class UniTuple(Tuple):
 
     def __new__(cls, dtype: Any, count: int) -> Any:
         _check_made(cls)
-        return _tuple_type((_type(dtype),) * count, None, None)
+        return _tuple_of((_type(dtype),) * count)
 
     @classmethod
     def _holds(cls, type_: CoreType) -> bool:
@@ -247,6 +282,24 @@ class NamedUniTuple(NamedTuple):
     @classmethod
     def _holds(cls, type_: CoreType) -> bool:
         return isinstance(type_, NamedTuple) and isinstance(type_, UniTuple)
+
+
+class Optional(_Kind):
+    """``Optional(uint64)``: an argument of a signature that may be None. Such a signature means two, the other one with `none`.
+
+    >>> float64(float64, lw.types.Optional(int64))
+    float64(float64, optional(int64))
+    """
+
+    type: Any
+
+    def __new__(cls, typ: Any) -> Any:
+        _check_made(cls)
+        return _type_from_text(f"optional({_type(typ)})")
+
+    @classmethod
+    def _holds(cls, type_: CoreType) -> bool:
+        return hasattr(type_, "type")
 
 
 class Record(_Kind):
@@ -364,6 +417,29 @@ class StringLiteral(Literal):
     """A str. In compiled code, every str is known at compile time."""
 
 
+class Omitted(_Kind):
+    """numba's type of an argument that is left out, of which nothing is an instance: an overload is not told of such arguments."""
+
+    def __new__(cls, default: Any) -> Any:
+        from lanewise.errors import UnsupportedError
+
+        raise UnsupportedError("types.Omitted: leave parameters with a default value out of the signature")
+
+
+class WrapperAddressProtocol:
+    """numba's base of classes whose objects are functions of C: ``__wrapper_address__()`` returns the address, and ``signature()`` the
+    types. Compiled code calls such objects."""
+
+    def __wrapper_address__(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__}.__wrapper_address__ must return the address of the function")
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} is a function that only compiled code calls")
+
+    def signature(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}.signature must return the types of the function, as float64(float64)")
+
+
 class UnicodeType(_Kind):
     """Any str. Compiled code has only StringLiteral, which is of this kind."""
 
@@ -406,6 +482,7 @@ voidptr = _type_from_text("void*")
 # other spellings, as numba and NumPy have them
 BaseTuple = Tuple
 boolean = b1 = bool_
+optional = Optional
 none = void
 i1 = byte = char = int8
 i2 = short = int16
@@ -432,11 +509,11 @@ number_domain = real_domain | integer_domain | complex_domain
 _ABSENT = {  # numba's containers, and what takes their place
     "ListTypeIteratorType": "loop over the list", "List": "the type of a typed list is `types.ListType(dtype)`, and other lists have none", "Set": "a set is a sorted array, as np.unique makes it",
     "pyobject": "there is no object mode", "ClassType": "objects of ordinary classes are arguments as they are",
-    "FunctionType": "functions are captured, or passed to the function that calls them", "Optional": "None is an argument as it is", "optional": "None is an argument as it is",
+    "FunctionType": "functions are captured, or passed to the function that calls them",
     "deferred_type": "classes need no declared types of fields", "StructRef": "objects of ordinary classes are arguments as they are; lanewise.experimental.jitclass fixes the types of their fields",
     "string": "it is `types.unicode_type`", "undefined": "a function without a signature finds its types by itself", "ffi": "functions of cffi and ctypes are called as they are",
     "py_func": "functions are arguments as they are", "ClassInstanceType": "objects of ordinary classes are arguments as they are", "Callable": "functions are arguments as they are",
-    "Function": "functions are arguments as they are", "Dispatcher": "functions of njit are arguments as they are", "Omitted": "leave parameters with a default value out of the signature",
+    "Function": "functions are arguments as they are", "Dispatcher": "functions of njit are arguments as they are",
     "SliceType": "slices are arguments as they are", "RangeType": "pass the bounds of the range, and call `range` in the function", "Bytes": "bytes are an array of uint8, np.frombuffer(b, np.uint8)",
     "misc": "the classes of types are attributes of lanewise.types",
 }
@@ -450,10 +527,10 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Array", "BaseTuple", "Boolean", "BooleanLiteral", "CPointer", "Complex", "DictType", "Dummy", "Float", "Integer", "IntegerLiteral", "ListType", "Literal", "NPDatetime", "NPTimedelta", "NamedTuple",
-    "NamedUniTuple", "NoneType", "Number", "Object", "Opaque", "Record", "StringLiteral", "Tuple", "UniTuple", "UnicodeType", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
+    "NamedUniTuple", "NoneType", "Number", "Object", "Omitted", "Opaque", "Optional", "Record", "StringLiteral", "Tuple", "UniTuple", "UnicodeType", "Signature", "Type", "WrapperAddressProtocol", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
     "char", "complex128", "complex64", "complex_domain", "csingle", "double", "f2", "f4", "f8", "float16",
     "float32", "float64", "float_", "from_dtype", "half", "i1", "i2", "i4", "i8", "int16",
-    "int32", "int64", "int8", "int_", "intc", "integer_domain", "intp", "literal", "long_", "longlong", "none", "number_domain", "real_domain", "short", "signed_domain",
+    "int32", "int64", "int8", "int_", "intc", "integer_domain", "intp", "literal", "long_", "longlong", "none", "number_domain", "optional", "real_domain", "short", "signed_domain",
     "single", "size_t", "ssize_t", "typeof", "u1", "u2", "u4", "u8", "ubyte", "uchar", "uint",
     "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "unicode_type", "unliteral", "unsigned_domain", "ushort",
     "void", "voidptr",

@@ -74,8 +74,6 @@ check_kernel_arg(const lw_signature *signature, const lw_sig_type *arg, lw_error
 {
     lw_status status = LW_OK;
 
-    if (arg->kind == LW_SIG_VOID)
-        return refuse(signature, arg, err, NULL, "an argument cannot be");
     if (arg->kind == LW_SIG_POINTER && arg->dtype == LW_DT_void)
         return refuse(signature, arg, err, "say to what it points: `float32*`",
                       "a kernel cannot read what is at");
@@ -157,6 +155,32 @@ lw_signature_n_out(const lw_signature *signature)
     }
 }
 
+lw_status
+lw_signature_split(lw_signature *signature, lw_arena *arena, lw_signature *none, bool *found,
+                   lw_error *err)
+{
+    lw_sig_type *with, *without;
+    uint32_t i = 0;
+
+    while (i < signature->n_args && signature->args[i].kind != LW_SIG_OPTIONAL)
+        i++;
+    *found = i < signature->n_args;
+    if (!*found)
+        return LW_OK;
+    with = lw_arena_take(arena, signature->n_args * sizeof *with);
+    without = lw_arena_take(arena, signature->n_args * sizeof *without);
+    if (with == NULL || without == NULL)
+        return lw_fail_memory(err);
+    memcpy(with, signature->args, signature->n_args * sizeof *with);
+    memcpy(without, signature->args, signature->n_args * sizeof *without);
+    with[i] = signature->args[i].items[0];
+    without[i] = (lw_sig_type){.kind = LW_SIG_VOID, .col = with[i].col};
+    *none = *signature;
+    none->args = without;
+    signature->args = with;
+    return LW_OK;
+}
+
 /* ---- order ---- */
 
 static int
@@ -174,6 +198,8 @@ compare_types(const lw_sig_type *x, const lw_sig_type *y)
         return x->ndim < y->ndim ? -1 : 1;
     if (x->layout != y->layout)
         return x->layout < y->layout ? -1 : 1;
+    if (x->readonly != y->readonly)
+        return x->readonly ? 1 : -1;
     if ((x->class_name == NULL) != (y->class_name == NULL))
         return x->class_name == NULL ? -1 : 1;
     result = x->class_name ? strcmp(x->class_name, y->class_name) : 0;
@@ -279,6 +305,21 @@ print_dims(const lw_sig_type *type, lw_text *out)
 }
 
 static void
+print_array(const lw_sig_type *type, lw_text *out)
+{
+    const char *element =
+        type->record ? type->record->name : lw_dtypes[type->dtype].public_name;
+
+    if (type->readonly) { /* a subscript cannot say that */
+        lw_text_addf(out, "Array(%s, %u, '%c', readonly=True)", element, (unsigned)type->ndim,
+                     type->layout);
+        return;
+    }
+    lw_text_add(out, element);
+    print_dims(type, out);
+}
+
+static void
 print_list(const lw_sig_type *items, uint32_t n, lw_text *out)
 {
     lw_text_add(out, "(");
@@ -314,14 +355,14 @@ lw_sig_type_print(const lw_sig_type *type, lw_text *out)
     case LW_SIG_VOID: lw_text_add(out, "void"); break;
     case LW_SIG_SCALAR: lw_text_add(out, lw_dtypes[type->dtype].public_name); break;
     case LW_SIG_RECORD: lw_text_add(out, type->record->name); break;
-    case LW_SIG_ARRAY:
-        lw_text_add(out,
-                    type->record ? type->record->name : lw_dtypes[type->dtype].public_name);
-        print_dims(type, out);
-        break;
+    case LW_SIG_ARRAY: print_array(type, out); break;
     case LW_SIG_POINTER:
         lw_text_addf(out, "%s*",
                      type->dtype == LW_DT_void ? "void" : lw_dtypes[type->dtype].public_name);
+        break;
+    case LW_SIG_OPTIONAL:
+        lw_text_add(out, "optional");
+        print_list(type->items, type->n, out);
         break;
     case LW_SIG_TUPLE:
         if (type->class_name != NULL) {

@@ -13,21 +13,23 @@
 #include "core/tables/dtypes.h"
 
 typedef enum lw_sig_kind {
-    LW_SIG_NONE,    /* no type given: a return type to infer */
-    LW_SIG_VOID,    /* void, none */
-    LW_SIG_SCALAR,  /* dtype */
-    LW_SIG_RECORD,  /* record */
-    LW_SIG_ARRAY,   /* dtype (void: record), ndim, layout */
-    LW_SIG_TUPLE,   /* items, n */
-    LW_SIG_POINTER, /* a pointer: dtype; void: to anything. Only for functions in other
-                       languages */
+    LW_SIG_NONE,     /* no type given: a return type to infer */
+    LW_SIG_VOID,     /* void, none */
+    LW_SIG_SCALAR,   /* dtype */
+    LW_SIG_RECORD,   /* record */
+    LW_SIG_ARRAY,    /* dtype (void: record), ndim, layout */
+    LW_SIG_TUPLE,    /* items, n */
+    LW_SIG_OPTIONAL, /* None or a value: items[0], n is 1. Only whole arguments */
+    LW_SIG_POINTER,  /* a pointer: dtype; void: to anything. Only for functions in other
+                        languages */
 } lw_sig_kind;
 
 typedef struct lw_sig_type {
     lw_sig_kind kind;
     lw_dtype dtype;
     uint32_t ndim;
-    char layout; /* 'C' [:, ::1], 'F' [::1, :], 'A' [:, :] */
+    char layout;   /* 'C' [:, ::1], 'F' [::1, :], 'A' [:, :] */
+    bool readonly; /* ARRAY: the function does not write to it, and read-only arrays fit, too */
     uint32_t n;
     const struct lw_sig_type *items;
     const char *const *names; /* names of the items and class_name of a namedtuple, or NULL */
@@ -51,6 +53,11 @@ typedef LW_ARRAY(lw_signature) lw_signature_list;
  * bytes). */
 lw_status lw_signature_parse(const char *text, lw_arena *arena, lw_signature *out,
                              lw_error *err);
+/* A signature with optional arguments means several without them: removes an optional argument
+ * from *signature, which has the type itself then, and writes the same with `none` to *none.
+ * *found: whether there was one. */
+lw_status lw_signature_split(lw_signature *signature, lw_arena *arena, lw_signature *none,
+                             bool *found, lw_error *err);
 /* Parse one type, "float32[:, ::1]". */
 lw_status lw_signature_parse_type(const char *text, lw_arena *arena, lw_sig_type *out,
                                   lw_error *err);

@@ -229,6 +229,68 @@ parse_dims(lw_signature_parser *s, lw_sig_type *out)
     return LW_OK;
 }
 
+/* A keyword argument's value, where the keyword may be left out. */
+static lw_status
+parse_flag(lw_signature_parser *s, const char *keyword, bool *out)
+{
+    const char *before = s->p;
+
+    if (accept(s, keyword) && !accept(s, "="))
+        s->p = before;
+    *out = accept(s, "True");
+    return *out || accept(s, "False") ? LW_OK : expected(s, "True or False");
+}
+
+/* Behind the layout: readonly, and aligned, which makes no difference here. */
+static lw_status
+parse_array_flags(lw_signature_parser *s, lw_sig_type *out)
+{
+    bool aligned;
+    lw_status status = LW_OK;
+
+    while (status == LW_OK && accept(s, ",")) {
+        skip_space(s);
+        status = strncmp(s->p, "aligned", 7) == 0 ? parse_flag(s, "aligned", &aligned)
+                                                  : parse_flag(s, "readonly", &out->readonly);
+    }
+    if (status != LW_OK)
+        return status;
+    return accept(s, ")") ? LW_OK : expected(s, "`,` or `)`");
+}
+
+/* The rest of "Array(float32, 2, 'C', readonly=True)", as numba's type is called and printed.
+ */
+static lw_status
+parse_array(lw_signature_parser *s, lw_sig_type *out)
+{
+    lw_status status = parse_type(s, out);
+    char *end, quote;
+
+    if (status != LW_OK)
+        return status;
+    if (out->kind != LW_SIG_SCALAR && out->kind != LW_SIG_RECORD)
+        return expected(s, "the type of an element");
+    if (!accept(s, ","))
+        return expected(s, "`,` and the number of dimensions");
+    skip_space(s);
+    out->ndim = isdigit((unsigned char)*s->p) ? (uint32_t)strtoul(s->p, &end, 10) : 0;
+    if (out->ndim < 1 || out->ndim > MAX_NDIM)
+        return lw_signature_fail(s, s->p, s->p + 1, "E180", NULL,
+                                 "expected a number of dimensions from 1 to %d", MAX_NDIM);
+    s->p = end;
+    if (!accept(s, ","))
+        return expected(s, "`,` and the layout");
+    skip_space(s);
+    quote = *s->p;
+    if ((quote != '\'' && quote != '"') || s->p[1] == '\0' || strchr("ACF", s->p[1]) == NULL ||
+        s->p[2] != quote)
+        return expected(s, "'A', 'C' or 'F'");
+    out->kind = LW_SIG_ARRAY;
+    out->layout = s->p[1] == 'F' && out->ndim == 1 ? 'C' : s->p[1];
+    s->p += 3;
+    return parse_array_flags(s, out);
+}
+
 static lw_status
 parse_uni_tuple(lw_signature_parser *s, lw_sig_type *out, const char *start)
 {
@@ -259,6 +321,27 @@ parse_uni_tuple(lw_signature_parser *s, lw_sig_type *out, const char *start)
                          .items = items,
                          .col = (uint32_t)(start - s->text)};
     return LW_OK;
+}
+
+/* The rest of "optional(uint64)". */
+static lw_status
+parse_optional(lw_signature_parser *s, lw_sig_type *out, const char *start)
+{
+    lw_sig_type *item = lw_arena_take(s->arena, sizeof *item);
+    lw_status status;
+
+    if (item == NULL)
+        return lw_fail_memory(s->err);
+    status = parse_type(s, item);
+    if (status != LW_OK)
+        return status;
+    if (s->depth > 1 || item->kind == LW_SIG_VOID)
+        return lw_signature_fail(s, start, s->p, "E180", NULL,
+                                 "only whole arguments, of a type, are optional");
+    out->kind = LW_SIG_OPTIONAL;
+    out->n = 1;
+    out->items = item;
+    return accept(s, ")") ? LW_OK : expected(s, "`)`");
 }
 
 /* numba's spelling of "float64*": CPointer(float64). */
@@ -384,6 +467,10 @@ parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const c
     }
     if (is_word(start, end, "UniTuple") && accept(s, "("))
         return parse_uni_tuple(s, out, start);
+    if (is_word(start, end, "Array") && accept(s, "("))
+        return parse_array(s, out);
+    if ((is_word(start, end, "optional") || is_word(start, end, "Optional")) && accept(s, "("))
+        return parse_optional(s, out, start);
     if (is_word(start, end, "NamedTuple") && accept(s, "("))
         return parse_named_tuple(s, out);
     if (is_word(start, end, "Record") && *s->p == '(')
@@ -563,6 +650,7 @@ lw_signature_parse(const char *text, lw_arena *arena, lw_signature *out, lw_erro
     char *copy = lw_arena_strdup(arena, text);
     lw_signature_parser s = {.text = copy, .p = copy, .arena = arena, .err = err};
     const char *arrow;
+    lw_status status;
 
     memset(out, 0, sizeof *out);
     if (copy == NULL)
@@ -576,7 +664,12 @@ lw_signature_parse(const char *text, lw_arena *arena, lw_signature *out, lw_erro
     arrow = strstr(copy, "->");
     if (arrow != NULL && memchr(copy, '(', (size_t)(arrow - copy)) == NULL)
         return parse_numpy_style(&s, arrow, out);
-    return parse_call_style(&s, out);
+    status = parse_call_style(&s, out);
+    if (status == LW_OK && out->result.kind == LW_SIG_OPTIONAL)
+        return lw_signature_fail(&s, copy + out->result.col, copy + out->result.col + 8, "E180",
+                                 "leave the result out: its type is found",
+                                 "a signature cannot say that a result is optional");
+    return status;
 }
 
 lw_status

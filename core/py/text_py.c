@@ -15,6 +15,19 @@ lw_text_take(lw_text *text)
     return result;
 }
 
+bool
+lw_text_is(PyObject *str, const char *text)
+{
+    const char *utf8;
+
+    if (PyUnicode_IS_ASCII(str))
+        return PyUnicode_CompareWithASCIIString(str, text) == 0;
+    utf8 = PyUnicode_AsUTF8(str);
+    if (utf8 == NULL) /* a lone surrogate */
+        PyErr_Clear();
+    return utf8 != NULL && strcmp(utf8, text) == 0;
+}
+
 PyObject *
 lw_typed_take_text(lw_typed *typed)
 {

@@ -536,7 +536,40 @@ kernel_configure(PyObject *self, PyObject *args, PyObject *kwargs)
     return result;
 }
 
+/* From now on what has been compiled is declared, and nothing else is. */
+static void
+freeze(lw_function *self)
+{
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    for (lw_specialisation *at = lw_grown_first(&self->specialisations); at != NULL;
+         at = lw_grown_next(at))
+        at->declared = at->target == at;
+    self->lazy = false;
+    Py_END_CRITICAL_SECTION();
+}
+
+static PyObject *
+kernel_disable_compile(PyObject *object, PyObject *Py_UNUSED(unused))
+{
+    lw_jit *self = (lw_jit *)object, *value = NULL;
+
+    if (!self->from_cuda && !self->base.options.device) { /* also before the first call */
+        value = lw_jit_companion(self);
+        if (value == NULL)
+            return NULL;
+        freeze(&value->base);
+    }
+    freeze(&self->base);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef kernel_methods_head[] = {
+    {"disable_compile", kernel_disable_compile, METH_NOARGS,
+     PyDoc_STR("disable_compile($self, /)\n--\n\nFrom now on, compile for no further types: "
+               "calls with types for which nothing has been compiled raise\nTypeError, as if "
+               "the others were the signatures of the decorator.\n\n"
+               ">>> f = lw.njit(lambda x: x + 1); _ = f(1); f.disable_compile()\n"
+               ">>> f(2)\n3")},
     {"configure", LW_KEYWORDS(kernel_configure),
      PyDoc_STR(
          "configure($self, /, griddim, blockdim, stream=0, sharedmem=0, cluster=0)\n--\n\n"

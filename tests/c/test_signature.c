@@ -117,6 +117,12 @@ test_forms(void)
     reads_as("UniTuple(f8, 3)(f8)", "Tuple(float64, float64, float64)(float64)");
     reads_as("void(f4[:], f8[:, ::1], i4[::1, :], u1[::1])",
              "void(float32[:], float64[:, ::1], int32[::1, :], uint8[::1])");
+    reads_as("f4(Array(f4, 1, 'C', readonly=True), Array(f8, 2, \"F\", True, aligned=True))",
+             "float32(Array(float32, 1, 'C', readonly=True), "
+             "Array(float64, 2, 'F', readonly=True))");
+    reads_as("f4(Array(f4, 2, 'A'), Array(f4, 1, 'F', readonly=False))",
+             "float32(float32[:, :], float32[::1])");
+    reads_as("f4(Optional(f4[:]), f4)", "float32(optional(float32[:]), float32)");
     reads_as("none()", "void()");
     reads_as("boolean(b1, bool_, bool)", "bool(bool, bool, bool)");
     reads_as(
@@ -142,7 +148,13 @@ test_errors(void)
     fails_at("ff->", 2, 4, "no result");
     fails_at("f4(,)", 3, 4, "expected a type");
     fails_at("optional(f4)(f4)", 0, 8, "optional");
+    fails_at("f4(Tuple(f4, optional(f4)))", 13, 24, "only whole arguments");
+    fails_at("f4(optional(none))", 3, 16, "only whole arguments");
     fails_at("UniTuple(f4, 0)(f4)", 13, 14, "count from 1 to 64");
+    fails_at("f4(Array(f4, 1, 'X'))", 16, 17, "'A', 'C' or 'F'");
+    fails_at("f4(Array(f4, 0, 'C'))", 13, 14, "dimensions from 1 to 32");
+    fails_at("f4(Array(f4, 1, 'C', readonly))", 21, 22, "True or False");
+    fails_at("f4(Array(f4[:], 1, 'C'))", 14, 15, "the type of an element");
     fails_at(
         "Tuple(Tuple(Tuple(Tuple(Tuple(Tuple(Tuple(Tuple(Tuple(Tuple(Tuple(Tuple(Tuple(Tuple("
         "Tuple(Tuple(Tuple(f4)))))))))))))))))(f4)",

@@ -1,5 +1,7 @@
 """What annotations mean: types of lanewise and NumPy count, Python's own are hints for readers."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -229,3 +231,98 @@ def test_the_index_of_forall_is_int64():
         out = np.zeros(300)
         lw.forall(function)(300, out)
         assert out.all()
+
+
+# ---- locals= ----
+
+
+def mean(x):
+    t = 0
+    for i in range(x.shape[0]):
+        t += x[i] / x.shape[0]
+    return t
+
+
+TENTHS = np.full(3, 0.1)
+
+
+def test_locals_give_variables_their_types():
+    plain, narrow = lw.njit(mean), lw.njit(locals={"t": float32, "i": lw.uint16}, warn=False)(mean)
+    assert narrow(TENTHS) == float(np.float32(narrow(TENTHS))) == pytest.approx(0.1) and plain(TENTHS) != narrow(TENTHS)
+    assert "-> float32" in narrow.inspect_types() and "float32" not in lw.njit(mean).inspect_types()
+    assert plain.py_func is mean and not hasattr(mean, "__lanewise_locals__")
+
+    @lw.njit
+    def doubled(x):
+        return 2 * narrow(x)
+
+    assert doubled(TENTHS) == 2 * narrow(TENTHS), "also where another function calls it"
+    for types in ({"t": "float32"}, {"t": np.float32}, {"t": float32, "x": float64[::1]}):  # types of arrays have no effect
+        assert lw.njit(locals=types, warn=False)(mean)(TENTHS) == narrow(TENTHS)
+
+
+def test_locals_of_other_decorators(target):
+    @lw.vectorize(locals={"t": float32})
+    def third(x):
+        t = x / 3
+        return t + 0.0
+
+    assert third(X.astype("f8")).dtype == np.float32 and np.array_equal(third(X.astype("f8")), (X.astype("f8") / 3).astype("f4"))
+
+    @lw.guvectorize("(n)->()", locals={"t": float32}, warn=False)
+    def total(x, out):
+        t = 0.0
+        for i in range(x.shape[0]):
+            t += x[i]
+        out[()] = t
+
+    assert total(np.full(3, 0.1)) == np.float32(total(np.full(3, 0.1)))
+
+    @cuda.jit(locals={"t": lw.int32})
+    def put(x):
+        t = x[1] * 1.5
+        x[0] = t
+
+    x = cuda.to_device(np.arange(3.0)) if target == "cuda" else np.arange(3.0)
+    put[1, 1](x)
+    assert x[0] == 1
+
+
+def test_locals_of_parameters_and_of_what_is_no_variable():
+    def f(n):
+        return n
+
+    assert type(lw.njit(locals={"n": float64})(f)(3)) is float
+    with pytest.raises(lw.errors.TypingError, match="E142"):
+        lw.njit(locals={"n": lw.int32})(f)(3.5)
+    with pytest.warns(UserWarning, match="locals= of `f` names `q`, `z`: the function has no such variable"):
+        assert lw.njit(locals={"q": float32, "n": float64, "z": float32})(f)(3) == 3.0
+    with pytest.raises(TypeError, match="needs a Python function"):
+        lw.njit(locals={"n": float32})(lw.njit(f))
+
+
+def test_a_variable_of_a_number_receives_no_array():
+    def f():
+        d = np.ones(3)
+        return d
+
+    with pytest.raises(lw.errors.TypingError, match=r"E142(?s:.*)this is float64\[::1\]"):
+        lw.njit(locals={"d": float32})(f)()
+
+    @lw.njit
+    def annotated():
+        d: float32
+        d = np.ones(3)
+        return d
+
+    with pytest.raises(lw.errors.TypingError, match="E142"):
+        annotated()
+
+
+def test_locals_survive_pickling():
+    def f(x):
+        t = x + 0.1
+        return t
+
+    made = pickle.loads(pickle.dumps(lw.njit(locals={"t": float32})(f)))
+    assert made(0.0) == float(np.float32(0.1))

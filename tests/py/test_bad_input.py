@@ -81,7 +81,7 @@ class OddNumber:
 KEYWORDS = [
     ("unknown", {"colour": 1}, TypeError, "colour"),
     ("near miss", {"fast_math": True}, TypeError, "fast_math"),
-    ("numba's locals", {"locals": {}}, TypeError, "locals"),
+    ("numba's disable_jit", {"disable_jit": True}, TypeError, "disable_jit"),
     ("not a name", {"": 1}, TypeError, ""),
     ("unicode", {"größe": 1}, TypeError, "größe"),
     ("long name", {"x" * 100_000: 1}, TypeError, "xxx"),

@@ -943,7 +943,7 @@ def test_refused(call, error, said):
 
 
 @pytest.mark.parametrize("name, said", [
-    ("intrinsic", r"Write an overload\(func\)"), ("lower", r"Write an overload\(func\)"), ("lower_builtin", "compiled code runs its __init__"), ("lower_cast", r"Write an overload\(func\)"),
+    ("lower", r"Write an overload\(func\)"), ("lower_builtin", "compiled code runs its __init__"), ("lower_cast", r"Write an overload\(func\)"),
     ("lower_getattr", "overload_attribute"), ("lower_getattr_generic", "overload_attribute"), ("lower_constant", "It is not needed"), ("box", "It is not needed"), ("unbox", "It is not needed: arguments that are objects"),
     ("NativeValue", "It is not needed"),
 ])

@@ -239,7 +239,7 @@ def test_declared_signatures():
     with pytest.raises(TypeError, match=r"E181.*int64(.|\n)*argument `x` is int64\[::1\]; the signature has float"):
         scale(5, 3, np.arange(5), np.arange(5))
     fixed = np.broadcast_to(np.float64(1), 5)
-    with pytest.raises(TypeError, match=r"argument `out` is float64\[:\], read-only; the signature has float64\[:\]"):
+    with pytest.raises(TypeError, match=r"argument `out` is Array\(float64, 1, 'A', readonly=True\); the signature has float64\[:\]"):
         scale(5, 3, np.ones(5), fixed)
 
 

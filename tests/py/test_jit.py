@@ -351,7 +351,7 @@ def test_fastmath_lets_sums_become_vectors():
     (dict(error_model="ieee"), ValueError, "error_model= must be"),
     (dict(forceobj=True), errors.UnsupportedError, "there is no object mode"),
     (dict(looplift=True), errors.UnsupportedError, "there is no object mode"),
-    (dict(locals={}), TypeError, "annotate the variable"),
+    (dict(locals=["x"]), TypeError, "locals= must be a dict of types by"),
     (dict(pipeline_class=None), TypeError, "'pipeline_class': leave it out"),
     (dict(fastmaths=True), TypeError, "did you mean 'fastmath'"),
     (dict(device=1), TypeError, "device= must be True or False"),

@@ -386,3 +386,55 @@ def test_fields_that_are_returned_are_the_objects_arrays():
 
     box = Box()
     assert lw.njit(lambda b: b.items)(box) is box.items
+
+
+@pytest.mark.parametrize("typing", ["weak", "numba"])
+def test_numbers_as_bools_of_a_signature(typing):
+    at = lw.njit("b1(u1[::1], i4)", typing=typing)(lambda x, i: x[i])
+    assert [at(np.uint8([0, 2]), i) for i in range(2)] == [False, True] and type(at(np.uint8([2]), 0)) is bool
+    pair = lw.njit("Tuple(b1, f8)(f8)", typing=typing)(lambda x: (x, x))
+    assert pair(0.5) == (True, 0.5) and pair(0.5)[0] is True
+
+    @lw.njit(typing=typing)
+    def store(mask, x):
+        mask[:] = x
+        return mask
+
+    assert store(np.zeros(3, bool), np.array([0.0, 0.5, 2.0])).tolist() == [False, True, True]
+
+
+def test_disable_compile():
+    f = lw.njit(lambda x: x + 1)
+    assert f(1) == 2 and f(np.ones(2)).tolist() == [2, 2]
+    f.disable_compile()
+    assert f(5) == 6 and f(np.zeros(3)).tolist() == [1, 1, 1] and len(f.signatures) == 2
+    for other in (1.5, np.ones((2, 2)), np.float32(1)):
+        with pytest.raises(TypeError, match=r"E181: No matching definition(?s:.*)it was made with \(int\), \(float64\[::1\]\)"):
+            f(other)
+
+    @lw.njit
+    def caller(x):
+        return f(x)
+
+    assert caller(3) == 4
+    with pytest.raises(TypeError, match="E181"):
+        caller(1j)
+
+    never = lw.njit(lambda x: x + 1)
+    never.disable_compile()
+    with pytest.raises(TypeError, match="E181"):
+        never(1)
+
+
+def test_disable_compile_of_kernels():
+    @cuda.jit(target="cpu")
+    def put(x):
+        x[0] = 1
+
+    put[1, 1](np.zeros(1))
+    put.disable_compile()
+    x = np.zeros(1)
+    put[1, 1](x)
+    assert x[0] == 1
+    with pytest.raises(TypeError, match="E181"):
+        put[1, 1](np.zeros(1, "f4"))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 import importlib.util
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -16,10 +19,9 @@ from lanewise import _numba_names
     ("from lanewise import pndindex", ImportError, r"lanewise has no 'pndindex', which numba has: .*prange\(x\.shape\[0\]\)"),
     ("from lanewise import jitclass", ImportError, "from lanewise.experimental import jitclass.*a class needs no decorator"),
     ("from lanewise.core import types", ModuleNotFoundError, "`numba.core.types` is `lanewise.types`"),
-    ("import lanewise; lanewise.objmode", AttributeError, "has no attribute 'objmode', which numba has: there is no object mode"),
+    ("import lanewise; lanewise.jit_module", AttributeError, "has no attribute 'jit_module', which numba has: decorate each function"),
     ("from lanewise import threading_layer", ImportError, "a single pool of threads"), ("from lanewise import parallel_chunksize", ImportError, "leave it out"),
-    ("from lanewise.errors import NumbaPerformanceWarning", ImportError, "lanewise.errors has no 'NumbaPerformanceWarning', which numba has: `PerformanceWarning`"),
-    ("from lanewise.errors import NumbaDeprecationWarning", ImportError, "leave the filter out"),
+    ("from lanewise.errors import LoweringError", ImportError, "lanewise.errors has no 'LoweringError', which numba has: `CompileError`"),
     ("import lanewise; lanewise.errors.NumbaError", AttributeError, "`LanewiseError` is the base"),
     ("import lanewise; lanewise.errors.nothing", AttributeError, "module 'lanewise.errors' has no attribute 'nothing'$"),
     ("import lanewise; lanewise.nothing", AttributeError, "module 'lanewise' has no attribute 'nothing'$"),
@@ -42,7 +44,7 @@ def test_names_of_cuda(statement, says):
 
 
 @pytest.mark.parametrize("name, says", [
-    ("optional", "None is an argument"), ("deferred_type", "no declared types"), ("StructRef", "jitclass"), ("string", "unicode_type"), ("List", "`types.ListType"), ("Bytes", "np.frombuffer"),
+    ("deferred_type", "no declared types"), ("StructRef", "jitclass"), ("string", "unicode_type"), ("List", "`types.ListType"), ("Bytes", "np.frombuffer"),
 ])
 def test_names_of_types(name, says):
     with pytest.raises(AttributeError, match=f"lanewise.types has no {name}: .*{says}"):
@@ -147,3 +149,83 @@ def test_names_of_cupy_and_numpy():
 def test_classes_whose_objects_functions_make(name, says):
     with pytest.raises(TypeError, match=f"cannot create 'lanewise.cuda.{name}' instances: {re.escape(says)}"):
         getattr(lw.cuda, name)()
+
+
+# ---- names that packages import and few of their functions use ----
+
+
+def test_warnings_of_numba_are_names_for_filters():
+    for name in ("DebugInfo", "Deprecation", "ExperimentalFeature", "IRAssumption", "InvalidConfig", "ParallelSafety", "Pedantic", "PendingDeprecation", "Performance", "TypeSafety"):
+        assert issubclass(getattr(lw.errors, f"Numba{name}Warning"), lw.errors.NumbaWarning), name
+    assert lw.errors.NumbaPerformanceWarning is lw.PerformanceWarning and issubclass(lw.PrecisionWarning, lw.errors.NumbaWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", lw.errors.NumbaWarning)
+        warnings.warn("x", lw.PrecisionWarning)
+
+
+def test_objmode_and_literally():
+    from lanewise import literally, objmode
+
+    def f(x):
+        with objmode(y="float64"):
+            y = x + 1.0
+        return y
+
+    assert f(1) == 2.0
+    with pytest.raises(lw.errors.UnsupportedError, match="E101(?s:.*)move the statement to the Python function"):
+        lw.njit(f)(1)
+    assert literally(3) == 3 and lw.njit(lambda x: literally(x) + 1)(3) == 4
+
+
+def test_intrinsics_fail_where_they_are_used():
+    @lw.extending.intrinsic
+    def popcount(context, x):
+        raise AssertionError("never called")
+
+    @lw.extending.intrinsic(prefer_literal=True)
+    def other(context, x):
+        raise AssertionError("never called")
+
+    for function in (popcount, other):
+        with pytest.raises(lw.errors.UnsupportedError, match=f"{function.__name__}: lanewise.extending.intrinsic is not available"):
+            function(1)
+
+    def total(x):
+        t = 0
+        for i in range(x.shape[0]):
+            t += popcount(x[i])
+        return t
+
+    with pytest.raises(lw.errors.UnsupportedError, match=r"E152: `popcount` cannot be called(?s:.*)Write an overload\(func\)"):
+        lw.njit(total)(np.ones(3))
+
+
+def test_names_of_types_that_only_packages_need():
+    assert not isinstance(lw.int64, lw.types.Omitted)
+    with pytest.raises(lw.errors.UnsupportedError, match="leave parameters with a default value out"):
+        lw.types.Omitted(3)
+    assert lw.typed.typedlist.List is lw.typed.typeddict.List is lw.typed.List
+    assert lw.version_info[:2] == tuple(map(int, lw.__version__.split(".")[:2])) and lw.version_info.major == lw.version_info[0]
+
+
+def test_functions_by_their_wrapper_address():
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+
+    class Cosh(lw.types.WrapperAddressProtocol):
+        def __wrapper_address__(self):
+            return ctypes.cast(library.cosh, ctypes.c_void_p).value
+
+        def signature(self):
+            return lw.float64(lw.float64)
+
+    class Nothing(lw.types.WrapperAddressProtocol):
+        pass
+
+    cosh, nothing = Cosh(), Nothing()
+    assert lw.njit(lambda x: cosh(x))(1) == np.cosh(1.0)
+    assert np.allclose(lw.vectorize(["f8(f8)"])(lambda x: cosh(x))(np.arange(3)), np.cosh(np.arange(3)))
+    with pytest.raises(NotImplementedError, match="Nothing.signature must return"):
+        lw.njit(lambda x: nothing(x))(1.0)
+    with pytest.raises(TypeError, match="only compiled code calls"):
+        cosh(1.0)

@@ -1,6 +1,7 @@
 """Variables and results that are None on some paths: numba's Optional. Results are CPython's."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -568,3 +569,66 @@ def test_what_cannot_be_missing():
     with pytest.raises(errors.TypingError, match="E120: a pattern of items and a value that may be None"):
         pattern(1.0, True)
 
+
+
+# ---- in signatures ----
+
+
+def test_optional_arguments_of_signatures():
+    @njit(lw.types.int64[:](lw.uint64, lw.optional(lw.uint64)))
+    def drawn(n, seed):
+        if seed is not None:
+            n += seed
+        return np.full(n, 7)
+
+    assert drawn(2, None).tolist() == [7, 7] and drawn(1, 2).tolist() == [7, 7, 7]
+    assert drawn.signatures == ["int64[:](uint64, uint64)", "int64[:](uint64, none)"]
+    with pytest.raises(TypeError, match="E181"):
+        drawn(2, "a")
+
+    @njit
+    def both(seed):
+        return drawn(np.uint64(1), None).size, drawn(np.uint64(1), seed).size
+
+    assert both(2) == (1, 3)
+
+    @njit("(f8, optional(i8))")
+    def scaled(x, n=None):
+        return x if n is None else x * n
+
+    assert (scaled(2.0), scaled(2.0, None), scaled(2.0, 3)) == (2.0, 2.0, 6.0)
+    with lw.config(target="cpu"):
+        @lw.cuda.jit("void(f8[:], optional(f8))")
+        def put(x, y):
+            x[0] = -1.0 if y is None else y
+
+        x = np.zeros(2)
+        put[1, 1](x, None)
+        assert x[0] == -1
+        put[1, 1](x, 3)
+        assert x[0] == 3
+
+
+def test_optional_types():
+    of_arrays = lw.types.Optional(lw.int64[:])
+    assert str(of_arrays) == "optional(int64[:])" and of_arrays.type == lw.int64[:] and lw.optional is lw.types.Optional
+    assert isinstance(of_arrays, lw.types.Optional) and not isinstance(lw.int64[:], lw.types.Optional) and of_arrays != lw.types.Optional(lw.int64[::1])
+    assert pickle.loads(pickle.dumps(of_arrays)) == of_arrays and hash(of_arrays) == hash(lw.types.Optional(lw.int64[:]))
+    with pytest.raises(AttributeError, match="int64 is not optional"):
+        lw.int64.type
+    with pytest.raises(TypeError, match="item 0 must be a type"):
+        lw.types.Tuple((of_arrays,))
+    assert len(njit("f8(optional(f8), optional(f8), optional(f8))")(lambda a, b, c: 1.0).signatures) == 8
+
+
+@pytest.mark.parametrize("signature, says", [
+    ("optional(f8)(f8)", "leave the result out"), (f"f8({', '.join(['optional(f8)'] * 6)})", "at most 5 optional"), ("f8(Tuple(f8, optional(f8)))", "only whole arguments"),
+])
+def test_optional_types_that_signatures_cannot_have(signature, says):
+    with pytest.raises(errors.SignatureError, match=says):
+        njit(signature)(lambda a, b, c, d, e, f: 1.0)
+
+
+def test_ufuncs_have_no_optional_operands():
+    with pytest.raises(errors.SignatureError, match=r"must be a scalar, not `optional\(float64\)`"):
+        lw.vectorize("f8(optional(f8))")(lambda x: 1.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bisect
 import heapq
+import math
+import random
 
 import numpy as np
 import pytest
@@ -343,3 +345,25 @@ def test_a_list_that_is_an_argument():
     with pytest.raises(TypingError, match="return `list"):
         lw.njit(lambda x: x)([1, 2])
     assert lw.njit(copied)([1, 2]) == [1, 2]
+
+
+def test_hash_is_pythons():
+    f = lw.njit(lambda x: hash(x))
+    drawn = random.Random(1)
+    ints = [0, 1, -1, -2, 2**61 - 1, 2**61, -(2**61) + 1, 2**63 - 1, -(2**63), *(drawn.randint(-(2**63), 2**63 - 1) for _ in range(50))]
+    floats = [0.0, -0.0, 1.5, -1.0, 5e-324, math.inf, -math.inf, *(drawn.uniform(-1, 1) * 10.0 ** drawn.randint(-300, 300) for _ in range(50))]
+    others = [True, np.uint64(2**64 - 1), np.int8(-3), np.float32(0.1), 0.5 - 2.5j, -1 + 0j, (), (1,), (1, 2.5, True), ((1, 2), -1.0)]
+    for x in (*ints, *floats, *others, *zip(ints, floats)):
+        assert f(x) == hash(x), x
+    assert f(math.nan) == 0
+    with pytest.raises(TypeError, match=r"hash\(\) of a string differs from process to process"):
+        f("abc")
+
+
+def test_hash_of_elements(target):
+    @lw.vectorize
+    def hashes(x, i):
+        return hash((x, i, True))
+
+    x = np.linspace(-1, 1, 5)
+    assert hashes(x, np.arange(5)).tolist() == [hash((one, i, True)) for i, one in enumerate(x.tolist())]

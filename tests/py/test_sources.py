@@ -123,7 +123,7 @@ def test_what_the_message_says_about_pipes_works(tmp_path):
 
 
 def test_a_module_without_its_file(tmp_path):
-    (tmp_path / "bare.py").write_text("def g(x):\n    return x + 1\n")
+    (tmp_path / "bare.py").write_text("def g(x):\n    while x < 0:\n        x += 1\n    return x\n")
     py_compile.compile(str(tmp_path / "bare.py"), cfile=str(tmp_path / "bare.pyc"))
     (tmp_path / "bare.py").unlink()
     done = run("-c", "import bare, lanewise as lw\nlw.vectorize(bare.g)(1.0)", check=False, cwd=tmp_path)
@@ -203,7 +203,7 @@ def asserting(x):
 def test_blocks_of_a_file_that_are_compiled_one_by_one(tmp_path):
     """As sphinx-gallery runs examples: the compiler sees no import of another block, and calls a.b(...) by other bytecode then."""
     path = tmp_path / "gallery.py"
-    first, second = "import math\nimport lanewise as lw\n", "@lw.vectorize\ndef f(x):\n    return math.sqrt(x)\n"
+    first, second = "import math\nimport lanewise as lw\n", "@lw.vectorize\ndef f(x):\n    while x < 0:\n        x += 1\n    return math.sqrt(x)\n"
     path.write_text(first + second)
     names = {"__name__": "__main__"}
     for text in (first, "\n" * 2 + second):
@@ -347,3 +347,45 @@ def test_stores_of_functions_without_text():
     lw.njit(space["g"])(x)
     space["g"](y)
     assert (x == y).all()
+
+
+@pytest.mark.parametrize("text", [
+    "def g(x, *a):\n    for i in range(len(x)):\n        a[0][i] = x[i]\n    return a[0].sum()\n", "def g(x, *a):\n    s = 0.0\n    for i in range(len(x)):\n        s += at(i, x, *a)\n    return s\n",
+    "def g(*a):\n    return at(0, *a)\n", "def g(*a):\n    return last(*a, 1)\n", "def g(x, *a, n=2):\n    return x[0] + a[0][0] * n\n",
+])
+def test_functions_without_text_that_take_any_number_of_arguments(text):
+    space = {"at": lambda i, x, y: x[i] + y[i], "last": lambda x, y, i: x[i] + y[i]}
+    exec(text, space)
+    text = ""
+    x = np.arange(3.0), np.ones(3)
+    assert lw.njit(space["g"])(*x) == space["g"](*x)
+
+
+def test_exec_under_the_name_of_a_file(tmp_path):
+    (tmp_path / "there.py").write_text("import sys\n\n\ndef other():\n    pass\n")
+    for name in ("there.py", "gone.py"):
+        space = {}
+        exec(compile("def g(x):\n    return x + 41\n", str(tmp_path / name), "exec"), space)
+        assert lw.njit(space["g"])(1) == 42
+
+
+def test_functions_of_jit_without_a_text_fail_at_their_first_call():
+    """A package can be imported whose functions are never called."""
+    space = {}
+    exec("def g(x, y=2, /, *a, n=3):\n    while x < 0:\n        x += 1\n    return x\ndef h(x, y=1):\n    while x[0] < 0:\n        x[0] += 1\n", space)
+    g, h, put = lw.njit(space["g"]), lw.njit(space["h"]), lw.cuda.jit(target="cpu")(space["h"])
+    assert g.signatures == [] and g.__name__ == "g"
+    with pytest.raises(OSError, match="E170: no source text for `g`"):
+        g(1, 2, 3, n=4)
+    with pytest.raises(TypeError, match="missing a required argument: 'x'"):
+        g()
+    with pytest.raises(OSError, match="E170: no source text for `h`"):
+        h(np.ones(1))
+    with pytest.raises(OSError, match="E170: no source text for `h`"):
+        put[1, 1](np.ones(1))
+    with pytest.raises(OSError, match=r"E170: no source text for `g`(?s:.*)called from"):
+        lw.njit(lambda x: g(x))(1)
+    with pytest.raises(OSError, match="E170"):
+        lw.njit("i8(i8)")(space["h"])
+    with pytest.raises(OSError, match="E170"):
+        lw.vectorize(space["h"])

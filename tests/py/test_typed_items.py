@@ -375,3 +375,56 @@ def test_nothing_leaks():
 def test_keys_have_a_hash(make):
     with pytest.raises(TypeError, match="must be numbers, strings|of the type|have no hash"):
         make()
+
+
+# ---- tuples of typed lists, typed dicts and strings ----
+
+PAIR = types.Tuple((types.ListType(types.int32), types.ListType(types.float32)))
+NAMED = types.Tuple((types.unicode_type, types.float64))
+
+
+def test_types_of_tuples_of_containers():
+    assert str(PAIR) == "Tuple(ListType[int32], ListType[float32])" and isinstance(PAIR, types.Tuple) and not isinstance(PAIR, types.UniTuple)
+    assert (len(PAIR), PAIR.count, PAIR.types) == (2, 2, (types.ListType(types.int32), types.ListType(types.float32))) and list(PAIR) == [*PAIR.types]
+    assert PAIR == types.Tuple(PAIR.types) and hash(PAIR) == hash(types.Tuple(PAIR.types)) and PAIR != types.Tuple(PAIR.types[::-1])
+    assert pickle.loads(pickle.dumps(PAIR)) == PAIR and str(types.UniTuple(PAIR, 2)) == f"Tuple({PAIR}, {PAIR})"
+    with pytest.raises(TypeError, match="signatures cannot name Tuple"):
+        types.float64(PAIR)
+
+
+def test_tuples_of_containers_as_items():
+    @lw.njit
+    def made():
+        out = List.empty_list(PAIR)
+        whole = List.empty_list(types.int32)
+        whole.append(1)
+        parts = List.empty_list(types.float32)
+        parts.append(2.5)
+        out.append((whole, parts))
+        return out
+
+    @lw.njit
+    def total(x):
+        t = 0.0
+        for whole, parts in x:
+            t += whole[0] + parts[0]
+        return t
+
+    x = List.empty_list(PAIR)
+    x.append((List(np.int32([3])), List(np.float32([0.5]))))
+    assert total(x) == total(made()) == 3.5
+    d = Dict.empty(types.int64, PAIR)
+    d[1] = x[0]
+    assert d[1][0][0] == 3 and type(d[1][1]) is List
+
+
+def test_tuples_with_strings_as_items():
+    @lw.njit
+    def made():
+        x = List.empty_list(NAMED)
+        x.append(("q", 1.0))
+        return x
+
+    x = List.empty_list(NAMED)
+    x.append(("a", 2.0))
+    assert list(x) == [("a", 2.0)] and list(made()) == [("q", 1.0)]

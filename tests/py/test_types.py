@@ -165,6 +165,68 @@ def test_tuples_in_eager_kernels(value):
         lw.forall(void(types.NamedTuple((float64, float64), Point), float64[:]))(named)(2, (1.0, 2.0), out)
 
 
+def test_types_of_read_only_arrays():
+    data, frozen = np.arange(3, dtype="f4"), np.arange(3, dtype="f4")
+    frozen.flags.writeable = False
+    record = from_dtype(np.dtype([("x", "f4")]))
+    kind = types.Array(float32, 1, "C", readonly=True)
+    assert str(kind) == "Array(float32, 1, 'C', readonly=True)" and not kind.mutable and float32[::1].mutable
+    assert kind == types.Array(float32, 1, "C", True, aligned=True) == typeof(frozen) != float32[::1] == typeof(data)
+    for one in (kind, types.Array(record, 2, "F", readonly=True)):
+        assert pickle.loads(pickle.dumps(one)) == one and hash(pickle.loads(pickle.dumps(one))) == hash(one)
+
+    def first(x):
+        return x[1]
+
+    both = lw.njit(["f4(f4[::1])", float32(kind)])(first)
+    assert both(data) == both(frozen) == 1 and both.signatures == ["float32(float32[::1])", f"float32({kind})"]
+    for signature in (float32(kind), f"f4({kind})", (kind,)):  # one that is read-only accepts both
+        assert lw.njit(signature)(first)(data) == lw.njit(signature)(first)(frozen) == 1
+    with pytest.raises(TypeError, match=r"E181(?s:.*)`x` is Array\(float32, 1, 'C', readonly=True\); the signature has float32\[::1\]"):
+        lw.njit("f4(f4[::1])")(first)(frozen)
+    with pytest.raises(TypeError, match="E181"):
+        lw.njit(float32(kind))(first)(data[::2])
+
+    def put(x):
+        x[0] = 1
+
+    with pytest.raises(errors.TypingError, match="E162"):
+        lw.njit(void(kind))(put)
+    total = lw.guvectorize([(kind, float32[:])], "(n)->()")(lambda x, out: store_sum(x, out))
+    assert total(data) == total(frozen) == 3
+
+
+@lw.njit
+def store_sum(x, out):
+    out[0] = x.sum()
+
+
+def test_lists_of_read_only_arrays():
+    kind = types.Array(float64, 1, "C", readonly=True)
+    frozen = np.arange(3.0)
+    frozen.flags.writeable = False
+    arrays = lw.typed.List.empty_list(kind)
+    arrays.append(frozen)
+    arrays.append(np.ones(2))
+
+    @lw.njit
+    def total(arrays):
+        t = 0.0
+        for x in arrays:
+            t += x.sum()
+        return t
+
+    @lw.njit
+    def made():
+        x = lw.typed.List.empty_list(kind)
+        x.append(np.ones(3))
+        return x
+
+    assert total(arrays) == 5 and total(made()) == 3
+    with pytest.raises(TypeError, match="readonly=True"):
+        lw.typed.List.empty_list(float64[::1]).append(frozen)
+
+
 def test_tuples_as_results():
     assert _parse_signature("UniTuple(f4 x 2)(f4)") == _parse_signature("UniTuple(f4, 2)(f4)")
     both = lw.vectorize([types.UniTuple(float64, 2)(float64)])(lambda x: (x, -x))

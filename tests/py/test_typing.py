@@ -163,7 +163,7 @@ def test_ufuncs_have_numpys_types(name):
         assert found == wanted, dtype
 
 
-@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8", "?"])
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8"])
 def test_numba_cuts_floats(dtype):
     """Array elements, results, augmented stores and annotations; out of range saturates as any cast."""
     x = np.array([1.9, 100.5, 0.0, 2.5])
@@ -177,10 +177,9 @@ def test_numba_cuts_floats(dtype):
     out = np.zeros(4, dtype)
     lw.forall(typing="numba")(store)(4, x, out)
     assert out.tolist() == x.astype(dtype).tolist()
-    name = {"?": "b1"}.get(dtype, dtype)
-    assert lw.vectorize([f"{name}(f8)"], typing="numba")(lambda v: v)(x).tolist() == x.astype(dtype).tolist()
+    assert lw.vectorize([f"{dtype}(f8)"], typing="numba")(lambda v: v)(x).tolist() == x.astype(dtype).tolist()
     with pytest.raises(lw.errors.TypingError, match="E142"):
-        lw.vectorize([f"{name}(c16)"], typing="numba")(lambda v: v)
+        lw.vectorize([f"{dtype}(c16)"], typing="numba")(lambda v: v)
 
 
 INT_EDGES = np.array([0, 5, 2**63 - 1, 2**63, 2**63 + 5, 2**64 - 1], np.uint64)
@@ -366,7 +365,7 @@ def test_ranges_of_run_time_uint64():
         total(u(3), u(9), 0)
 
 
-def test_zero_and_one_are_stored_as_bools(target):
+def test_numbers_are_stored_as_bools_by_their_truth(target):
     def choose(i, out, n):
         out[i] = 1 if i > n else 0
 
@@ -377,15 +376,26 @@ def test_zero_and_one_are_stored_as_bools(target):
         out[i] = 5
 
     def runtime(i, out, n):
-        out[i] = n
+        out[i] = (i - 1) * n
+
+    def half(i, out, n):
+        out[i] = (i - 1) * 0.25
+
+    def imaginary(i, out, n):
+        out[i] = (i - 1) * 0.25j
+
+    def added(i, out, n):
+        out[i] = False
+        out[i] += i - 1
 
     out = np.zeros(3, bool)
-    for function, wanted in ((choose, [False, False, True]), (fill, [True] * 3)):
-        lw.forall(function)(3, out, 1)
-        assert out.tolist() == wanted
-    for function in (five, runtime):
-        with pytest.raises(lw.errors.TypingError, match="E142.*bool"):
-            lw.forall(function)(3, out, 1)
+    for function, wanted in ((choose, [False, False, True]), (fill, [True] * 3), (five, [True] * 3), *((one, [True, False, True]) for one in (runtime, half, imaginary, added))):
+        for typing in ("weak", "numba"):
+            lw.forall(function, typing=typing)(3, out, 1)
+            assert out.tolist() == wanted, function
+    numbers = np.array([0.0, -0.0, 0.5, np.nan, -np.inf])
+    for typing in ("weak", "numba"):
+        assert lw.vectorize(["b1(f8)"], typing=typing)(lambda x: x)(numbers).tolist() == numbers.astype(bool).tolist()
     assert lw.vectorize(["b1(f8)"])(lambda x: 1 if x > 0 else 0)(np.array([1.0, -1.0])).tolist() == [True, False]
 
 

@@ -405,10 +405,8 @@ fail:
     return status;
 }
 
-/* The type of a variable with this annotation: a number, or a tuple of such types; BOTTOM: it
- * fixes none. */
-static lw_type
-annotated_type(lw_infer_frame *f, const lw_sig_type *annotation)
+lw_type
+lw_annotated_type(lw_infer_frame *f, const lw_sig_type *annotation)
 {
     lw_type *items;
 
@@ -418,7 +416,7 @@ annotated_type(lw_infer_frame *f, const lw_sig_type *annotation)
         return LW_T_BOTTOM;
     items = lw_arena_take(f->run->arena, (annotation->n + 1) * sizeof *items);
     for (uint32_t i = 0; items && i < annotation->n; i++)
-        items[i] = annotated_type(f, &annotation->items[i]);
+        items[i] = lw_annotated_type(f, &annotation->items[i]);
     return items ? lw_type_tuple(lw_types_of(f), items, annotation->n, NULL) : LW_T_BOTTOM;
 }
 
@@ -429,7 +427,7 @@ lw_infer_annassign(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
     const lw_sig_type annotation = lw_type_of_annotation(f, n->b);
-    lw_type pinned = annotated_type(f, &annotation);
+    lw_type pinned = lw_annotated_type(f, &annotation);
     lw_infer_value value;
     lw_status status = LW_OK;
 

@@ -204,14 +204,6 @@ does_not_fit(lw_infer_frame *f, lw_type type, lw_dtype to)
            !lw_literal_fits(lw_types_of(f), type, to);
 }
 
-/* 0 and 1 are False and True */
-static bool
-is_truth(lw_infer_frame *f, lw_type type, lw_dtype to)
-{
-    return to == LW_DT_b1 && lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL &&
-           lw_literal_fits(lw_types_of(f), type, to);
-}
-
 lw_status
 lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
                     const char *what)
@@ -228,7 +220,7 @@ lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
             f, loc, "E130",
             lw_format_text(f, "%s does not fit %s", lw_describe_type(f, type), to_name), NULL,
             "integer constant out of range");
-    if (type == LW_T_BOTTOM || lw_can_cast_same_kind(from, to) || is_truth(f, type, to))
+    if (type == LW_T_BOTTOM || lw_can_cast_same_kind(from, to))
         return LW_OK;
     if (from == LW_DT_void)
         return lw_complain(f, loc, "E142",
@@ -244,23 +236,19 @@ lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
                          lw_format_text(f, "write `x.astype(\"%s\")` if that is intended",
                                         lw_dtypes[to].alias),
                          "%s cannot be stored as %s", lw_describe_type(f, type), to_name);
-    if (lw_is_integer(from) && lw_is_integer(to))
+    if ((lw_is_integer(from) && lw_is_integer(to)) || to == LW_DT_b1) /* by their truth */
         return LW_OK;
     if (f->run->typed->options.casting_unsafe ||
         (!lw_weak_mode(f) && !lw_is_complex(from))) /* numba truncates without a word */
         return LW_OK;
     if (lw_is_complex(from) && !lw_is_complex(to))
         lost = "imaginary part";
-    else if (to == LW_DT_b1)
-        lost = "value";
-    return lw_complain(f, loc, "E142",
-                       lw_format_text(f, "%s into %s %s %s would drop the %s",
-                                      lw_describe_type(f, type), to_name[0] == 'i' ? "an" : "a",
-                                      to_name, what, lost),
-                       lw_is_complex(from) ? "use `.real` or `abs(...)`"
-                       : to == LW_DT_b1    ? "compare with `!= 0`"
-                                           : "use `int(...)` or `round(...)`",
-                       "%s cannot be stored as %s", lw_describe_type(f, type), to_name);
+    return lw_complain(
+        f, loc, "E142",
+        lw_format_text(f, "%s into %s %s %s would drop the %s", lw_describe_type(f, type),
+                       to_name[0] == 'i' ? "an" : "a", to_name, what, lost),
+        lw_is_complex(from) ? "use `.real` or `abs(...)`" : "use `int(...)` or `round(...)`",
+        "%s cannot be stored as %s", lw_describe_type(f, type), to_name);
 }
 
 lw_status

@@ -91,6 +91,7 @@ cost_of(lw_infer_frame *f, lw_type given, const lw_sig_type *declared)
         return same_record(lw_record_row(lw_types_of(f), given), declared->record) ? 0
                                                                                    : COST_NONE;
     case LW_SIG_TUPLE: return tuple_cost(f, given, declared);
+    case LW_SIG_VOID: return given == LW_T_NONE ? 0 : COST_NONE;
     case LW_SIG_POINTER: /* core/front/infer/external.c says more of those that do not fit */
         return lw_array_row(f, given) || lw_record_row(lw_types_of(f), given) ? 0 : COST_NONE;
     default: return COST_NONE;

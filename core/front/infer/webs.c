@@ -98,6 +98,16 @@ definition(lw_infer_frame *f, uint32_t var, uint32_t node, uint32_t *place)
     return index;
 }
 
+/* The types that `locals=` gives to variables. */
+static void
+pin_locals(lw_infer_frame *f)
+{
+    for (uint32_t i = 1; i < f->fn->vars.n; i++) {
+        const lw_sig_type annotation = lw_type_of_annotation(f, f->fn->vars.data[i].annotation);
+        f->pinned[i] = lw_annotated_type(f, &annotation);
+    }
+}
+
 lw_status
 lw_webs_init(lw_infer_frame *f)
 {
@@ -115,6 +125,7 @@ lw_webs_init(lw_infer_frame *f)
         !lw_ownership_init(f))
         return lw_out_of_memory(f);
     f->defs.n = f->back_edges.n = 1; /* entry 0 of each table means none */
+    pin_locals(f);
     return LW_OK;
 }
 
@@ -284,15 +295,29 @@ same_value(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
            (x.constant == y.constant || lw_constant_same(f, x.constant, y.constant));
 }
 
+/* Numbers are converted; nothing else can be. */
+static lw_status
+check_pinned(lw_infer_frame *f, uint32_t var, uint32_t node, lw_type type)
+{
+    lw_type pinned = f->pinned[var];
+    uint32_t loc = node ? lw_node_of(f, node)->loc : f->fn->loc;
+
+    if (type == LW_T_BOTTOM || pinned >= (lw_type)LW_N_DTYPES || lw_type_is_scalar(f, type))
+        return LW_OK;
+    return lw_check_conversion(f, loc, type, (lw_dtype)pinned, "variable");
+}
+
 static lw_status
 define(lw_infer_frame *f, uint32_t var, uint32_t node, uint32_t *place, lw_infer_value value)
 {
     assert(var != 0 && var < f->fn->vars.n);
     assert(f->iteration != 0); /* within a walk */
     uint32_t index;
+    lw_status status;
     lw_def *def;
 
     if (f->pinned[var]) {
+        LW_TRY(check_pinned(f, var, node, value.type));
         value.type = f->pinned[var];
         value.constant = 0;
     }
@@ -315,6 +340,8 @@ define(lw_infer_frame *f, uint32_t var, uint32_t node, uint32_t *place, lw_infer
     lw_reach_only(f, var, def->bit);
     lw_note_assigned(f, var);
     return LW_OK;
+fail:
+    return status;
 }
 
 lw_status

@@ -83,8 +83,9 @@ is_from(PyObject *object, const char *name)
 static const struct {
     const char *module;
     array_owner owner;
-} modules[] = {{"numpy", NUMPY}, {"numpy.linalg", LINALG}, {"math", MATH},   {"_heapq", LISTS},
-               {"heapq", LISTS}, {"_bisect", LISTS},       {"bisect", LISTS}};
+} modules[] = {{"numpy", NUMPY},  {"numpy.linalg", LINALG}, {"math", MATH},
+               {"_heapq", LISTS}, {"heapq", LISTS},         {"_bisect", LISTS},
+               {"bisect", LISTS}, {"builtins", LISTS}};
 
 /* ---- scipy.special, numpy.random and random ---- */
 

@@ -463,7 +463,8 @@ is_callable_object(PyObject *object)
     bool links = has_attribute(object, "__lanewise_link__") ||
                  has_attribute(object, "__numba_cuda_link__");
 
-    return !links && !PyFunction_Check(object) && lw_call_method_of(object) != NULL;
+    return !links && !PyFunction_Check(object) && !lw_read_is_foreign(object) &&
+           lw_call_method_of(object) != NULL;
 }
 
 /* The class that compiled code has in place of one of the package, as of typed lists
@@ -486,7 +487,8 @@ from_compound_type(lw_reader *r, PyObject *object)
     const char *name = Py_TYPE(object)->tp_name;
     bool may_be = strcmp(name, "lanewise._core.CoreType") == 0 ||
                   (lw_comes_from((PyObject *)Py_TYPE(object), "lanewise") &&
-                   (strcmp(name, "ListType") == 0 || strcmp(name, "DictType") == 0));
+                   (strcmp(name, "ListType") == 0 || strcmp(name, "DictType") == 0 ||
+                    strcmp(name, "_TupleOfContainers") == 0));
     PyObject *kind = NULL;
     uint32_t constant = 0;
 

@@ -253,9 +253,8 @@ lw_read_external(lw_reader *r, PyObject *object)
 
 /* ---- functions of this process ---- */
 
-/* Whether the object is a function of ctypes or cffi. */
-static bool
-is_foreign(PyObject *object)
+bool
+lw_read_is_foreign(PyObject *object)
 {
     PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
     const char *name = Py_TYPE(self ? self : object)->tp_name;
@@ -266,7 +265,9 @@ is_foreign(PyObject *object)
         return true;
     for (PyTypeObject *type = Py_TYPE(object); type != NULL; type = type->tp_base)
         if (strcmp(type->tp_name, "_ctypes.CFuncPtr") == 0 ||
-            strcmp(type->tp_name, "_ctypes.PyCFuncPtr") == 0)
+            strcmp(type->tp_name, "_ctypes.PyCFuncPtr") == 0 ||
+            (strcmp(type->tp_name, "WrapperAddressProtocol") == 0 &&
+             lw_comes_from((PyObject *)type, "lanewise")))
             return true;
     return false;
 }
@@ -317,7 +318,7 @@ lw_read_foreign(lw_reader *r, PyObject *object)
 
     if (is_from_buffer(object))
         return read_from_buffer(r);
-    if (!is_foreign(object))
+    if (!lw_read_is_foreign(object))
         return 0;
     find = lw_service_find(LW_SERVICE_FOREIGN, "function");
     parts = find ? PyObject_CallOneArg(find, object) : NULL;

@@ -1,6 +1,6 @@
-/* Parameters of a function with their defaults and annotations. Defaults of live functions are
- * frozen objects with a guard; an annotation counts if it names a type of ours or NumPy's, and
- * may be a text that is looked up in the function's module. */
+/* Parameters of a function with their defaults and annotations, and the types of `locals=`.
+ * Defaults of live functions are frozen objects with a guard; an annotation counts if it names
+ * a type of ours or NumPy's, and may be a text that is looked up in the function's module. */
 #include "core/front/read/read_internal.h"
 #include "core/front/signature.h"
 
@@ -194,6 +194,39 @@ lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args)
     return true;
 }
 
+/* ---- parameters of a function without a text ---- */
+
+static bool
+add_named(lw_reader *r, PyObject *names, Py_ssize_t at, lw_param_kind kind, bool unnamed)
+{
+    uint32_t var = lw_scope_add(r, r->scope, PyTuple_GET_ITEM(names, at));
+    lw_fn *fn = &r->tree->fns.data[r->scope->fn];
+    lw_fn_param *param = var ? lw_array_push(&fn->params, &r->tree->arena) : NULL;
+
+    if (param == NULL)
+        return var ? lw_read_no_memory(r) : false;
+    *param = (lw_fn_param){
+        .name = fn->vars.data[var].name, .var = var, .kind = kind, .unnamed = unnamed};
+    return true;
+}
+
+bool
+lw_read_params_of_code(lw_reader *r, PyCodeObject *code)
+{
+    PyObject *names = PyObject_GetAttrString((PyObject *)code, "co_varnames");
+    Py_ssize_t n = code->co_argcount, n_named = code->co_kwonlyargcount;
+    bool ok = names != NULL || lw_read_failed(r);
+
+    for (Py_ssize_t i = r->self != NULL; ok && i < n; i++)
+        ok = add_named(r, names, i, LW_PARAM_POSITIONAL, i < code->co_posonlyargcount);
+    if (ok && (code->co_flags & CO_VARARGS))
+        ok = add_named(r, names, n + n_named, LW_PARAM_VARARG, false);
+    for (Py_ssize_t i = 0; ok && i < n_named; i++)
+        ok = add_named(r, names, n + i, LW_PARAM_KEYWORD_ONLY, false);
+    Py_XDECREF(names);
+    return ok;
+}
+
 /* ---- annotations ---- */
 
 /* The constant of an annotation that is a text, "float32": an expression in the function's
@@ -332,5 +365,41 @@ lw_read_live_annotations(lw_reader *r, uint32_t fn)
         ok = set_annotation(r, fn, key, value);
     Py_XDECREF(now);
     Py_XDECREF(annotations);
+    return ok;
+}
+
+/* ---- `locals=` ---- */
+
+/* A name that is no variable has no effect, as in numba; lanewise/_local_types.py warns of it.
+ */
+static bool
+set_local_type(lw_reader *r, uint32_t fn, PyObject *key, PyObject *value)
+{
+    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
+    uint32_t constant = lw_read_annotation(r, value);
+    lw_fn_param *param = param_named(r, fn, name);
+    lw_fn *f = &r->tree->fns.data[fn];
+
+    if (r->status != LW_OK || name == NULL)
+        return r->status == LW_OK;
+    if (param != NULL && param->annotation == 0)
+        param->annotation = constant;
+    for (uint32_t i = 1; i < f->vars.n; i++)
+        if (strcmp(f->vars.data[i].name, name) == 0)
+            f->vars.data[i].annotation = constant;
+    return true;
+}
+
+bool
+lw_read_local_types(lw_reader *r, uint32_t fn)
+{
+    PyObject *types = PyObject_GetAttrString(r->function, LW_LOCAL_TYPES), *key, *value;
+    Py_ssize_t position = 0;
+    bool ok = true;
+
+    lw_read_clear();
+    while (types != NULL && ok && PyDict_Next(types, &position, &key, &value))
+        ok = set_local_type(r, fn, key, value);
+    Py_XDECREF(types);
     return ok;
 }

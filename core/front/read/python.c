@@ -444,7 +444,7 @@ read_parsed(lw_reader *r, uint32_t fn, const lw_source *source)
     ok = set_loc(r, fn, source->node) && refuse_async(r, fn, source->node) &&
          lw_read_params(r, lw_ast_get(source->node, r->ast.args)) &&
          lw_read_live_defaults(r, fn) && lw_read_live_annotations(r, fn) &&
-         read_code(r, source->node);
+         read_code(r, source->node) && lw_read_local_types(r, fn);
     lw_scope_reset(r, &scope);
     r->scope = NULL;
     return ok;
@@ -478,6 +478,23 @@ bare_loc(lw_reader *r, PyCodeObject *code)
     return loc;
 }
 
+/* What calls of the function need to know of it. */
+static bool
+read_head(lw_reader *r, uint32_t fn, PyCodeObject *code)
+{
+    lw_scope scope;
+    bool ok;
+
+    if (lw_scope_init(r, &scope, NULL, fn) < 0)
+        return false;
+    r->scope = &scope;
+    ok = lw_read_params_of_code(r, code) && lw_read_live_defaults(r, fn) &&
+         lw_read_live_annotations(r, fn);
+    lw_scope_reset(r, &scope);
+    r->scope = NULL;
+    return ok;
+}
+
 static bool
 no_source(lw_reader *r, uint32_t fn, lw_source_result result)
 {
@@ -509,7 +526,7 @@ no_source(lw_reader *r, uint32_t fn, lw_source_result result)
                             none.why);
     r->tree->fns.data[fn].problem = diag;
     r->tree->fns.data[fn].loc = loc;
-    return diag != 0;
+    return diag != 0 && (!r->may_lack_text || fn != 1 || read_head(r, fn, code));
 }
 
 static bool
@@ -530,6 +547,24 @@ too_deep(lw_reader *r, uint32_t fn)
     return r->tree->fns.data[fn].problem != 0;
 }
 
+/* Functions that stand for what the package does not have say what to write instead. */
+static bool
+is_refused(lw_reader *r, uint32_t fn)
+{
+    PyObject *why = ((PyFunctionObject *)r->function)->func_dict
+                        ? lw_attribute_text(r->function, "__lanewise_refused__")
+                        : NULL;
+
+    if (why == NULL)
+        return false;
+    r->tree->fns.data[fn].problem = lw_read_diag(
+        r, bare_loc(r, (PyCodeObject *)PyFunction_GET_CODE(r->function)),
+        (lw_fault){LW_ERR_UNSUPPORTED, "E152", .help = PyUnicode_AsUTF8(why)},
+        "`%.100s` cannot be called from compiled code", r->tree->fns.data[fn].name);
+    Py_DECREF(why);
+    return true;
+}
+
 static bool
 read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
 {
@@ -547,6 +582,8 @@ read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
         lw_read_failed(r);
         return false;
     }
+    if (is_refused(r, work->fn))
+        return r->status == LW_OK;
     result = lw_source_find(&r->ast, work->function, text, &source);
     if (result == LW_SOURCE_FOUND)
         ok = read_parsed(r, work->fn, &source);
@@ -644,6 +681,14 @@ lw_read_queue(lw_reader *r, PyObject *text)
     read_from(r, 0, text);
 }
 
+static bool
+lacks_text(const lw_reader *r, uint32_t fn)
+{
+    const char *code = r->tree->diags.data[r->tree->fns.data[fn].problem].code;
+
+    return strcmp(code, "E170") == 0 || strcmp(code, "E171") == 0;
+}
+
 static void
 read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text, PyObject *classes)
 {
@@ -657,7 +702,8 @@ read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text, PyObj
         read_given(r, classes);
         read_from(r, n, NULL);
     }
-    if (r->status == LW_OK && r->tree->fns.data[root].problem)
+    if (r->status == LW_OK && r->tree->fns.data[root].problem &&
+        !(r->may_lack_text && lacks_text(r, root)))
         r->status = lw_diagnose_kept(r->tree, r->tree->fns.data[root].problem, NULL, r->err);
 }
 
@@ -679,8 +725,8 @@ lw_read_interrupted(lw_reader *r)
 }
 
 static lw_status
-read_given_function(PyObject *object, PyObject *source, PyObject *classes, lw_tree **out,
-                    lw_captures **captures, lw_error *err)
+read_given_function(PyObject *object, PyObject *source, PyObject *classes, bool may_lack_text,
+                    lw_tree **out, lw_captures **captures, lw_error *err)
 {
     PyObject *function = lw_python_function(object);
     PyObject *self = PyMethod_Check(object) ? PyMethod_GET_SELF(object) : NULL;
@@ -692,8 +738,10 @@ read_given_function(PyObject *object, PyObject *source, PyObject *classes, lw_tr
     if (source == Py_None)
         source = NULL;
     lw_read_lost_memory(); /* left from an earlier call */
-    if (start(&r, err))
+    if (start(&r, err)) {
+        r.may_lack_text = may_lack_text;
         read_all(&r, function, self, source, classes);
+    }
     Py_DECREF(function);
     if (!lw_read_interrupted(&r) && r.status == LW_OK)
         lw_read_keep(&r, captures == NULL);
@@ -728,7 +776,18 @@ lw_read_function_given(PyObject *object, PyObject *source, PyObject *classes, lw
                        lw_captures **captures, lw_error *err)
 {
     int64_t begun = lw_compile_begin();
-    lw_status status = read_given_function(object, source, classes, out, captures, err);
+    lw_status status = read_given_function(object, source, classes, false, out, captures, err);
+
+    lw_compile_end(begun);
+    return status;
+}
+
+lw_status
+lw_read_function_later(PyObject *object, PyObject *source, lw_tree **out,
+                       lw_captures **captures, lw_error *err)
+{
+    int64_t begun = lw_compile_begin();
+    lw_status status = read_given_function(object, source, NULL, true, out, captures, err);
 
     lw_compile_end(begun);
     return status;

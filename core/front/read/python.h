@@ -35,6 +35,15 @@ lw_status lw_read_function(PyObject *function, PyObject *source, lw_tree **out,
  * dict of type objects by name. */
 #define LW_REGISTERED_FIELDS "__lanewise_fields__"
 
+/* The same, but that there is no text (E170, E171) is no failure either: it is raised when the
+ * function is compiled. The tree has the parameters that the function's code names. */
+lw_status lw_read_function_later(PyObject *function, PyObject *source, lw_tree **out,
+                                 lw_captures **captures, lw_error *err);
+
+/* The attribute of a function in which the keyword `locals=` keeps the types of variables: a
+ * dict of type objects by name (lanewise/_local_types.py). */
+#define LW_LOCAL_TYPES "__lanewise_locals__"
+
 /* The same for a function whose arguments are objects: the tree has these classes (a tuple) in
  * lw_tree.given, in this order; NULL where one of them cannot be compiled. */
 lw_status lw_read_function_given(PyObject *function, PyObject *source, PyObject *classes,

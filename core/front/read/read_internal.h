@@ -74,6 +74,7 @@ typedef struct lw_reader {
     /* the function being read */
     PyObject *function, *self;    /* borrowed from the work list */
     PyObject *globals, *builtins; /* borrowed from the function */
+    bool may_lack_text;           /* the first function: lw_read_function_later */
     bool is_settled; /* it is in a private module of ours: its names are looked up once, and no
                         call compares them again */
     const char *self_name; /* parameter bound to self, or NULL */
@@ -242,7 +243,9 @@ uint32_t lw_read_linked_attribute(lw_reader *r, PyObject *of, PyObject *value);
 
 /* ---- functions in other languages (external.c) ---- */
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
-/* A function of ctypes or cffi, by its address; 0 and status OK: it is none. */
+/* Whether it is a function of ctypes or cffi, or of types.WrapperAddressProtocol. */
+bool lw_read_is_foreign(PyObject *object);
+/* Such a function, by its address; 0 and status OK: it is none. */
 uint32_t lw_read_foreign(lw_reader *r, PyObject *object);
 
 /* ---- functions that differ on CPUs and GPUs (external.c) ---- */
@@ -267,6 +270,10 @@ bool lw_read_params(lw_reader *r, PyObject *args);
 bool lw_read_live_defaults(lw_reader *r, uint32_t fn);
 bool lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args);
 bool lw_read_live_annotations(lw_reader *r, uint32_t fn);
+/* The parameters in r->scope of a function of which there is only the code. */
+bool lw_read_params_of_code(lw_reader *r, PyCodeObject *code);
+/* The types that `locals=` gives to variables and parameters. */
+bool lw_read_local_types(lw_reader *r, uint32_t fn);
 
 /* ---- folding (fold.c): new references; NULL without exception: not folded ---- */
 PyObject *lw_fold_unary(lw_pyop op, PyObject *x);

@@ -368,14 +368,13 @@ try_texts(lw_finder *f, PyObject *texts, lw_source_result result, lw_source *out
     return result;
 }
 
-/* What exec made: the text is in a variable of whoever called it, if that still runs; else it
- * is made from the bytecode, where that is simple. */
+/* What exec made, under the name of whatever file, or of a file that has changed since: the
+ * text is in a variable of whoever called exec, if that still runs; else it is made from the
+ * bytecode, where that is simple. */
 static lw_source_result
 find_made(lw_finder *f, lw_source_result result, lw_source *out)
 {
-    bool is_made = PyUnicode_GET_LENGTH(f->filename) > 0 &&
-                   PyUnicode_READ_CHAR(f->filename, 0) == '<' &&
-                   PyUnicode_CompareWithASCIIString(f->filename, "<stdin>") != 0;
+    bool is_made = PyUnicode_CompareWithASCIIString(f->filename, "<stdin>") != 0;
     PyObject *texts = is_made ? lw_frame_texts(f->name, f->is_lambda) : PyList_New(0);
 
     if (texts == NULL)

@@ -472,7 +472,9 @@ read_unsupported(lw_reader *r, PyObject *node)
                              "use `except` without the star");
     case LW_AST_With:
     case LW_AST_AsyncWith:
-        return keyword_error(r, node, "with", "compiled code has no context managers", NULL);
+        return keyword_error(
+            r, node, "with", "compiled code has no context managers",
+            "move the statement to the Python function that calls the compiled one");
     case LW_AST_Delete:
         return keyword_error(r, node, "del", "variables live until the function returns",
                              "remove this line");

@@ -84,8 +84,13 @@ lw_compiled_read(lw_compiled *self)
 {
     lw_error err = {0};
 
-    if (lw_read_function(self->py_func, self->source, &self->tree, &self->captures, &err) !=
-        LW_OK) {
+    lw_status status =
+        self->door->id == LW_DOOR_JIT
+            ? lw_read_function_later(self->py_func, self->source, &self->tree, &self->captures,
+                                     &err)
+            : lw_read_function(self->py_func, self->source, &self->tree, &self->captures, &err);
+
+    if (status != LW_OK) {
         lw_py_raise(&err);
         return -1;
     }

@@ -1,6 +1,7 @@
 #include "core/py/compiled/decorate.h"
 
 #include "core/base/env.h"
+#include "core/front/read/services.h"
 #include "core/py/compiled/in_python.h"
 #include "core/py/host_cuda.h"
 
@@ -67,17 +68,31 @@ make_of_type(const lw_compiled_door *door, PyObject *module, const lw_request *r
     return result;
 }
 
+/* The function, or one with the types of `locals=`. New reference. */
+static PyObject *
+function_with_locals(const lw_request *request)
+{
+    PyObject *types =
+        request->keywords ? PyDict_GetItemString(request->keywords, "locals") : NULL;
+
+    if (types == NULL || !PyDict_Check(types))
+        return Py_NewRef(request->function);
+    return lw_service_call(LW_SERVICE_LOCAL_TYPES, "with_types", request->function,
+                           &request->keywords, 1, NULL);
+}
+
 static PyObject *
 make(const lw_compiled_door *door, PyObject *module, const lw_request *request)
 {
     lw_request full = *request;
-    PyObject *keywords = keywords_with_settings(request), *result;
+    PyObject *keywords = keywords_with_settings(request), *result = NULL;
 
-    if (keywords == NULL)
-        return NULL;
+    full.function = keywords ? function_with_locals(request) : NULL;
     full.keywords = keywords;
-    result = make_of_type(door, module, &full);
-    Py_DECREF(keywords);
+    if (full.function != NULL)
+        result = make_of_type(door, module, &full);
+    Py_XDECREF(full.function);
+    Py_XDECREF(keywords);
     return result;
 }
 

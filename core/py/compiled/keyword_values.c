@@ -137,6 +137,15 @@ read_empty(const lw_keyword_reader *r, PyObject *value, const char *message)
 
 /* ---- keywords of all doors, or most ---- */
 
+/* core/py/compiled/decorate.c uses them. */
+int
+lw_keyword_locals(lw_keyword_reader *r, PyObject *value)
+{
+    return value == Py_None || PyDict_Check(value)
+               ? 0
+               : wrong_type(r, "a dict of types by the names of variables", value);
+}
+
 lw_target_choice
 lw_default_target(void)
 {

@@ -5,6 +5,7 @@
 #include "core/py/array/device_array.h"
 #include "core/py/numpy_api.h"
 #include "core/py/object_shape.h"
+#include "core/py/text_py.h"
 
 #include <string.h>
 
@@ -38,7 +39,7 @@ is_field(PyObject *fields, const char *name)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); i++)
         if (PyUnicode_Check(PyTuple_GET_ITEM(fields, i)) &&
-            PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(fields, i), name) == 0)
+            lw_text_is(PyTuple_GET_ITEM(fields, i), name))
             return true;
     return false;
 }

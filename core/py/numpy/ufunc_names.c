@@ -2,6 +2,7 @@
 
 #include "core/py/numpy/ufunc_inner.h"
 #include "core/py/keyword.h"
+#include "core/py/text_py.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -65,7 +66,7 @@ lw_ufunc_names_refuse(const lw_ufunc_head *self, PyObject *name)
     memcpy(known, words, sizeof words);
     for (int i = 0; i < n; i++)
         if (function_of(self)->params.data[i].unnamed &&
-            PyUnicode_CompareWithASCIIString(name, function_of(self)->params.data[i].name) == 0)
+            lw_text_is(name, function_of(self)->params.data[i].name))
             return lw_keyword_refuse_unnamed(self->table->name, name);
     for (int i = 0; i < n; i++)
         known[n_words + i] = function_of(self)->params.data[i].name;
@@ -78,8 +79,7 @@ param_of(const lw_ufunc_head *self, PyObject *name, int n_params)
     const lw_fn *fn = function_of(self);
 
     for (int i = 0; i < n_params && !is_keyword(name); i++)
-        if (!fn->params.data[i].unnamed &&
-            PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) == 0)
+        if (!fn->params.data[i].unnamed && lw_text_is(name, fn->params.data[i].name))
             return i;
     return -1;
 }

@@ -168,6 +168,8 @@ text_of_signature(PyObject *object)
 
 /* ---- reading ---- */
 
+enum { MOST_SPLIT = 32 }; /* signatures that one with optional arguments means */
+
 /* NULL with an exception set: a text that C cannot hold is no signature. */
 static const char *
 utf8_of(PyObject *text)
@@ -187,6 +189,33 @@ utf8_of(PyObject *text)
     return NULL;
 }
 
+/* Makes of signature `first`, the last one, those that it means. */
+static lw_status
+split_optional(lw_arena *arena, lw_signature_list *list, uint32_t first, lw_error *err)
+{
+    lw_signature none;
+    lw_status status;
+    bool found;
+
+    for (uint32_t at = first; at < list->n; at++) {
+        do {
+            LW_TRY(lw_signature_split(&list->data[at], arena, &none, &found, err));
+            if (found && list->n - first >= MOST_SPLIT)
+                return lw_fail(err, LW_ERR_SIGNATURE,
+                               "E183: a signature has at most 5 optional arguments");
+            if (found) {
+                lw_signature *slot = lw_array_push(list, arena);
+                if (slot == NULL)
+                    return lw_fail_memory(err);
+                *slot = none;
+            }
+        } while (found);
+    }
+    return LW_OK;
+fail:
+    return status;
+}
+
 static int
 read_one(PyObject *object, bool scalars_only, lw_arena *arena, lw_signature_list *out)
 {
@@ -203,6 +232,8 @@ read_one(PyObject *object, bool scalars_only, lw_arena *arena, lw_signature_list
         if (status == LW_OK && scalars_only)
             status = lw_signature_check_scalar(slot, &err);
         slot->given = out->n - 1;
+        if (status == LW_OK)
+            status = split_optional(arena, out, out->n - 1, &err);
         if (status != LW_OK)
             lw_py_raise(&err);
         else

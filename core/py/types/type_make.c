@@ -15,16 +15,18 @@
 
 /* ---- from pickles ---- */
 
-/* _record_type(dtype, ndim, layout): ndim 0 for the record itself */
+/* _record_type(dtype, ndim, layout, readonly): ndim 0 for the record itself */
 static PyObject *
 record_type(PyObject *module, PyObject *args)
 {
     lw_sig_type type = {.kind = LW_SIG_RECORD};
     PyObject *descr;
     const char *layout;
+    int readonly;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!Is", &PyArrayDescr_Type, &descr, &type.ndim, &layout))
+    if (!PyArg_ParseTuple(args, "O!Isi", &PyArrayDescr_Type, &descr, &type.ndim, &layout,
+                          &readonly))
         return NULL;
     type.record = lw_record_intern((PyArray_Descr *)descr);
     if (type.record == NULL)
@@ -32,6 +34,7 @@ record_type(PyObject *module, PyObject *args)
     if (type.ndim > 0) {
         type.kind = LW_SIG_ARRAY;
         type.layout = *layout;
+        type.readonly = readonly != 0;
     }
     return lw_type_object_new(&type);
 }
@@ -46,7 +49,7 @@ read_items(PyObject *types, lw_arena *arena, lw_sig_type *out)
     out->items = items;
     for (uint32_t i = 0; i < out->n; i++)
         if (!lw_type_object_get(PyTuple_GET_ITEM(types, i), &items[i]) ||
-            items[i].kind == LW_SIG_POINTER) {
+            items[i].kind == LW_SIG_POINTER || items[i].kind == LW_SIG_OPTIONAL) {
             PyErr_Format(PyExc_TypeError, "types: item %u must be a type, got %.200R",
                          (unsigned)i, PyTuple_GET_ITEM(types, i));
             return false;
@@ -158,7 +161,8 @@ type_of_operand(const lw_operand *operand, PyObject *value)
     lw_sig_type type = {.kind = LW_SIG_ARRAY,
                         .dtype = (lw_dtype)operand->dtype,
                         .ndim = (uint32_t)operand->ndim,
-                        .layout = 'A'};
+                        .layout = 'A',
+                        .readonly = operand->readonly};
 
     if (operand->dtype == LW_DT_void && operand->descr != NULL &&
         lw_is_record_descr(operand->descr)) {

@@ -55,7 +55,7 @@ copy_type(lw_arena *arena, const lw_sig_type *from, lw_sig_type *to)
 
     *to = *from;
     to->col = 0;
-    if (from->kind != LW_SIG_TUPLE)
+    if (from->n == 0 && from->kind != LW_SIG_TUPLE)
         return true;
     to->items = items = lw_arena_take(arena, (from->n + 1) * sizeof *items);
     for (uint32_t i = 0; items != NULL && i < from->n; i++)
@@ -159,8 +159,12 @@ type_compare(PyObject *self, PyObject *other, int op)
 static uint64_t
 hash_of(const lw_sig_type *type)
 {
-    uint64_t key[5] = {type->kind, type->dtype, type->ndim, (uint64_t)type->layout,
-                       (uint64_t)(uintptr_t)type->record};
+    uint64_t key[] = {type->kind,
+                      type->dtype,
+                      type->ndim,
+                      (uint64_t)type->layout,
+                      (uint64_t)(uintptr_t)type->record,
+                      type->readonly};
     uint64_t hash = lw_hash64(key, sizeof key, type->n);
 
     for (uint32_t i = 0; i < type->n; i++)
@@ -494,6 +498,25 @@ type_get_layout(PyObject *self, void *closure)
 }
 
 static PyObject *
+type_get_mutable(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+
+    return PyBool_FromLong(type->kind == LW_SIG_ARRAY && !type->readonly);
+}
+
+/* What a value of an optional type is, if it is not None. */
+static PyObject *
+type_get_type(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+
+    if (type->kind != LW_SIG_OPTIONAL)
+        return PyErr_Format(PyExc_AttributeError, "%S is not optional", self);
+    return lw_type_object_new(&type->items[0]);
+}
+
+static PyObject *
 type_get_name(PyObject *self, void *closure)
 {
     (void)closure;
@@ -510,8 +533,8 @@ reduce_record(PyObject *self)
     PyObject *make = module ? PyObject_GetAttrString(module, "_record_type") : NULL;
     char layout[2] = {type->layout ? type->layout : 'A', '\0'};
     PyObject *result =
-        make ? Py_BuildValue("N(OIs)", make, (PyObject *)lw_record_descr(type->record),
-                             (unsigned)type->ndim, layout)
+        make ? Py_BuildValue("N(OIsi)", make, (PyObject *)lw_record_descr(type->record),
+                             (unsigned)type->ndim, layout, (int)type->readonly)
              : NULL;
 
     Py_XDECREF(module);
@@ -572,6 +595,9 @@ static PyGetSetDef type_getset[] = {
     {"layout", type_get_layout, NULL,
      PyDoc_STR("the layout of an array, 'C', 'F' or 'A' (any strides); None for scalars"),
      NULL},
+    {"mutable", type_get_mutable, NULL,
+     PyDoc_STR("whether it is the type of arrays that functions may write to"), NULL},
+    {"type", type_get_type, NULL, PyDoc_STR("the type of a value of an optional type"), NULL},
     {"underlying_float", type_get_underlying_float, NULL,
      PyDoc_STR("the type of the parts of a complex type"), NULL},
     {"signed", type_get_signed, NULL, PyDoc_STR("whether an integer type has a sign"), NULL},

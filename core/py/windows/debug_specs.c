@@ -22,6 +22,7 @@ spec_of_sig(const lw_sig_type *type, lw_arena *arena, lw_arg_spec *out, lw_error
         out->layout = type->layout == 'C'   ? LW_LAYOUT_C
                       : type->layout == 'F' ? LW_LAYOUT_F
                                             : LW_LAYOUT_ANY;
+        out->readonly = type->readonly;
         return LW_OK;
     }
     if (type->kind != LW_SIG_TUPLE)
@@ -91,7 +92,7 @@ parse_one(const char *word, const lw_debug_records *records, lw_arena *arena, lw
     LW_TRY(spec_of_sig(&type, arena, out, err));
     if (zero)
         *out = (lw_arg_spec){.kind = LW_ARGK_ARRAY, .dtype = type.dtype, .layout = LW_LAYOUT_C};
-    out->readonly = readonly;
+    out->readonly |= readonly;
 fail:
     return status;
 }
