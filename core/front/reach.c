@@ -247,7 +247,8 @@ walk_expression(walker *w, uint32_t node)
         walk(w, n->c);
         break;
     case LW_NODE_TUPLE: walk_list(w, n); break;
-    default: break; /* constants, names, and what is evaluated elsewhere or not at all */
+    case LW_NODE_NAME: w->ended |= t->unbound; break;
+    default: break; /* constants, and what is evaluated elsewhere or not at all */
     }
 }
 

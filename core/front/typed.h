@@ -187,6 +187,8 @@ not look below this node */
     uint32_t asks; /* expressions: an instance that is called with the value where its truth or
                       its items are wanted; 0: none */
     uint8_t call;  /* lw_call_kind */
+    bool unbound;  /* NAMEs that are read: the variable may have no value, which is an
+                      UnboundLocalError; its web says so (lw_web.bound) */
     bool unwraps;  /* expressions: the value may be None, which is a TypeError; type is that of
                       others */
     bool decays;   /* expressions: a list, of which the array is wanted: `asks` makes it of the
@@ -228,8 +230,10 @@ typedef struct lw_web {
     lw_type type;
     bool single; /* it has one definition, which dominates all uses in its region or deeper: no
                     slot is needed */
-    bool is_param; /* that definition is the parameter */
-    bool is_zero;  /* what it holds until it is assigned is zero */
+    bool is_param;  /* that definition is the parameter */
+    bool is_zero;   /* what it holds until it is assigned is zero */
+    uint32_t bound; /* the web, of the type b1, that says whether it has been assigned; 0:
+                       nobody asks */
 } lw_web;
 
 /* A call of an object that brings code to link. */
@@ -249,15 +253,15 @@ typedef struct lw_instance {
     lw_type result;                  /* join of the returns; LW_T_NONE for procedures */
     const uint32_t *returns;         /* the live RETURN nodes */
     uint32_t n_returns;
-    bool can_raise;     /* has a live assert or raise, or calls one that has */
-    bool acts;          /* it prints, writes to arrays, waits for other threads or calls C, or
-                           calls what does: a call is made though its result is known */
-    bool allocates;     /* makes arrays, or calls one that does: MemoryError is raised under
-                           errors="ignore", too */
-    bool resizes;       /* changes the size of a typed list or dict, or calls what does */
-    bool recurses;      /* makes a recursive call, or calls one that does: RecursionError is
-                           raised under errors="ignore", too */
-    bool falls_off;     /* the end of the body can be reached */
+    bool can_raise; /* has a live assert or raise, or what else raises, or calls one that has */
+    bool acts;      /* it prints, writes to arrays, waits for other threads or calls C, or
+                       calls what does: a call is made though its result is known */
+    bool allocates; /* makes arrays, or calls one that does: MemoryError is raised under
+                       errors="ignore", too */
+    bool resizes;   /* changes the size of a typed list or dict, or calls what does */
+    bool recurses;  /* makes a recursive call, or calls one that does: RecursionError is
+                       raised under errors="ignore", too */
+    bool falls_off; /* the end of the body can be reached */
     uint32_t n_changed; /* objects whose fields it assigns: parameters, … */
     const uint32_t *changed;
     const lw_type

@@ -45,7 +45,7 @@ is_shown(const lw_tree *tree, const lw_types *types, const lw_typed_node *typed,
     case LW_NODE_TUPLE:
     case LW_NODE_AUGASSIGN:
         return typed->type != LW_T_STATIC && !is_known_text(types, typed->type);
-    case LW_NODE_NAME: return (node->flags & LW_NODE_STORE) != 0;
+    case LW_NODE_NAME: return (node->flags & LW_NODE_STORE) != 0 || typed->unbound;
     default: return false;
     }
 }
@@ -169,6 +169,8 @@ print_type(const lw_typed *typed, const lw_typed_node *node, lw_text *out)
     if (node->constant && !node->web &&
         lw_type_kind_of(&typed->types, node->type) != LW_TK_LITERAL)
         lw_text_add(out, " (constant)");
+    if (node->unbound)
+        lw_text_add(out, " (or UnboundLocalError)");
 }
 
 /* ---- one typing ---- */

@@ -469,7 +469,7 @@ REASONS = {
         test_device_func.py::TestDeviceFunc:: test_device_casting
         test_ssa.py::TestReportedSSAIssues:: test_issue5493_unneeded_phi
     """,
-    'a variable that has no value on some path: E110; typing="numba" warns': """
+    'a variable that has no value on some path: UnboundLocalError; typing="numba" warns': """
         test_ssa.py::TestSSA:: test_unhandled_undefined
         test_flow_control.py::TestFlowControl:: test_for_loop10@gd test_for_loop10_npm@gd
         test_warp_ops.py::TestCudaWarpOperations:: test_independent_scheduling

@@ -134,6 +134,8 @@ class Frame:
     def use(self, name, node):
         reach = self.now.get(name, frozenset([UNBOUND]))
         if UNBOUND in reach and self.report:
+            if len(reach) > 1:
+                raise Unclear("an UnboundLocalError at run time")
             raise Reject("E110", name)
         defs = [d for d in reach if d != UNBOUND]
         known = [self.values[d] for d in defs if self.values[d].type is not None]

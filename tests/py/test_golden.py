@@ -1,7 +1,7 @@
 """Golden files of inference: typed trees and the errors of wrong functions.
 
-A case is Python text that defines `f`, the argument types, perhaps the mode, `kernel` for one that is a kernel, and
-what comes out.
+A case is Python text that defines `f`, the argument types, perhaps the mode, `kernel` for one that is a kernel,
+`ignore` for one without exceptions, and what comes out.
 `pytest --bless` rewrites the last part.
 """
 
@@ -33,7 +33,8 @@ def infer(case: dict[str, str]) -> str:
     try:
         exec(compile(source, name, "exec", dont_inherit=True), space)
         mode = case.get("mode", "weak").strip()
-        return "--- typed\n" + _dump_typed(space["f"], case["signature"].strip(), mode, procedure="kernel" in case)
+        options = {"procedure": "kernel" in case, "ignore_errors": "ignore" in case}
+        return "--- typed\n" + _dump_typed(space["f"], case["signature"].strip(), mode, **options)
     except errors.LanewiseError as problem:
         return f"--- error\n{type(problem).__name__}: {problem}\n"
     finally:

@@ -108,8 +108,11 @@ def test_zero_where_nothing_is_bound(function, wanted):
         warnings.simplefilter("error")
         assert f(X).tolist() == wanted  # told once
         assert lw.vectorize(function, typing="numba", warn=False)(X).tolist() == wanted
-    with pytest.raises(errors.TypingError, match="E110"):
-        lw.vectorize(function)(X)
+    if function is carried:  # which assigns the variable in time
+        assert lw.vectorize(function)(X).tolist() == wanted
+    else:
+        with pytest.raises(UnboundLocalError, match="cannot access local variable"):
+            lw.vectorize(function)(X)
 
 
 @pytest.mark.filterwarnings("ignore:W205")
@@ -180,8 +183,25 @@ def function_on_one_path(x):
     return f(x)
 
 
-@pytest.mark.parametrize("function", [never, tuple_on_one_path, array_on_one_path, function_on_one_path])
-def test_what_no_zero_stands_for_stays_an_error(function):
+def tuple_after_number(x):
+    for i in range(4):
+        if i > x:
+            return t[0]
+        if i > 0:
+            t = (x, i)
+    return 0.0
+
+
+@pytest.mark.parametrize("function", [tuple_on_one_path, array_on_one_path, tuple_after_number])
+def test_what_no_zero_stands_for_raises(function):
+    f = lw.jit(function, typing="numba")
+    assert f(2.0) == function(2.0)
+    with pytest.raises(UnboundLocalError, match="cannot access local variable 't'"):
+        f(0.0)
+
+
+@pytest.mark.parametrize("function", [never, function_on_one_path])
+def test_what_cannot_be_asked_for_its_value_stays_an_error(function):
     with pytest.raises(errors.TypingError, match="E110"):
         lw.vectorize(function, typing="numba")(X)
 

@@ -767,7 +767,7 @@ def test_unbound_variables_and_other_mistakes():
             y = classify(x)
         except KeyError:
             pass
-        return y
+        return [y for _ in range(2)]
 
     def nowhere(x):
         raise

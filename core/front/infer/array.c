@@ -359,7 +359,8 @@ is_quiet(lw_infer_frame *f, uint32_t node)
     if (n->kind == LW_NODE_SUBSCRIPT)
         return lw_tuple_row(f, lw_typed_in(&f->nodes, n->a)->type) &&
                lw_typed_in(&f->nodes, n->b)->constant && is_quiet(f, n->a);
-    return n->kind == LW_NODE_NAME || (n->kind == LW_NODE_ATTRIBUTE && is_quiet(f, n->a));
+    return n->kind == LW_NODE_ATTRIBUTE ? is_quiet(f, n->a)
+                                        : n->kind == LW_NODE_NAME && lw_is_pure(f, node);
 }
 
 static lw_status

@@ -345,7 +345,7 @@ lw_infer_augassign(lw_infer_frame *f, uint32_t node)
         return lw_infer_augmented_store(f, node);
     if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
         return lw_assign(f, n->a, (lw_infer_value){LW_T_BOTTOM, 0}); /* it is reported */
-    LW_TRY(lw_use(f, target->a, target->loc, &x, &typed->target));
+    LW_TRY(lw_use_name(f, n->a, &x, &typed->target));
     typed->unwraps = typed->decays = false;
     lw_unwrap(f, n->a, &x);
     typed->operand = typed->type = x.type;

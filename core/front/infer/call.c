@@ -39,7 +39,7 @@ capture(lw_infer_frame *f, uint32_t loc, const lw_fn_capture *row, const env_sta
     lw_status status;
 
     *entry = 0;
-    LW_TRY(lw_use(f, row->parent_var, loc, value, &def));
+    LW_TRY(lw_use(f, row->parent_var, loc, value, &def, NULL));
     if (f->copied)
         return lw_complain(f, loc, "E165", "on some paths it is an object in an array",
                            "pass its fields", "`%s` is captured by a function",
@@ -389,7 +389,8 @@ captured_again(binding *b, uint32_t i, lw_infer_value *value, uint32_t *entry)
     lw_status status;
 
     *entry = 0;
-    LW_TRY(lw_use(f, b->row->captures.data[i].var, lw_node_of(f, b->node)->loc, value, &def));
+    LW_TRY(lw_use(f, b->row->captures.data[i].var, lw_node_of(f, b->node)->loc, value, &def,
+                  NULL));
     *entry = value->constant ? LW_ARG_CONSTANT | value->constant : LW_ARG_WEB | def;
 fail:
     return status;

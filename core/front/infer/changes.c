@@ -31,7 +31,7 @@ lw_infer_changed_at(lw_infer_frame *f, uint32_t node, uint32_t loc)
                 "the object in `%s` was changed, and then the name was given to "
                 "another one",
                 f->fn->vars.data[var].name);
-        LW_TRY(lw_use(f, var, loc, &value, &def));
+        LW_TRY(lw_use(f, var, loc, &value, &def, NULL));
         slot = lw_array_push(&f->changed_values, f->run->arena);
         if (slot == NULL)
             return lw_out_of_memory(f);

@@ -91,7 +91,9 @@ check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int *known)
 bool
 lw_is_pure(const lw_infer_frame *f, uint32_t node)
 {
-    return lw_typed_in(&f->nodes, node)->constant || lw_node_of(f, node)->kind == LW_NODE_NAME;
+    const lw_typed_node *typed = lw_typed_in(&f->nodes, node);
+
+    return typed->constant || (lw_node_of(f, node)->kind == LW_NODE_NAME && !typed->unbound);
 }
 
 /* ---- and, or ---- */
@@ -468,7 +470,7 @@ infer_name(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 
     if (n->flags & LW_NODE_STORE)
         return lw_complain(f, n->loc, "E101", NULL, NULL, "an assignment target has no value");
-    return lw_use(f, n->a, n->loc, out, &lw_typed_in(&f->nodes, node)->web);
+    return lw_use_name(f, node, out, &lw_typed_in(&f->nodes, node)->web);
 }
 
 /* What the function captures is examined when it is called or passed on. */
@@ -654,6 +656,7 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     lw_status status;
     bool borrowed = f->borrowed, wants_optional = f->wants_optional, items = f->wants_items;
+    uint32_t asked = f->asked;
 
     f->borrowed = f->wants_optional = f->wants_items = false;
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
@@ -663,7 +666,11 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     if (f->notes != NULL)
         *lw_note_at(f, node) = (lw_note){.constant = lw_note_at(f, node)->constant};
     f->wants_items = items && lw_node_of(f, node)->kind == LW_NODE_TUPLE;
+    f->asked = 0;
     status = dispatch(f, node, out);
+    if (status == LW_OK && out->constant != 0 && f->asked != 0)
+        status = lw_complain_folded(f, f->asked);
+    f->asked = f->asked ? f->asked : asked;
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
     if (out->constant == 0 && lw_is_known_text(f, out->type)) /* the code has effects, too */

@@ -90,10 +90,11 @@ typedef struct lw_def {
     uint32_t var, node;    /* node 0: the parameter */
     uint32_t parent, ring; /* union-find; the members of a class form a ring */
     lw_infer_value value;
-    bool known;   /* the walk has met it */
-    bool used;    /* some use needs the value at run time (kept at the root) */
-    bool escapes; /* some use lies outside the definition's region (kept at the root) */
-    bool is_zero; /* the value of a variable on paths that bind it to none: typing="numba" */
+    bool known;    /* the walk has met it */
+    bool used;     /* some use needs the value at run time (kept at the root) */
+    bool escapes;  /* some use lies outside the definition's region (kept at the root) */
+    bool is_zero;  /* the value of a variable on paths that bind it to none: typing="numba" */
+    bool is_asked; /* some use asks whether there is a value (kept at the root) */
     uint32_t bit;
     uint32_t region, iteration, web;
 } lw_def;
@@ -232,6 +233,7 @@ typedef struct lw_infer_frame {
     bool wants_items;     /* … and where that is a tuple, with items that are None */
     bool stores;          /* the function writes to arrays */
     bool copied;          /* what lw_use has read last may be a copy of an object in an array */
+    uint32_t asked; /* the NAME of the last use that asks whether there is a value; 0: none */
     uint32_t returned_of; /* the variable whose object the last method has returned, if nobody
                              has said yet what becomes of that value; else 0 */
     uint32_t region, iteration;
@@ -392,9 +394,18 @@ lw_status lw_webs_init(lw_infer_frame *f);
 lw_status lw_webs_begin_iteration(lw_infer_frame *f);
 lw_status lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value);
 lw_status lw_pin(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_type type);
-/* The value of a variable here. *def: a definition of its web (0: none). */
+/* The value of a variable here. *def: a definition of its web (0: none). *unbound: it may have
+ * no value, which the code that reads it has to find out; NULL: it cannot, and this is E110. */
 lw_status lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out,
-                 uint32_t *def);
+                 uint32_t *def, bool *unbound);
+/* The same for a NAME, which is read there. */
+lw_status lw_use_name(lw_infer_frame *f, uint32_t node, lw_infer_value *out, uint32_t *def);
+/* E110: the NAME would be asked whether it has a value, but the expression is constant. */
+lw_status lw_complain_folded(lw_infer_frame *f, uint32_t name);
+/* Whether reading the variable here may raise an UnboundLocalError. */
+bool lw_may_be_unbound(const lw_infer_frame *f, uint32_t var);
+/* The variable has no value from here on. */
+void lw_unbind(lw_infer_frame *f, uint32_t var);
 lw_status lw_webs_finish(lw_infer_frame *f);
 /* ---- flow.c ---- */
 uint32_t lw_flow_words(const lw_infer_frame *f); /* of reach */

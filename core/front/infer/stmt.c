@@ -295,8 +295,8 @@ is_there(lw_infer_frame *f, uint32_t node)
     bool is = true;
 
     switch ((lw_node_kind)n->kind) {
-    case LW_NODE_CONSTANT:
-    case LW_NODE_NAME: return true;
+    case LW_NODE_CONSTANT: return true;
+    case LW_NODE_NAME: return !lw_may_be_unbound(f, n->a);
     case LW_NODE_TUPLE:
         for (uint32_t i = 0; i < n->c && is; i++)
             is = is_there(f, f->run->tree->lists.data[n->b + i]);
@@ -458,10 +458,8 @@ fail:
 static void
 unbind(lw_infer_frame *f, uint32_t name)
 {
-    if (name == 0)
-        return;
-    lw_reach_only(f, lw_node_of(f, name)->a, 0);
-    lw_note_assigned(f, lw_node_of(f, name)->a);
+    if (name != 0)
+        lw_unbind(f, lw_node_of(f, name)->a);
 }
 
 /* raised: the state in which handlers begin; done: the state behind the statement, so far. */

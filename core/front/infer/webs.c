@@ -1,5 +1,7 @@
 /* Definitions, the sets of definitions that reach each use, and the webs that common uses make
- * of them (union-find). Also definite assignment: bit 0 of a set means "not assigned". */
+ * of them (union-find). Also definite assignment: bit 0 of a set means "not assigned". A use
+ * that such a set reaches with definitions beside it is a use of their web, which is asked at
+ * run time whether it has a value (lw_web.bound). */
 #include "core/front/infer/infer_internal.h"
 
 #include <assert.h>
@@ -63,6 +65,7 @@ unite(lw_infer_frame *f, uint32_t x, uint32_t y)
     defs[x].ring = defs[y].ring;
     defs[y].ring = ring;
     defs[x].used |= defs[y].used;
+    defs[x].is_asked |= defs[y].is_asked;
     f->changed = true;
 }
 
@@ -196,18 +199,24 @@ may_be_zero(lw_infer_frame *f, uint32_t var)
     return true;
 }
 
-/* Whether the zero reaches this use, and whether nothing else does. */
+/* Whether the zero reaches this use. */
 static bool
-reaches_zero(lw_infer_frame *f, uint32_t var, bool *alone)
+reaches_zero(const lw_infer_frame *f, uint32_t var)
 {
-    bool found = false;
+    for (uint32_t def = 0; (def = lw_next_reached(f, var, def)) != 0;)
+        if (f->defs.data[def].is_zero)
+            return true;
+    return false;
+}
 
-    *alone = true;
-    for (uint32_t def = 0; (def = lw_next_reached(f, var, def)) != 0;) {
-        found |= f->defs.data[def].is_zero;
-        *alone &= f->defs.data[def].is_zero;
-    }
-    return found;
+/* Whether an assignment does. */
+static bool
+reaches_assignment(const lw_infer_frame *f, uint32_t var)
+{
+    for (uint32_t def = 0; (def = lw_next_reached(f, var, def)) != 0;)
+        if (!f->defs.data[def].is_zero)
+            return true;
+    return false;
 }
 
 /* W205, once for a function that is compiled. */
@@ -399,13 +408,21 @@ deciding_region(lw_infer_frame *f, uint32_t def)
     return found;
 }
 
+/* The advice, and why reading the variable does not raise an UnboundLocalError here. */
+static const char *
+help_for_unbound(lw_infer_frame *f, const char *advice, const char *why)
+{
+    return why ? lw_format_text(f, "%s; %s", advice, why) : advice;
+}
+
 static lw_status
-complain_one_definition(lw_infer_frame *f, const char *name, uint32_t loc, uint32_t def)
+complain_one_definition(lw_infer_frame *f, const char *name, uint32_t loc, uint32_t def,
+                        const char *why)
 {
     uint32_t region = deciding_region(f, def), line = line_of(f, def);
     const lw_region *row = &f->regions.data[region];
     const lw_node *node = lw_node_of(f, row->node);
-    const char *condition, *label;
+    const char *condition, *label, *advice;
     bool is_try = false;
 
     if (region == 0)
@@ -429,18 +446,18 @@ complain_one_definition(lw_infer_frame *f, const char *name, uint32_t loc, uint3
                           f, "`%s` is bound on one path only: its only assignment is line %u",
                           name, line);
     }
-    return lw_complain(
-        f, loc, "E110", label,
-        region && (node->kind == LW_NODE_FOR || node->kind == LW_NODE_WHILE)
-            ? lw_format_text(f, "assign `%s` before the loop", name)
-        : is_try ? lw_format_text(f, "assign `%s` before the `try`", name)
-        : region ? lw_format_text(f, "assign `%s` before the `if`, or add an `else`", name)
-                 : lw_format_text(f, "assign `%s` first", name),
-        "variable `%s` may have no value here", name);
+    advice = region && (node->kind == LW_NODE_FOR || node->kind == LW_NODE_WHILE)
+                 ? lw_format_text(f, "assign `%s` before the loop", name)
+             : is_try ? lw_format_text(f, "assign `%s` before the `try`", name)
+             : region ? lw_format_text(f, "assign `%s` before the `if`, or add an `else`", name)
+                      : lw_format_text(f, "assign `%s` first", name);
+    return lw_complain(f, loc, "E110", label, help_for_unbound(f, advice, why),
+                       "variable `%s` may have no value here", name);
 }
 
+/* why: as of help_for_unbound, or NULL. */
 static lw_status
-complain_unbound(lw_infer_frame *f, uint32_t var, uint32_t loc)
+complain_unbound(lw_infer_frame *f, uint32_t var, uint32_t loc, const char *why)
 {
     const char *name = f->fn->vars.data[var].name;
     uint32_t n = 0, last = 0;
@@ -454,12 +471,12 @@ complain_unbound(lw_infer_frame *f, uint32_t var, uint32_t loc)
             n++;
         }
     if (n == 1)
-        return complain_one_definition(f, name, loc, last);
+        return complain_one_definition(f, name, loc, last, why);
     return lw_complain(
         f, loc, "E110",
         n ? lw_format_text(f, "`%s` is assigned on some of the paths to here, not on all", name)
           : lw_format_text(f, "`%s` is never assigned before this line", name),
-        lw_format_text(f, "assign `%s` before the branches", name),
+        help_for_unbound(f, lw_format_text(f, "assign `%s` before the branches", name), why),
         "variable `%s` may have no value here", name);
 }
 
@@ -690,39 +707,63 @@ complain_stale(lw_infer_frame *f, uint32_t var, uint32_t loc)
                        "it is not known whether a write to an array has changed this object");
 }
 
-/* With numba's typing a variable is zero where it is not bound, from the next walk on. */
+/* Whether the variable may have no value at this use, of which there is an error or a question
+ * at run time. With numba's typing it is zero then, from the next walk on, if it is a number.
+ */
 static lw_status
-use_unbound(lw_infer_frame *f, uint32_t var, uint32_t loc)
+use_unbound(lw_infer_frame *f, uint32_t var, uint32_t loc, bool *unbound)
 {
-    if (lw_typing_of(f) == LW_TYPING_NUMBA && !f->zeroed[var] && !f->report) {
-        f->zeroed[var] = true;
-        f->changed = true;
-        return LW_OK;
+    /* with a zero at the beginning, bit 0 is what loops keep of the walks before that */
+    *unbound = f->now.reach[var] & 1 && f->zero_defs[var] == 0;
+    if (*unbound && lw_typing_of(f) == LW_TYPING_NUMBA && !f->zeroed[var] &&
+        may_be_zero(f, var) && !f->report) {
+        f->zeroed[var] = f->changed = true;
+        *unbound = false;
     }
-    return complain_unbound(f, var, loc);
+    if (!f->zeroed[var] || !reaches_zero(f, var))
+        return LW_OK;
+    if (may_be_zero(f, var) && reaches_assignment(f, var))
+        return warn_of_zero(f, var, loc);
+    *unbound = true;
+    return LW_OK;
+}
+
+/* Why code does not ask at run time whether a variable has a value; "": it surely has none;
+ * NULL: the code asks. */
+static const char *
+why_not_asked(lw_infer_frame *f, uint32_t var, bool can_ask)
+{
+    if (!reaches_assignment(f, var))
+        return "";
+    if (f->run->typed->options.ignore_errors)
+        return "exceptions are not compiled here; elsewhere, reading it raises an "
+               "UnboundLocalError";
+    return can_ask
+               ? NULL
+               : "a nested function or a comprehension takes its value, which has to be there";
 }
 
 lw_status
-lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint32_t *def_out)
+lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint32_t *def_out,
+       bool *unbound)
 {
     assert(var != 0 && var < f->fn->vars.n);
     lw_status status = LW_OK;
     uint32_t first = 0;
     lw_type type = LW_T_BOTTOM;
-    bool alone;
+    const char *why;
+    bool is_unbound;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     *def_out = 0;
     f->copied = false;
-    /* with a zero at the beginning, bit 0 is what loops keep of the walks before that */
-    if (f->now.reach[var] & 1 && f->zero_defs[var] == 0)
-        LW_TRY(use_unbound(f, var, loc));
-    if (f->zeroed[var] && reaches_zero(f, var, &alone)) {
-        if (alone || !may_be_zero(f, var))
-            return complain_unbound(f, var, loc); /* in the last walk */
-        LW_TRY(warn_of_zero(f, var, loc));
-    }
-    out->constant = common_constant(f, var, &type);
+    LW_TRY(use_unbound(f, var, loc, &is_unbound));
+    why = is_unbound ? why_not_asked(f, var, unbound != NULL) : NULL;
+    if (why != NULL)
+        LW_TRY(complain_unbound(f, var, loc, *why ? why : NULL));
+    if (unbound != NULL)
+        *unbound = is_unbound;
+    out->constant = is_unbound ? 0 : common_constant(f, var, &type);
     if (out->constant) {
         out->type = type;
         return LW_OK;
@@ -738,9 +779,18 @@ lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint3
     f->copied = is_copied(f, var, out->type);
     if (f->copied && *lw_lost(f, var) & LW_IS_STALE)
         return complain_stale(f, var, loc);
-    if (is_stored(f, out->type)) {
+    if (is_stored(f, out->type) || (is_unbound && lw_is_known_text(f, out->type))) {
         note_use(f, root_of(f, first));
+        f->defs.data[root_of(f, first)].is_asked |= is_unbound;
         *def_out = first;
+    } else if (out->type == LW_T_BOTTOM) {
+        if ((is_unbound || reaches_zero(f, var)) && !f->is_open)
+            return complain_unbound(f, var, loc,
+                                    "only values that are made of its own reach this line");
+    } else if (is_unbound) {
+        return complain_unbound(
+            f, var, loc,
+            "nothing of a function, a type or None is there at run time that could be asked");
     } else if (lw_is_known_text(f, out->type)) {
         out->constant = lw_type_get(lw_types_of(f), out->type)->fn;
     } else if (out->type == LW_T_STATIC) {
@@ -749,6 +799,44 @@ lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint3
     }
 fail:
     return status;
+}
+
+lw_status
+lw_use_name(lw_infer_frame *f, uint32_t node, lw_infer_value *out, uint32_t *def)
+{
+    const lw_node *n = lw_node_of(f, node);
+    bool unbound = false;
+    lw_status status = lw_use(f, n->a, n->loc, out, def, &unbound);
+
+    lw_typed_in(&f->nodes, node)->unbound = unbound;
+    f->can_raise |= unbound;
+    f->asked = unbound ? node : f->asked;
+    return status;
+}
+
+lw_status
+lw_complain_folded(lw_infer_frame *f, uint32_t name)
+{
+    const lw_node *n = lw_node_of(f, name);
+
+    return complain_unbound(
+        f, n->a, n->loc,
+        "the expression around it is a constant, and nothing is read at run time");
+}
+
+bool
+lw_may_be_unbound(const lw_infer_frame *f, uint32_t var)
+{
+    return (f->now.reach[var] & 1) != 0 || reaches_zero(f, var);
+}
+
+void
+lw_unbind(lw_infer_frame *f, uint32_t var)
+{
+    uint32_t zero = f->zero_defs[var];
+
+    lw_reach_only(f, var, zero ? f->defs.data[zero].bit : 0);
+    lw_note_assigned(f, var);
 }
 
 /* ---- the end: definitions become webs ---- */
@@ -767,6 +855,20 @@ check_range(lw_infer_frame *f, uint32_t root, lw_type type)
                                       lw_describe_type(f, type)),
                        "Python ints are 64-bit in compiled code",
                        "integer too large for a variable");
+}
+
+/* The web that says whether this one has a value. */
+static lw_status
+add_bound(lw_infer_frame *f, uint32_t number)
+{
+    lw_instance *instance = &f->run->typed->instances.data[f->instance];
+    lw_web *bound = lw_array_push(&instance->webs, f->run->arena);
+
+    if (bound == NULL)
+        return lw_out_of_memory(f);
+    *bound = (lw_web){.type = LW_DT_b1, .is_zero = true};
+    instance->webs.data[number].bound = instance->webs.n - 1;
+    return LW_OK;
 }
 
 static lw_status
@@ -794,8 +896,11 @@ make_web(lw_infer_frame *f, uint32_t root)
         if (def == root)
             break;
     }
+    web->is_zero |= defs[root].is_asked;
     web->single &= !web->is_zero;
     defs[root].web = instance->webs.n - 1;
+    if (defs[root].is_asked)
+        LW_TRY(add_bound(f, defs[root].web));
 fail:
     return status;
 }

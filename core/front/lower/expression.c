@@ -703,6 +703,7 @@ lower_name(lw_lower_frame *f, uint32_t node)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
 
+    lw_lower_ask_bound(f, node, t->web);
     if (t->web != 0)
         return lw_value_convert(f, lw_lower_web_read(f, t->web), lw_lower_type_of(f, node));
     if (lw_type_kind_of(f->l->types, t->type) == LW_TK_FUNCTION)

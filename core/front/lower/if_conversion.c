@@ -183,7 +183,8 @@ cost_kind(lw_lower_frame *f, uint32_t node)
 
     if (node == 0 || lw_typed_at(f, node)->constant)
         return 0;
-    if (raises_for_sign(f, node) || lw_typed_at(f, node)->unwraps)
+    if (raises_for_sign(f, node) || lw_typed_at(f, node)->unwraps ||
+        lw_typed_at(f, node)->unbound)
         return LW_COST_NEVER;
     if (lw_typed_at(f, node)->element != LW_T_BOTTOM)
         return LW_COST_NEVER; /* a new array */
@@ -272,7 +273,8 @@ cost_statement(lw_lower_frame *f, uint32_t node)
         return sum(1, lw_cost_expression(f, n->a));
     case LW_NODE_AUGASSIGN:
         if ((lw_node_at(f, n->a)->kind != LW_NODE_NAME && !is_field(f, n->a)) ||
-            raises_for_sign(f, node) || lw_typed_at(f, n->a)->unwraps)
+            raises_for_sign(f, node) || lw_typed_at(f, n->a)->unwraps ||
+            lw_typed_at(f, n->a)->unbound)
             return LW_COST_NEVER;
         if (lw_lower_calls_method(f, node))
             return sum(1, cost_call(f, node));
@@ -342,7 +344,7 @@ choose_web(lw_lower_frame *f, lw_ref condition, uint32_t web, const lw_pending *
     lw_lower_value if_true = yes ? yes->value : lw_lower_web_read(f, web);
     lw_lower_value if_false = no ? no->value : lw_lower_web_read(f, web);
 
-    lw_lower_web_write(f, web, lw_value_select(f, condition, if_true, if_false));
+    lw_lower_web_choose(f, web, lw_value_select(f, condition, if_true, if_false));
 }
 
 static void

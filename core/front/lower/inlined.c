@@ -95,8 +95,8 @@ lw_lower_inlined(lw_lower_frame *f, uint32_t instance, const lw_lower_value *val
         if (!g->inst->param_constants[i])
             g->webs[g->inst->param_webs[i]] = values[i].parts; /* web 0 is never read */
     lw_lower_walrus_slots(g);
-    lw_lower_bind_parameters(g);
     lw_lower_zero_webs(g);
+    lw_lower_bind_parameters(g);
     lw_lower_body(g, g->fn->body);
     f->b = g->b;
     f->counters = g->counters;

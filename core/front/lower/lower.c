@@ -509,8 +509,8 @@ lower_function(lw_lower_frame *f)
         lw_ir_set(&f->b, f->deferred, lw_ir_zero(&f->b, LW_DT_i32));
     }
     lw_lower_walrus_slots(f);
-    lw_lower_bind_parameters(f);
     lw_lower_zero_webs(f);
+    lw_lower_bind_parameters(f);
     if (f->l->catches && f->can_raise && f->inst->n_changed > 0 && !is_entry(f))
         lw_lower_begin_changing(f, &changing);
     lw_lower_body(f, f->fn->body);

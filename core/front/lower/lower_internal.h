@@ -287,6 +287,9 @@ bool lw_lower_walrus_replaces(const lw_lower_frame *f, uint32_t web);
 void lw_lower_walrus_slots(lw_lower_frame *f);    /* new arrays that `:=` names: none yet */
 void lw_lower_bind_parameters(lw_lower_frame *f); /* by web: the parts */
 void lw_lower_zero_webs(lw_lower_frame *f);       /* variables that are zero until assigned */
+void lw_lower_unbind(lw_lower_frame *f, uint32_t var); /* it has no value from here on */
+/* name: a NAME that reads the web. An UnboundLocalError is raised if it has no value. */
+void lw_lower_ask_bound(lw_lower_frame *f, uint32_t name, uint32_t web);
 
 /* ---- value.c ---- */
 uint32_t lw_parts_of(const lw_types *types, lw_type type);
@@ -417,7 +420,10 @@ void lw_lower_body(lw_lower_frame *f, uint32_t body);
 void lw_lower_statement(lw_lower_frame *f, uint32_t node);
 void lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value);
 void lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value);
-/* The same for a change of the object `before`; lent: as of lw_lower_assigned. */
+/* What it becomes where an `if` has been evaluated on both sides. */
+void lw_lower_web_choose(lw_lower_frame *f, uint32_t web, lw_lower_value value);
+/* The same as lw_lower_web_write for a change of the object `before`; lent: as of
+ * lw_lower_assigned. */
 void lw_lower_web_change(lw_lower_frame *f, uint32_t web, lw_lower_value value,
                          lw_lower_value before, bool lent);
 /* The same with what the caller passes for a parameter. */

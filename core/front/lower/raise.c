@@ -482,6 +482,14 @@ note_handlers(lw_lower_frame *f, const lw_node *n)
     }
 }
 
+/* The name of a handler's exception, or 0. */
+static void
+unbind(lw_lower_frame *f, uint32_t name)
+{
+    if (name != 0)
+        lw_lower_unbind(f, lw_node_at(f, name)->a);
+}
+
 static void
 lower_handlers(lw_lower_frame *f, const lw_node *n, lw_handler *h, uint32_t done)
 {
@@ -495,10 +503,13 @@ lower_handlers(lw_lower_frame *f, const lw_node *n, lw_handler *h, uint32_t done
         if (handler->c != 0)
             lw_ir_if(&f->b, is_caught(f, h, number));
         f->caught = h;
+        unbind(f, handler->a);
         lw_lower_body(f, handler->b);
         f->caught = h->caught;
-        if (!lw_ir_ended(&f->b))
+        if (!lw_ir_ended(&f->b)) {
+            unbind(f, handler->a);
             lw_block_leave(f, done);
+        }
         if (handler->c == 0)
             return;
         lw_ir_end(&f->b);

@@ -51,7 +51,7 @@ web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value, const lw_ref *b
     f->iterators[web] = value.iterator;
     if (value.iterator && !web_at(f, web)->single)
         lw_lower_fail(f, f->node, "a range in a variable that is assigned more than once");
-    if (f->l->typed->options.variables)
+    if (f->l->typed->options.variables && web_at(f, web)->var != 0)
         lw_lower_show(f, web, value);
     if (web_at(f, web)->single && !f->slotted[web]) {
         f->webs[web] = value.parts;
@@ -69,8 +69,26 @@ web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value, const lw_ref *b
     }
 }
 
+/* Whether the variable has a value is something that some use asks. */
+static void
+note_bound(lw_lower_frame *f, uint32_t web, bool has_value)
+{
+    uint32_t bound = web_at(f, web)->bound;
+
+    if (bound != 0)
+        web_write(f, bound, lw_value_scalar(f, LW_DT_b1, lw_ir_int(&f->b, LW_DT_b1, has_value)),
+                  NULL, false, false);
+}
+
 void
 lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value)
+{
+    web_write(f, web, value, NULL, false, false);
+    note_bound(f, web, true);
+}
+
+void
+lw_lower_web_choose(lw_lower_frame *f, uint32_t web, lw_lower_value value)
 {
     web_write(f, web, value, NULL, false, false);
 }
@@ -84,6 +102,7 @@ lw_lower_web_change(lw_lower_frame *f, uint32_t web, lw_lower_value value,
 
     assert(same_type || !lent);
     web_write(f, web, value, same_type ? before.parts : NULL, lent, false);
+    note_bound(f, web, true);
 }
 
 /* The caller holds what it passes. The owners are there from the beginning, so that they are
@@ -92,6 +111,7 @@ void
 lw_lower_web_bind(lw_lower_frame *f, uint32_t web, lw_lower_value value)
 {
     web_write(f, web, value, NULL, false, true);
+    note_bound(f, web, true);
 }
 
 lw_lower_value
@@ -110,6 +130,35 @@ lw_lower_web_read(lw_lower_frame *f, uint32_t web)
     }
     pending = pending_of(f, web, 0);
     return pending ? pending->value : lw_value_get(f, slots_of(f, web), type);
+}
+
+void
+lw_lower_unbind(lw_lower_frame *f, uint32_t var)
+{
+    for (uint32_t web = 1; web < f->inst->webs.n; web++)
+        if (web_at(f, web)->var == var)
+            note_bound(f, web, false);
+}
+
+void
+lw_lower_ask_bound(lw_lower_frame *f, uint32_t name, uint32_t web)
+{
+    lw_text message = {0};
+    lw_lower_value bound;
+
+    if (!lw_typed_at(f, name)->unbound || web == 0)
+        return;
+    assert(web_at(f, web)->bound != 0); /* inference has seen this use */
+    bound = lw_lower_web_read(f, web_at(f, web)->bound);
+    lw_text_addf(&message,
+                 "cannot access local variable '%s' where it is not associated with a value",
+                 f->fn->vars.data[lw_node_at(f, name)->a].name);
+    if (message.failed)
+        f->l->module->failed = true;
+    else
+        lw_lower_raise(f, lw_ir_not(&f->b, lw_value_truth(f, bound)), "UnboundLocalError",
+                       lw_text_get(&message));
+    lw_text_reset(&message);
 }
 
 static bool
@@ -150,7 +199,8 @@ void
 lw_lower_zero_webs(lw_lower_frame *f)
 {
     for (uint32_t web = 1; web < f->inst->webs.n; web++) {
-        const lw_ref *slots = web_at(f, web)->is_zero ? slots_of(f, web) : NULL;
+        bool is_zero = web_at(f, web)->is_zero && !is_parameter(f, web);
+        const lw_ref *slots = is_zero ? slots_of(f, web) : NULL;
         uint32_t n = slots ? lw_parts_of(f->l->types, web_at(f, web)->type) : 0;
 
         for (uint32_t i = 0; i < n; i++)
@@ -356,6 +406,8 @@ lower_augassign(lw_lower_frame *f, uint32_t node)
     const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
     lw_lower_value before, result;
 
+    if (lw_node_at(f, n->a)->kind == LW_NODE_NAME)
+        lw_lower_ask_bound(f, n->a, target->target);
     if (lw_node_at(f, n->a)->kind == LW_NODE_ATTRIBUTE && target->call == LW_CALL_INSTANCE) {
         lower_assign(f, n->c); /* by the setter of a property */
         return;

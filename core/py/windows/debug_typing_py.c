@@ -83,9 +83,12 @@ parse_types(lw_types *types, const char *list, lw_type *out, uint32_t *n)
 
 static PyObject *
 dump_tree(const lw_tree *tree, const lw_arg_spec *specs, uint32_t n, lw_typing typing,
-          int procedure)
+          int procedure, int ignore_errors)
 {
-    lw_front_options options = {.typing = typing, .procedure = procedure, .threads = procedure};
+    lw_front_options options = {.typing = typing,
+                                .procedure = procedure,
+                                .threads = procedure,
+                                .ignore_errors = ignore_errors};
     lw_typed *typed = NULL;
     lw_error err = {0};
     lw_text text = {0};
@@ -104,7 +107,8 @@ dump_tree(const lw_tree *tree, const lw_arg_spec *specs, uint32_t n, lw_typing t
 static PyObject *
 dump_typed(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"function", "types", "mode", "source", "procedure", NULL};
+    static char *names[] = {"function",  "types",         "mode", "source",
+                            "procedure", "ignore_errors", NULL};
     const char *list, *mode = "weak";
     PyObject *function, *source = NULL, *result = NULL;
     lw_arg_spec specs[LW_MAX_DEBUG_SPECS];
@@ -113,10 +117,10 @@ dump_typed(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     lw_tree *tree = NULL;
     lw_error err = {0};
     uint32_t n;
-    int procedure = 0;
+    int procedure = 0, ignore_errors = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|sOp:_dump_typed", names, &function,
-                                     &list, &mode, &source, &procedure) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|sOpp:_dump_typed", names, &function,
+                                     &list, &mode, &source, &procedure, &ignore_errors) ||
         parse_mode(mode, &typing) < 0)
         return NULL;
     lw_arena_init(&arena);
@@ -124,7 +128,7 @@ dump_typed(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         lw_read_function(function, source, &tree, NULL, &err) != LW_OK)
         lw_py_raise(&err);
     else
-        result = dump_tree(tree, specs, n, typing, procedure);
+        result = dump_tree(tree, specs, n, typing, procedure, ignore_errors);
     lw_tree_free(tree);
     lw_arena_reset(&arena);
     return result;
@@ -281,8 +285,8 @@ record_text(PyObject *Py_UNUSED(module), PyObject *dtype)
 static PyMethodDef methods[] = {
     {"_dump_record", record_text, METH_O, "_dump_record(dtype): its type, field by field."},
     {"_dump_typed", (PyCFunction)(void (*)(void))dump_typed, METH_VARARGS | METH_KEYWORDS,
-     "_dump_typed(function, types, mode='weak', source=None, procedure=False): the typed tree "
-     "as text."},
+     "_dump_typed(function, types, mode='weak', source=None, procedure=False, "
+     "ignore_errors=False): the typed tree as text."},
     {"_promote", promote, METH_VARARGS,
      "_promote('float32, lit 5', mode): what operators use."},
     {"_join", join, METH_VARARGS, "_join('float32, lit 5', mode): one type for a variable."},
