@@ -69,7 +69,8 @@ class _Ranges(ast.NodeTransformer):
         if node.id not in self.names or not isinstance(node.ctx, ast.Load):
             return node
         parts = [ast.Subscript(node, ast.copy_location(ast.Constant(i), node), ast.Load()) for i in range(3)]
-        function = ast.copy_location(ast.Constant(builtins.range), node)
+        called: Any = builtins.range  # no constant of Python's, but one of the front end's
+        function = ast.copy_location(ast.Constant(called), node)
         return ast.copy_location(ast.Call(function, [ast.copy_location(part, node) for part in parts], []), node)  # type: ignore[arg-type]
 
     def visit_For(self, node: ast.For) -> Any:

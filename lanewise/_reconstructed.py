@@ -264,8 +264,10 @@ class _Reader:
             if i.arg != 1 or not isinstance(before, _List):
                 raise _Unknown
             if name == "LIST_EXTEND":  # [0, 1, 1] is an empty list that is given a constant tuple
-                items = items.inner if isinstance(items, _Items) and not before.inner else f"*{items}"
-            stack.append(_list([before.inner, items] if before.inner else [items]))
+                given = items.inner if isinstance(items, _Items) and not before.inner else f"*{items}"
+            else:
+                given = items
+            stack.append(_list([before.inner, given] if before.inner else [given]))
         elif name == "LIST_TO_TUPLE" or (name == "CALL_INTRINSIC_1" and i.argrepr.endswith("LIST_TO_TUPLE")):
             stack.append(_tuple([stack.pop().inner]))
         elif name == "CALL_FUNCTION_EX":

@@ -109,7 +109,7 @@ static int
 run_python(PyObject *loop, PyArrayMethod_Context *context, char *const *data,
            const npy_intp *dimensions, const npy_intp *strides)
 {
-    PyObject *operands[NPY_MAXARGS], *done = NULL;
+    PyObject *operands[NPY_MAXARGS] = {NULL}, *done = NULL;
     int n = ((PyUFuncObject *)context->caller)->nargs, made = 0;
     const npy_intp *core = strides + n;
 
