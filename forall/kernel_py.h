@@ -203,8 +203,8 @@ typedef struct lw_host_entry {
     uint32_t local_bytes;  /* local arrays of a thread */
     bool prints;
     bool borrows; /* it keeps arguments (lw_slot_keep) */
-    bool steady; /* the function has no loop */
-    bool brief;  /* and calls nothing that may take long: it runs with the GIL */
+    bool steady;  /* the function has no loop */
+    bool brief;   /* and calls nothing that may take long: it runs with the GIL */
     /* RANGE: picoseconds of an element, learnt; 0: not known yet */
     _Atomic uint32_t cost_ps;
 } lw_host_entry;

@@ -137,8 +137,8 @@ refuse_masks(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
         if (i < n_args)
             PyOS_snprintf(what, sizeof what, "argument %zd", i + 1);
         else
-            PyOS_snprintf(what, sizeof what, "%.20s=",
-                          PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i - n_args)));
+            PyOS_snprintf(what, sizeof what,
+                          "%.20s=", PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i - n_args)));
         if (!is_of_device(args[i]) && lw_refuse_container(args[i], false, what) < 0)
             return -1;
     }

@@ -767,7 +767,8 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
     if (row && row->kind == LW_TK_RANGE) {
         if (lw_node_of(f, node)->kind != LW_NODE_CALL)
             return lw_complain(f, lw_node_of(f, node)->loc, "E102", NULL,
-                               "write it in the `for` itself",
+                               "write it in the `for` itself, or assign nothing but ranges "
+                               "to the variable, `r = range(n)`",
                                "a range cannot be kept in a variable in compiled code");
         item->type = elements[0];
         *count = lw_typed_in(&f->nodes, node)->truth;
