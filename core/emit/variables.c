@@ -280,6 +280,16 @@ lw_variables_begin(lw_emitter *e)
     }
 }
 
+/* Of values that may be None no debugger has a type: they are not shown. */
+static bool
+are_shown(const leaves *all, uint32_t n)
+{
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->data[i].dtype == LW_DT_void)
+            return false;
+    return all->n == n;
+}
+
 void
 lw_emit_bind(lw_emitter *e)
 {
@@ -290,8 +300,7 @@ lw_emit_bind(lw_emitter *e)
     if (!shows(e))
         return;
     find_leaves(&type, 0, &all);
-    assert(all.n == e->inst->c);
-    for (uint32_t i = 0; all.data != NULL && i < all.n && i < e->inst->c; i++) {
+    for (uint32_t i = 0; are_shown(&all, e->inst->c) && i < all.n; i++) {
         lw_name value = lw_operand(e, e->func->lists.data[e->inst->b + i]), at;
         const char *stored = lw_type(e, all.data[i].dtype);
 

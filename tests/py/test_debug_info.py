@@ -234,3 +234,16 @@ def test_gdb_steps_through_functions(tmp_path):
 def test_code_that_goes_is_forgotten(tmp_path):
     shown = gdb(tmp_path, "break helper\nrun\ninfo breakpoints\ndelete\ncontinue\n")
     assert "done" in shown and "exited normally" in shown
+
+
+def test_a_variable_that_may_be_none():
+    @lw.njit(debug=True)
+    def f(n):
+        x = None
+        if n > 3:
+            x = n * 2.0
+        if x is None:
+            return 0.0
+        return x
+
+    assert (f(2), f(5)) == (0.0, 10.0)

@@ -389,3 +389,23 @@ def test_functions_of_jit_without_a_text_fail_at_their_first_call():
         lw.njit("i8(i8)")(space["h"])
     with pytest.raises(OSError, match="E170"):
         lw.vectorize(space["h"])
+
+
+def test_functions_that_cannot_be_compiled_are_told_of_when_they_are_called():
+    """Packages decorate some that nobody calls."""
+
+    def keywords(x, **rest):
+        raise NotImplementedError
+
+    async def waits(x):
+        return x
+
+    for f in (keywords, waits):
+        for decorate in (lw.jit, lw.njit, lw.cuda.jit, lw.cuda.jit(device=True)):
+            made = decorate(f)
+        with pytest.raises(lw.errors.UnsupportedError, match="E101"):
+            lw.njit(f)(1)
+        with pytest.raises(lw.errors.UnsupportedError, match="E101"):
+            lw.njit("f8(f8)")(f)
+        with pytest.raises(lw.errors.UnsupportedError, match="E101"):
+            lw.njit(lambda x: made(x))(1)

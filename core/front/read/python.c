@@ -681,12 +681,13 @@ lw_read_queue(lw_reader *r, PyObject *text)
     read_from(r, 0, text);
 }
 
+/* Whether the function has no text, or is none that can be compiled, such as one with `**`. */
 static bool
-lacks_text(const lw_reader *r, uint32_t fn)
+can_wait(const lw_reader *r, uint32_t fn)
 {
     const char *code = r->tree->diags.data[r->tree->fns.data[fn].problem].code;
 
-    return strcmp(code, "E170") == 0 || strcmp(code, "E171") == 0;
+    return strcmp(code, "E170") == 0 || strcmp(code, "E171") == 0 || strcmp(code, "E101") == 0;
 }
 
 static void
@@ -703,7 +704,7 @@ read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text, PyObj
         read_from(r, n, NULL);
     }
     if (r->status == LW_OK && r->tree->fns.data[root].problem &&
-        !(r->may_lack_text && lacks_text(r, root)))
+        !(r->may_lack_text && can_wait(r, root)))
         r->status = lw_diagnose_kept(r->tree, r->tree->fns.data[root].problem, NULL, r->err);
 }
 
