@@ -274,7 +274,7 @@ def extract(condition, arr):
 
 
 def _check_kth(kth, n):
-    if isinstance(kth, (tuple, list)):
+    if isinstance(kth, (tuple, list, np.ndarray)):
         for one in kth:
             _check_kth(one, n)
     elif kth < -n or kth >= n:
@@ -295,7 +295,7 @@ def _put_rows_in_place(a, kth):
 
 
 def partition(a, kth, axis=-1):
-    if isinstance(kth, (tuple, list)):
+    if isinstance(kth, (tuple, list, np.ndarray)):
         _check_kth(kth, a.size if axis is None else a.shape[_arrays.axis(axis, a.ndim)])
         return sorted_copy(a, axis)
     if axis is None:

@@ -643,6 +643,12 @@ class HostContext:
     def trim(self) -> None:
         """No memory is kept back."""
 
+    @property
+    def deallocations(self):
+        from lanewise._memory import _Deallocations
+
+        return _Deallocations(self)
+
     def get_ipc_handle(self, memory):
         from lanewise._memory import _no_gpu
 

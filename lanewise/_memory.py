@@ -590,3 +590,18 @@ def open_ipc_array(handle, shape, dtype, strides=None, offset=0):
 
 
 open_ipc_handle = open_ipc_array
+
+
+class _Deallocations:
+    """numba's list of memory that waits to be freed. Here memory goes back to the pool at once."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def clear(self) -> None:
+        self._context.trim()
+
+    def __len__(self) -> int:
+        return 0
+
+    is_locked = False

@@ -475,6 +475,19 @@ kernel_getattro(PyObject *object, PyObject *name)
     return NULL;
 }
 
+/* What numba's programs read of it: func.targetoptions["fastmath"]. */
+static PyObject *
+get_target_options(PyObject *self, void *Py_UNUSED(unused))
+{
+    PyObject *given = ((lw_jit *)self)->base.keywords;
+    PyObject *all = Py_BuildValue("{s:O,s:O,s:O,s:O}", "nopython", Py_True, "fastmath",
+                                  Py_False, "debug", Py_False, "opt", Py_True);
+
+    if (all != NULL && given != NULL && PyDict_Check(given) && PyDict_Update(all, given) < 0)
+        Py_CLEAR(all);
+    return all;
+}
+
 static PyGetSetDef kernel_getset[] = {
     {"address", get_c_attribute, NULL,
      PyDoc_STR(
@@ -506,6 +519,9 @@ static PyGetSetDef kernel_getset[] = {
          "a list of objects with a method prepare_args(type, value, stream, retr), which is "
          "called for each argument and returns its replacement (type, value); functions that "
          "it appends to the list retr are called after the launch"),
+     NULL},
+    {"targetoptions", get_target_options, NULL,
+     PyDoc_STR("a dict with the keywords of the decorator, under the name that numba uses"),
      NULL},
     {"is_device", get_device, NULL, PyDoc_STR("whether the function was made with device=True"),
      NULL},

@@ -68,6 +68,9 @@ def test_partition(dtype, k):
         assert got.dtype == x.dtype and (np.sort(got, axis=-1) == kept).all()
         at = k % got.shape[1]
         assert (got[:, at] == kept[:, at]).all() and (got[:, :at] <= got[:, at:at + 1]).all() and (got[:, at:] >= got[:, at:at + 1]).all()
+    several = np.array([k, 0, -1])
+    parted = lw.jit(lambda x, k: np.partition(x, k))(x, several)
+    assert np.array_equal(np.take(parted, several, -1), np.take(np.sort(x), several, -1), equal_nan=x.dtype.kind in "fc")
     places = lw.jit(lambda x: np.argpartition(x, 3))(x)
     assert (np.take_along_axis(x, places, 1)[:, 3] == np.sort(x)[:, 3]).all()
 

@@ -650,3 +650,11 @@ def test_overrides_of_settings_can_be_entered_again(cpu):
     with pytest.raises(ValueError), lw.config(log=1, target="nothing"):
         pass
     assert lw.config.log == 0
+
+
+def test_what_programs_for_numba_ask_of_contexts_and_functions(cpu):
+    context = cuda.current_context()
+    context.deallocations.clear()
+    assert len(context.deallocations) == 0
+    options = lw.jit(fastmath=True)(lambda x: x).targetoptions
+    assert options["fastmath"] is True and options["nopython"] and not cuda.jit(lambda x: None).targetoptions["fastmath"]

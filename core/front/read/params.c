@@ -215,8 +215,10 @@ lw_read_params_of_code(lw_reader *r, PyCodeObject *code)
 {
     PyObject *names = PyObject_GetAttrString((PyObject *)code, "co_varnames");
     Py_ssize_t n = code->co_argcount, n_named = code->co_kwonlyargcount;
-    bool ok = names != NULL || lw_read_failed(r);
+    bool ok = true;
 
+    if (names == NULL)
+        return lw_read_failed(r);
     for (Py_ssize_t i = r->self != NULL; ok && i < n; i++)
         ok = add_named(r, names, i, LW_PARAM_POSITIONAL, i < code->co_posonlyargcount);
     if (ok && (code->co_flags & CO_VARARGS))

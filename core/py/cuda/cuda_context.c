@@ -109,6 +109,12 @@ context_get_device(PyObject *self, void *Py_UNUSED(closure))
 }
 
 static PyObject *
+context_get_deallocations(PyObject *self, void *Py_UNUSED(closure))
+{
+    return lw_memory_call("_Deallocations", "(O)", self);
+}
+
+static PyObject *
 context_repr(PyObject *self)
 {
     return PyUnicode_FromFormat("<CUDA context of device %d>",
@@ -132,6 +138,8 @@ static PyMethodDef context_methods[] = {
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef context_getset[] = {
     {"device", context_get_device, NULL, "the device of the context", NULL},
+    {"deallocations", context_get_deallocations, NULL,
+     "what numba has for memory that waits to be freed: clear() is trim()", NULL},
     {"memory_manager", context_get_manager, context_set_manager,
      "the object that allocates the device's memory", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
