@@ -16,6 +16,7 @@ from lanewise._array_functions import (
 )
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _inserted, concatenate, copy, expand_dims, flatten, ravel, sorted_copy, zeros
+from lanewise.errors import TypingError
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
@@ -1053,3 +1054,71 @@ def triu(m, k=0):
     out = zeros(m.shape, m.dtype.type)
     _keep_triangle(out, m, k, False)
     return out
+
+
+def contains(x, v):
+    """`v in x`"""
+    if x.ndim == 0:
+        return x[()] == v
+    for i in range(x.shape[0]):
+        if x.ndim > 1:
+            if contains(x[i], v):
+                return True
+        elif x[i] == v:
+            return True
+    return False
+
+
+class IntLimits:
+    """np.iinfo of a dtype that an argument decides; of others the front end reads the numbers."""
+
+    def __init__(self, bits, least, most):
+        self.bits = bits
+        self.min = least
+        self.max = most
+
+
+def iinfo(dtype):
+    zero = np.empty(0, dtype).dtype.type(0)
+    if isinstance(zero, np.int8):
+        return IntLimits(8, -(2**7), 2**7 - 1)
+    if isinstance(zero, np.uint8):
+        return IntLimits(8, 0, 2**8 - 1)
+    if isinstance(zero, np.int16):
+        return IntLimits(16, -(2**15), 2**15 - 1)
+    if isinstance(zero, np.uint16):
+        return IntLimits(16, 0, 2**16 - 1)
+    if isinstance(zero, np.int32):
+        return IntLimits(32, -(2**31), 2**31 - 1)
+    if isinstance(zero, np.uint32):
+        return IntLimits(32, 0, 2**32 - 1)
+    if isinstance(zero, np.int64):
+        return IntLimits(64, -(2**63), 2**63 - 1)
+    if isinstance(zero, np.uint64):
+        return IntLimits(64, 0, 2**64 - 1)
+    else:
+        raise TypingError("np.iinfo needs the dtype of integers: np.finfo is for floats")
+
+
+class FloatLimits:
+    """The same of np.finfo."""
+
+    def __init__(self, bits, eps, tiny, most):
+        self.bits = bits
+        self.eps = eps
+        self.tiny = tiny
+        self.smallest_normal = tiny
+        self.max = most
+        self.min = -most
+
+
+def finfo(dtype):
+    zero = np.empty(0, dtype).dtype.type(0)
+    if isinstance(zero, np.float16):
+        return FloatLimits(16, np.float16(2.0**-10), np.float16(2.0**-14), np.float16(65504.0))
+    if isinstance(zero, np.float32):
+        return FloatLimits(32, np.float32(2.0**-23), np.float32(2.0**-126), np.float32((2 - 2.0**-23) * 2.0**127))
+    if isinstance(zero, np.float64):
+        return FloatLimits(64, np.float64(2.0**-52), np.float64(2.0**-1022), np.float64((2 - 2.0**-52) * 2.0**1023))
+    else:
+        raise TypingError("np.finfo needs the dtype of floats: np.iinfo is for integers")

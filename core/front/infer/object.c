@@ -566,6 +566,22 @@ truth_of_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type containe
     return LW_OK;
 }
 
+/* `x in array`. args: the array and x. */
+static lw_status
+infer_in_array(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg *args, bool *found,
+               lw_infer_value *out)
+{
+    lw_status status = LW_OK;
+
+    *found = true;
+    if (lw_type_kind_of(lw_types_of(f), args[0].value.type) == LW_TK_ELEMENTWISE)
+        LW_TRY(lw_infer_made_array(f, args[0].node, &args[0].value));
+    LW_TRY(lw_infer_own(f, node, "in", args, 2, out));
+    LW_TRY(truth_of_contains(f, node, op, args[0].value.type, out));
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_object_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
                          bool *found, lw_infer_value *out)
@@ -576,7 +592,11 @@ lw_infer_object_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
     lw_status status;
 
     *found = false;
-    if (x.value.type == LW_T_BOTTOM || lw_class_of(f, container) == NULL)
+    if (x.value.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (lw_infer_is_whole(f, y.value, y.value))
+        return infer_in_array(f, node, op, args, found, out);
+    if (lw_class_of(f, container) == NULL)
         return LW_OK;
     lw_typed_in(&f->nodes, node)->operand = LW_T_BOTTOM;
     LW_TRY(lw_infer_overloaded_operator(f, node, lw_pyop_method[op], args, 2, found, out));

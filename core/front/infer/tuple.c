@@ -574,18 +574,36 @@ number_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const 
     return true;
 }
 
-/* A.dtype.type(0), A.dtype.itemsize, A.dtype.names */
+/* A.dtype.kind and A.dtype.name; NULL: another attribute. */
+static const char *
+text_of_dtype(lw_dtype dtype, const char *name)
+{
+    static const char *const kinds[] = {
+        [LW_KIND_VOID] = "V",     [LW_KIND_BOOL] = "b",      [LW_KIND_UINT] = "u",
+        [LW_KIND_INT] = "i",      [LW_KIND_FLOAT] = "f",     [LW_KIND_COMPLEX] = "c",
+        [LW_KIND_DATETIME] = "M", [LW_KIND_TIMEDELTA] = "m", [LW_KIND_PTR] = "V",
+    };
+
+    if (strcmp(name, "kind") == 0) /* bfloat16 is ml_dtypes' */
+        return dtype == LW_DT_bf16 ? "V" : kinds[lw_dtypes[dtype].kind];
+    if (strcmp(name, "name") == 0)
+        return dtype == LW_DT_b1 ? "bool" : lw_dtypes[dtype].public_name;
+    return NULL;
+}
+
+/* A.dtype.type(0), A.dtype.itemsize, A.dtype.names, A.dtype.kind, A.dtype.name */
 static bool
 dtype_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
                 lw_infer_value *out)
 {
     const lw_constant *constant = object.constant ? lw_constant_of(f, object.constant) : NULL;
-    lw_constant none = {.kind = LW_K_NONE};
+    lw_constant none = {.kind = LW_K_NONE}, text = {.kind = LW_K_STR};
 
     if (constant != NULL && constant->kind == LW_K_RECORD)
         return lw_infer_record_dtype(f, node, constant->bytes, name, out);
     if (constant == NULL || constant->kind != LW_K_DTYPE)
         return false;
+    text.text = text_of_dtype(constant->dtype, name);
     if (strcmp(name, "type") == 0)
         *out = object;
     else if (strcmp(name, "names") == 0)
@@ -594,6 +612,9 @@ dtype_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const c
     else if (strcmp(name, "itemsize") == 0)
         *out = lw_constant_value(f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant,
                                                     lw_dtypes[constant->dtype].size_bytes));
+    else if (text.text != NULL)
+        *out = lw_constant_value(
+            f, lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &text));
     else
         return false;
     return true;

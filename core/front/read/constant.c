@@ -290,6 +290,7 @@ from_type(lw_reader *r, PyObject *object)
     static PyTypeObject *const pytypes[] = {&PyLong_Type, &PyFloat_Type, &PyBool_Type,
                                             &PyComplex_Type};
     lw_dtype dtype;
+    uint32_t fn = 0;
 
     for (uint64_t i = 0; i < 4; i++)
         if (object == (PyObject *)pytypes[i])
@@ -301,6 +302,10 @@ from_type(lw_reader *r, PyObject *object)
         return lw_read_push_dtype(r, object, dtype);
     if (lw_comes_from(object, "numpy") && lw_read_named(r, object) != 0) /* np.ndindex */
         return 0;
+    if (lw_comes_from(object, "numpy")) /* np.iinfo */
+        fn = lw_read_array_function(r, object);
+    if (fn != 0 || r->status != LW_OK)
+        return fn ? lw_read_push(r, object, (lw_constant){.kind = LW_K_FUNCTION, .u = fn}) : 0;
     return lw_read_class(r, object);
 }
 
