@@ -156,8 +156,7 @@ class KeptArrays(Arrays):
 
     def forget(self, at):
         """The item is no longer in the list, whose slot holds no array from now on."""
-        if self.like.ndim > 0:
-            _arrays.keep_slot(self.words, slot(self.like, at), self.like, self.like)
+        _arrays.keep_slot(self.words, slot(self.like, at), self.like, self.like)
 
     def with_room(self, n):
         if n > 1 << 40:

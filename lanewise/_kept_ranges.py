@@ -11,6 +11,13 @@ import builtins
 from typing import Any
 
 
+def checked(step):
+    """The third argument of a range. It is compiled and never called."""
+    if step == 0:
+        raise ValueError("range() arg 3 must not be zero")
+    return step
+
+
 def _parts(value: ast.expr | None) -> list[ast.expr | None]:
     """What a conditional expression chooses between."""
     return _parts(value.body) + _parts(value.orelse) if isinstance(value, ast.IfExp) else [value]
@@ -56,6 +63,9 @@ class _Ranges(ast.NodeTransformer):
             made = value
         else:
             args = [self.visit(arg) for arg in value.args]
+            if len(args) == 3 and not isinstance(args[2], (ast.Constant, ast.UnaryOp)):
+                check: Any = checked  # no constant of Python's, but one of the front end's
+                args[2] = ast.copy_location(ast.Call(ast.copy_location(ast.Constant(check), args[2]), [args[2]], []), args[2])
             first = [ast.Constant(0)] if len(args) == 1 else []
             made = ast.Tuple([*first, *args, *[ast.Constant(1)] * (2 - len(first + args[1:]))], ast.Load())
         return ast.copy_location(made, value)

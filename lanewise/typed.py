@@ -68,6 +68,8 @@ def _like_of(x: Any, what: str) -> Any:
     if isinstance(x, str):
         return no_texts()
     if isinstance(x, np.ndarray):
+        if not x.dtype.isnative:
+            raise TypeError(f"{what} must be arrays in this machine's byte order, not {x.dtype!r:.200}: x.astype(x.dtype.newbyteorder('='))")
         return _array_kind(x.dtype, x.ndim, x.flags.c_contiguous, x.flags.writeable)
     if isinstance(x, (List, Dict)):
         return _like_container(x)
@@ -180,7 +182,7 @@ def _rows_of(arrays: Any, n: int, like: Any) -> list[Any]:
     if isinstance(like, tuple):
         return [*zip(*(_rows_of(part, n, one) for part, one in zip(arrays, like)))]
     if isinstance(like, (List, Dict)):
-        return [_again(like, words) for words in arrays[:n]]
+        return [None if words is None else _again(like, words) for words in arrays[:n]]  # None: a deleted entry of a dict
     return arrays[:n] if isinstance(arrays, list) else arrays[:n].tolist()  # a list: of strings or arrays
 
 
@@ -212,7 +214,7 @@ class List(MutableSequence):
 
     Its items are numbers of one type, strings, arrays, typed lists or dicts, or tuples of these. Functions of ``njit`` change the list itself.
     A number of another type is converted as in an assignment to an element of an array: an int becomes a float, and a float in a list of ints
-    is a TypeError. Arrays and containers are the objects themselves, not copies.
+    is a TypeError. Arrays are not copied: what ``x[0]`` gives shares the memory of the array that was put in. Containers are the objects themselves.
 
     Args:
         iterable: the first items. The type of the first one is that of all.
@@ -534,7 +536,7 @@ def _n_cells(like: Any) -> int:
 
 def _checked(*likes: Any) -> Any:
     if sum(map(_n_cells, likes)) > _compiled.MOST_CELLS:
-        raise TypeError(f"an item of a typed list, or a key and a value of a typed dict together, can have at most {_compiled.MOST_CELLS} numbers and strings")
+        raise TypeError(f"an item of a typed list, or a key and a value of a typed dict together, can have at most {_compiled.MOST_CELLS} numbers, strings, arrays and containers")
     return likes if len(likes) > 1 else likes[0]
 
 

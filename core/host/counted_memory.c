@@ -371,7 +371,7 @@ lw_slot_keep(uint64_t *slot, void *data, int64_t is_empty, void *memory)
 {
     void *lent = memory == NULL && lender != NULL ? lender->lend(lender, data) : NULL;
 
-    if (memory == NULL && lent == NULL && !is_empty)
+    if (memory == NULL && lent == NULL && !is_empty && data != NULL)
         return true;
     lw_cell_set(slot, data, 0, memory ? memory : lent);
     lw_counted_release(lent);

@@ -44,7 +44,8 @@ typedef struct lw_lender {
 void lw_lender_begin(lw_lender *lender);
 void lw_lender_end(lw_lender *lender);
 /* Puts an array into a slot. memory: the array's; NULL: a lender is asked for it, unless the
- * array has no elements. true: nobody knows it, and the slot is as before. */
+ * array has no elements or, data being NULL, there is none. true: nobody knows it, and the slot
+ * is as before. */
 bool lw_slot_keep(uint64_t *slot, void *data, int64_t is_empty, void *memory);
 
 /* Makes the functions known to the loader of compiled code. */

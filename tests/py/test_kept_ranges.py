@@ -51,7 +51,20 @@ def assigned_again(n, down):
     return s
 
 
-@pytest.mark.parametrize("f", [by_branches, by_expression, in_the_loop, assigned_again], ids=lambda f: f.__name__)
+def without_lists(n, down):
+    s = 0
+    for i in range(n) if down else range(3):
+        s = s * 10 + i
+    r = range(n)
+    for i in reversed(r):
+        s = s * 10 + i
+    while len(r) > 0:
+        s += len(r)
+        r = range(len(r) - 1)
+    return s
+
+
+@pytest.mark.parametrize("f", [by_branches, by_expression, in_the_loop, assigned_again, without_lists], ids=lambda f: f.__name__)
 def test_loops_over_ranges_of_variables(f):
     for n in range(6):
         for down in (False, True):
@@ -93,7 +106,20 @@ def test_what_is_left_as_it_was():
     assert njit(range_of_theirs)(3) == 4
     with pytest.raises(errors.CompileError):
         njit(mixed)(2)
-    with pytest.raises(ValueError, match="must not be zero"):
-        njit(steps)(0)
+    def unused(n):
+        r = range(0, 5, n)
+        return 5
+
+    def swapped(n):
+        a, b = range(n), range(2)
+        return len(a)
+
+    for f in (steps, unused):
+        with pytest.raises(ValueError, match="must not be zero"):
+            njit(f)(0)
+    with pytest.raises(errors.CompileError, match="E120|E102"):
+        njit(swapped)(1)
+    with pytest.raises(errors.TypingError, match="ranges cannot be compared"):
+        njit(lambda n: range(n) == range(n))(3)
     with pytest.raises(errors.TypingError, match="needs a tuple or an array|needs"):
         njit(lambda x: len(enumerate(x)))(np.ones(3))

@@ -221,7 +221,7 @@ def test_calls_of_ufuncs(call):
 REDUCE_KEYWORDS = [
     {"where": np.ones((7, 2, 3), bool)}, {"where": X > 2}, {"where": X > 2, "initial": 1}, {"where": MASKED}, {"initial": None}, {"initial": ...}, {"init": 4},
     {"init": 4, "initial": 3}, {"initial": "a"}, {"axis": True}, {"axis": [0, 1]}, {"axis": (0, 1)}, {"axis": (0, 0)}, {"axis": ()}, {"axis": 2}, {"axis": -1},
-    {"axis": 0, "out": (np.empty(3),)}, {"axis": 0, "out": np.empty(3)}, {"axis": 0, "out": np.empty(2)}, {"axis": 0, "out": np.empty(3, int)}, {"out": ...},
+    {"axis": 0, "out": (np.zeros(3),)}, {"axis": 0, "out": np.zeros(3)}, {"axis": 0, "out": np.zeros(2)}, {"axis": 0, "out": np.zeros(3, int)}, {"out": ...},
     {"out": [1]}, {"out": ()}, {"axis": 1, "keepdims": True}, {"keepdims": "x"}, {"dtype": int}, {"dtype": "f4"}, {"dtype": complex}, {"dtype": "O"},
     {"stream": "x"}, {"stream": 0}, {"bogus": 1}, {"size": 2}, {"res": np.zeros(5)}, {"progress": 7},
 ]
@@ -803,3 +803,25 @@ def test_code_of_what_is_called():
         return x + 1
 
     assert all(door(f).__code__ is f.__code__ for door in (lw.vectorize, lw.jit, lw.njit, lw.forall))
+
+
+def test_operands_may_be_kept_and_inputs_stay_as_they_are(python):
+    kept = []
+
+    @lw.guvectorize("(n)->(n)")
+    def f(x, out):
+        kept.append(x)
+        out[:] = x * 2
+        x[0] = 100
+
+    a = np.arange(3.0)
+    a.flags.writeable = False
+    assert f(a).tolist() == [0, 2, 4] and a.tolist() == [0, 1, 2] and kept[0].tolist() == [100, 1, 2]
+
+    @lw.guvectorize(["void(f8[:])"], "(n)")
+    def in_place(x):
+        x[0] = 7
+
+    b = np.arange(3.0)
+    in_place(b)
+    assert b.tolist() == [7, 1, 2]

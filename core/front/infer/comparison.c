@@ -457,6 +457,11 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
         op = op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE; /* there is one True and one False */
     if (op == LW_PY_IS || op == LW_PY_IS_NOT)
         return infer_is(f, node, op, x, y, truth);
+    if (op != LW_PY_IN && op != LW_PY_NOT_IN &&
+        (lw_type_kind_of(lw_types_of(f), x.type) == LW_TK_RANGE ||
+         lw_type_kind_of(lw_types_of(f), y.type) == LW_TK_RANGE))
+        return lw_complain(f, lw_node_of(f, node)->loc, "E120", NULL, "compare their bounds",
+                           "ranges cannot be compared in compiled code");
     if (lw_infer_is_whole(f, x, y) && op != LW_PY_IN && op != LW_PY_NOT_IN)
         return lw_infer_array_compare(f, node, op, x_operand, y_operand, truth);
     if (lw_array_row(f, x.type) || lw_array_row(f, y.type))

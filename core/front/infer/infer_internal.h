@@ -922,10 +922,10 @@ lw_status lw_infer_declared(lw_infer_frame *f, uint32_t node, const lw_fn *fn,
 /* What the signature or the annotation of f's function promises of its result; kind NONE:
  * nothing. */
 lw_sig_type lw_promised_result(lw_infer_frame *f);
-/* The type that a constant names as an annotation: kind NONE where it names none. */
 /* The type of a variable with this annotation: a number, or a tuple of such types; BOTTOM: it
  * fixes none. */
 lw_type lw_annotated_type(lw_infer_frame *f, const lw_sig_type *annotation);
+/* The type that a constant names as an annotation: kind NONE where it names none. */
 lw_sig_type lw_type_of_annotation(lw_infer_frame *f, uint32_t number);
 /* Whether a variable with this annotation can have a value of the type (E142). */
 lw_status lw_check_annotated(lw_infer_frame *f, uint32_t loc, const lw_sig_type *annotation,

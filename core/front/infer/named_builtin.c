@@ -256,7 +256,7 @@ type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         out->type = lw_length_of_texts(f, x->value.type);
         return LW_OK;
     }
-    if (is_range(f, x->value.type)) {
+    if (is_range(f, x->value.type) && lw_node_of(f, x->node)->kind == LW_NODE_CALL) {
         out->type = LW_T_INDEX;
         return LW_OK;
     }

@@ -438,10 +438,11 @@ axis_word(uint32_t axis)
     return LW_CELL_WORDS * (1 + (int)axis);
 }
 
-/* Of arrays in local or constant memory, and of arguments that had to be copied. */
+/* Of arrays in local or constant memory, and where arguments had to be copied for the call. */
 #define NOT_KEPT                                                                               \
-    "the memory of this array ends with the function, and a typed list or dict may live "      \
-    "longer: put a copy into it, `x.copy()`"
+    "the memory of this array may end with the call, because it is local, or because an "      \
+    "argument in another byte order was copied, and a typed list or dict may live longer: "    \
+    "put a copy into it, `x.copy()`"
 
 /* The address of word k, i64. */
 static lw_ref
@@ -504,6 +505,15 @@ has_no_elements(lw_lower_frame *f, lw_lower_value array)
     return lw_ir_cast(b, LW_DT_i64, is);
 }
 
+/* unless: b1, whether the word stays as it is; 0: it never does. */
+static void
+set_word(lw_lower_frame *f, lw_ref at, int word, lw_ref value, lw_ref unless)
+{
+    if (unless)
+        value = lw_ir_select(&f->b, unless, load_word(f, LW_DT_i64, at, word), value);
+    lw_ir_store(&f->b, word_at(f, at, word), value, 8, 0);
+}
+
 /* set_slot(cells, k, x, like), keep_slot(cells, k, x, like) */
 static lw_lower_value
 lower_set_slot(lw_lower_frame *f, uint32_t node, bool keeps)
@@ -528,10 +538,10 @@ lower_set_slot(lw_lower_frame *f, uint32_t node, bool keeps)
     if (keeps && lw_raises_errors(f))
         lw_lower_raise(f, unknown, "RuntimeError", NOT_KEPT);
     for (uint32_t i = 0; i < row->ndim; i++) {
-        lw_ir_store(b, word_at(f, at, axis_word(i) + LW_SLOT_EXTENT), lw_array_extent(f, x, i),
-                    8, 0);
-        lw_ir_store(b, word_at(f, at, axis_word(i) + LW_SLOT_STRIDE), lw_array_stride(f, x, i),
-                    8, 0);
+        set_word(f, at, axis_word(i) + LW_SLOT_EXTENT, lw_array_extent(f, x, i),
+                 keeps ? unknown : 0);
+        set_word(f, at, axis_word(i) + LW_SLOT_STRIDE, lw_array_stride(f, x, i),
+                 keeps ? unknown : 0);
     }
     return (lw_lower_value){.type = lw_typed_at(f, node)->type};
 }

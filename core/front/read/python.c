@@ -681,7 +681,8 @@ lw_read_queue(lw_reader *r, PyObject *text)
     read_from(r, 0, text);
 }
 
-/* Whether the function has no text, or is none that can be compiled, such as one with `**`. */
+/* Whether the problem can be told of later: there is no text, or there is something in it, such
+ * as a parameter `**`, that is never compiled. */
 static bool
 can_wait(const lw_reader *r, uint32_t fn)
 {

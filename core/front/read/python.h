@@ -35,8 +35,9 @@ lw_status lw_read_function(PyObject *function, PyObject *source, lw_tree **out,
  * dict of type objects by name. */
 #define LW_REGISTERED_FIELDS "__lanewise_fields__"
 
-/* The same, but that there is no text (E170, E171) is no failure either: it is raised when the
- * function is compiled. The tree has the parameters that the function's code names. */
+/* As lw_read_function, but what the function itself cannot be compiled for, such as the lack of
+ * its text or a parameter `**` (E170, E171, E101), is raised when it is compiled. The tree has
+ * the parameters that the function's code names. */
 lw_status lw_read_function_later(PyObject *function, PyObject *source, lw_tree **out,
                                  lw_captures **captures, lw_error *err);
 

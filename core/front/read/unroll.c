@@ -320,9 +320,21 @@ adds_items(const lw_ast *ast, PyObject *node)
     }
 }
 
+/* Whether a variable to which this is assigned may hold a range. */
+static bool
+holds_range(const lw_ast *ast, PyObject *value)
+{
+    static const char *const range[] = {"range", NULL};
+    PyObject *callee = value ? lw_ast_get(value, ast->func) : NULL;
+    PyObject *name = callee ? lw_ast_get(callee, ast->id) : NULL;
+
+    return value != NULL && (lw_ast_kind_of(ast, value) == LW_AST_IfExp ||
+                             (name != NULL && is_any_of(name, range)));
+}
+
 /* Whether a function with this node may have to be rewritten. */
 static bool
-may_be_of_lists(const lw_ast *ast, PyObject *node)
+may_be_rewritten(const lw_ast *ast, PyObject *node)
 {
     static const char *const functions[] = {"list", "sorted",         "dict",
                                             "set",  "literal_unroll", NULL};
@@ -339,7 +351,10 @@ may_be_of_lists(const lw_ast *ast, PyObject *node)
     case LW_AST_Delete: return true;
     case LW_AST_Name: return is_any_of(lw_ast_get(node, ast->id), functions);
     case LW_AST_Attribute: return is_any_of(lw_ast_get(node, ast->attr), methods);
-    case LW_AST_For: return kind_at(ast, node, ast->iter) == LW_AST_Name;
+    case LW_AST_For:
+        return kind_at(ast, node, ast->iter) == LW_AST_Name ||
+               kind_at(ast, node, ast->iter) == LW_AST_IfExp;
+    case LW_AST_Assign: return holds_range(ast, lw_ast_get(node, ast->value));
     case LW_AST_AugAssign: return adds_items(ast, node);
     default: return false;
     }
@@ -349,7 +364,7 @@ PyObject *
 lw_read_rewritten(lw_reader *r, PyObject *node)
 {
     PyObject *module, *made;
-    int found = lw_ast_any(&r->ast, node, may_be_of_lists);
+    int found = lw_ast_any(&r->ast, node, may_be_rewritten);
 
     if (found <= 0)
         return found < 0 ? NULL : Py_NewRef(node);

@@ -105,23 +105,52 @@ operand_of(PyArrayMethod_Context *context, int k, char *data, const npy_intp *di
                                 NPY_ARRAY_WRITEABLE, NULL);
 }
 
+/* Whether the function may write to an input: writable_args=, or one without outputs. */
+static bool
+writes(const PyUFuncObject *ufunc, int k)
+{
+    return ufunc->nout == 0 || (ufunc->op_flags[k] & NPY_ITER_READWRITE);
+}
+
+/* What the function has written to outputs, and to inputs that it may write. -1: exception. */
+static int
+copy_back(PyArrayMethod_Context *context, PyObject *const *views, PyObject *const *copies)
+{
+    const PyUFuncObject *ufunc = (PyUFuncObject *)context->caller;
+
+    for (int k = 0; k < ufunc->nargs; k++)
+        if ((k >= ufunc->nin || writes(ufunc, k)) &&
+            PyArray_CopyInto((PyArrayObject *)views[k], (PyArrayObject *)copies[k]) < 0)
+            return -1;
+    return 0;
+}
+
 static int
 run_python(PyObject *loop, PyArrayMethod_Context *context, char *const *data,
            const npy_intp *dimensions, const npy_intp *strides)
 {
-    PyObject *operands[NPY_MAXARGS] = {NULL}, *done = NULL;
-    int n = ((PyUFuncObject *)context->caller)->nargs, made = 0;
+    PyObject *views[NPY_MAXARGS] = {NULL}, *operands[NPY_MAXARGS] = {NULL}, *done = NULL;
+    int n = ((PyUFuncObject *)context->caller)->nargs, made = 0, result = -1;
     const npy_intp *core = strides + n;
 
-    while (made < n && (operands[made] = operand_of(context, made, data[made], dimensions,
-                                                    strides[made], &core)) != NULL)
-        made++;
+    for (; made < n; made++) {
+        views[made] = operand_of(context, made, data[made], dimensions, strides[made], &core);
+        /* a copy, because the function may keep it */
+        operands[made] =
+            views[made] ? PyArray_NewCopy((PyArrayObject *)views[made], NPY_KEEPORDER) : NULL;
+        if (operands[made] == NULL)
+            break;
+    }
     if (made == n)
         done = lw_python_loop_call(loop, operands, n);
-    while (made > 0)
-        Py_DECREF(operands[--made]);
+    if (done != NULL)
+        result = copy_back(context, views, operands);
+    for (int k = 0; k < n; k++) {
+        Py_XDECREF(views[k]);
+        Py_XDECREF(operands[k]);
+    }
     Py_XDECREF(done);
-    return done ? 0 : -1;
+    return result;
 }
 
 bool
