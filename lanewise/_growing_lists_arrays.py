@@ -30,15 +30,17 @@ def slot(like, at):
     return FIRST + at * slot_words(like)
 
 
-def new_slots(like, n):
+def new_words(like, n):
+    """Slots for n arrays."""
     if n > 1 << 40:
         raise MemoryError("there is no memory for so many arrays in a list")
-    return Arrays(_arrays.cells(slot(like, n)), like)
+    return _arrays.cells(slot(like, n))
 
 
 def slots_for(x, n):
     """Slots for n arrays of the type of x."""
-    return new_slots(_arrays.slot_kind(x), n)
+    like = _arrays.slot_kind(x)
+    return Arrays(new_words(like, n), like)
 
 
 class ArrayKind:
@@ -54,9 +56,17 @@ class Arrays:
         self.words = words
         self.like = like
 
+    def form(self):
+        """What has the type of the arrays in the slots."""
+        return self.like
+
+    def over(self, words):
+        """Items of this kind in other slots."""
+        return Arrays(words, self.like)
+
     def room(self):
         """How many slots there are."""
-        return max(0, (self.words.shape[0] - FIRST) // slot_words(self.like))
+        return max(0, (self.words.shape[0] - FIRST) // slot_words(self.form()))
 
     def get(self, at):
         return _arrays.slot(self.words, slot(self.like, at), self.like)
@@ -66,11 +76,11 @@ class Arrays:
 
     def first(self, n):
         """The first n items."""
-        return Arrays(self.words[: slot(self.like, n)], self.like)
+        return self.over(self.words[: slot(self.form(), n)])
 
     def with_room(self, n):
-        """New slots for n arrays of this type."""
-        return new_slots(self.like, n)
+        """New slots for n items."""
+        return self.over(new_words(self.form(), n))
 
     def taken(self, start, step, n):
         """A copy of n items, which are the same arrays."""
@@ -151,14 +161,15 @@ class Arrays:
 class KeptArrays(Arrays):
     """The same in a typed list or dict, which lives longer than the call: arguments that are put into it have a reference from there."""
 
+    def over(self, words):
+        return KeptArrays(words, self.like)
+
+    def keep(self, at, array):
+        _arrays.keep_slot(self.words, slot(self.form(), at), array, self.form())
+
     def put(self, at, x):
-        _arrays.keep_slot(self.words, slot(self.like, at), x, self.like)
+        self.keep(at, x)
 
     def forget(self, at):
         """The item is no longer in the list, whose slot holds no array from now on."""
-        _arrays.keep_slot(self.words, slot(self.like, at), self.like, self.like)
-
-    def with_room(self, n):
-        if n > 1 << 40:
-            raise MemoryError("there is no memory for so many arrays in a list")
-        return KeptArrays(_arrays.cells(slot(self.like, n)), self.like)
+        self.keep(at, self.form())

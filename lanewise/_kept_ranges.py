@@ -53,7 +53,6 @@ def _names_of_ranges(function: ast.FunctionDef, own: set[str]) -> set[str]:
 class _Ranges(ast.NodeTransformer):
     def __init__(self, names: set[str]) -> None:
         self.names = names
-        self.chosen = 0  # conditional expressions that loops go over
 
     def _bounds(self, value: Any) -> Any:
         """The numbers of a range, or of those that a conditional expression chooses between."""
@@ -86,7 +85,6 @@ class _Ranges(ast.NodeTransformer):
     def visit_For(self, node: ast.For) -> Any:
         if not isinstance(node.iter, ast.IfExp) or not _is_kept(node.iter, self.names):
             return self.generic_visit(node)
-        self.chosen += 1
         name = ast.copy_location(ast.Name(f".{node.lineno}.{node.col_offset} range", ast.Store()), node.iter)
         self.names.add(name.id)
         bounds = ast.copy_location(ast.Assign([name], self._bounds(node.iter)), node)

@@ -24,7 +24,7 @@ from lanewise._growing_dicts import (
     KEYS, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, settle,
 )
 from lanewise._growing_lists import ITEMS, Arrays, GrownList, Texts, bounds, check_first, get, matrix, place, put, view
-from lanewise._growing_lists_arrays import FIRST, ArrayKind, KeptArrays, slot, slot_words
+from lanewise._growing_lists_arrays import ArrayKind, KeptArrays, slot
 from lanewise._growing_lists_texts import no_texts
 from lanewise import types
 from lanewise.errors import TypingError
@@ -49,14 +49,17 @@ NOT_KNOWN = "nobody knows yet of what type the items of this list or dict are: p
 class Containers(KeptArrays):
     """Their words, which are arrays in slots. `like` is such a list or dict."""
 
+    def form(self):
+        return self.like.words
+
+    def over(self, words):
+        return Containers(words, self.like)
+
     def get(self, at):
-        return self.like.over(_arrays.slot(self.words, slot(self.like.words, at), self.like.words))
+        return self.like.over(_arrays.slot(self.words, slot(self.form(), at), self.form()))
 
     def put(self, at, x):
-        _arrays.keep_slot(self.words, slot(self.like.words, at), x.words, self.like.words)
-
-    def forget(self, at):
-        _arrays.keep_slot(self.words, slot(self.like.words, at), self.like.words, self.like.words)
+        self.keep(at, x.words)
 
     def check_comparable(self):
         pass
@@ -67,17 +70,6 @@ class Containers(KeptArrays):
             y += x
         else:
             raise TypingError("only `+=` has a meaning for lists in a list")
-
-    def room(self):
-        return max(0, (self.words.shape[0] - FIRST) // slot_words(self.like.words))
-
-    def first(self, n):
-        return Containers(self.words[: slot(self.like.words, n)], self.like)
-
-    def with_room(self, n):
-        if n > 1 << 40:
-            raise MemoryError("there is no memory for so many items of a list")
-        return Containers(_arrays.cells(slot(self.like.words, n)), self.like)
 
 
 # ---- cells ----
@@ -94,7 +86,7 @@ def n_cells(like):
 
 def check_cells(n):
     if n > MOST_CELLS:
-        raise TypeError("an item of a typed list, or a key and a value of a typed dict together, can have at most 16 numbers and strings")
+        raise TypeError("an item of a typed list, or a key and a value of a typed dict together, can have at most 16 numbers, strings, arrays and containers")
 
 
 def lent(words, like, k):
@@ -261,32 +253,20 @@ def check(like, x, what):
 
 def check_alike(like, x, what):
     """Whether x says that items have the same type as `like` does."""
-    if isinstance(like, tuple):
-        if not isinstance(x, tuple) or len(x) != len(like):
-            raise TypingError("the ", what, OTHER_ITEMS)
+    if isinstance(like, tuple) and isinstance(x, tuple) and len(like) == len(x):
         check_alike(like[0], x[0], what)
         if len(like) > 1:
             check_alike(like[1:], x[1:], what)
-    elif isinstance(like, Texts):
-        if not isinstance(x, Texts):
-            raise TypingError("the ", what, OTHER_ITEMS)
-    elif isinstance(like, ArrayKind):
-        if not isinstance(x, ArrayKind):
-            raise TypingError("the ", what, OTHER_ITEMS)
-        elif not _arrays.is_alike(like.like, x.like):
-            raise TypingError("the ", what, OTHER_ITEMS)
-    elif isinstance(like, TypedList):
-        if not isinstance(x, TypedList):
-            raise TypingError("the ", what, OTHER_ITEMS)
-        else:
-            check_alike(like.like, x.like, what)
-    elif isinstance(like, TypedDict):
-        if not isinstance(x, TypedDict):
-            raise TypingError("the ", what, OTHER_ITEMS)
-        else:
-            check_alike(like.key_like, x.key_like, what)
-            check_alike(like.value_like, x.value_like, what)
-    elif not isinstance(x, np.ndarray):
+    elif isinstance(like, ArrayKind) and isinstance(x, ArrayKind):
+        check_alike(like.like, x.like, what)
+    elif isinstance(like, TypedList) and isinstance(x, TypedList):
+        check_alike(like.like, x.like, what)
+    elif isinstance(like, TypedDict) and isinstance(x, TypedDict):
+        check_alike(like.key_like, x.key_like, what)
+        check_alike(like.value_like, x.value_like, what)
+    elif isinstance(like, Texts) and isinstance(x, Texts):
+        pass
+    elif not isinstance(like, np.ndarray) or not isinstance(x, np.ndarray):
         raise TypingError("the ", what, OTHER_ITEMS)
     elif not _arrays.is_alike(like, x):
         raise TypingError("the ", what, OTHER_ITEMS)
@@ -643,17 +623,21 @@ def made_dict(key_like, value_like):
 
 def held_words(words, like, k):
     """As `held`, with the words of items that are typed lists or dicts in place of these."""
-    if isinstance(like, tuple):
-        return held_words_row(words, like, k)
-    if isinstance(like, (TypedList, TypedDict)):
-        return Arrays(_arrays.held_cell(words, k, words), _arrays.slot_kind(like.words))
-    return held(words, like, k)
+    return words_of(held(words, like, k))
 
 
-def held_words_row(words, like, k):
-    if len(like) == 1:
-        return (held_words(words, like[0], k),)
-    return (held_words(words, like[0], k),) + held_words_row(words, like[1:], k + CELL * n_cells(like[0]))
+def words_of(items):
+    if isinstance(items, tuple):
+        return words_of_row(items)
+    if isinstance(items, Containers):
+        return Arrays(items.words, items.form())
+    return items
+
+
+def words_of_row(items):
+    if len(items) == 1:
+        return (words_of(items[0]),)
+    return (words_of(items[0]),) + words_of_row(items[1:])
 
 
 def append_rows(x, rows):

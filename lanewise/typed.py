@@ -78,17 +78,16 @@ def _like_of(x: Any, what: str) -> Any:
     return np.empty(0, np.array(x).dtype)
 
 
+def _likes(x: Any) -> tuple[Any, ...]:
+    """What says of which types the items of a list or dict are."""
+    return (x._like,) if isinstance(x, List) else (x._key_like, x._value_like)
+
+
 def _like_container(x: Any) -> Any:
     """A list or dict of this type without items."""
-    likes = (x._like,) if isinstance(x, List) else (x._key_like, x._value_like)
-    if likes[0] is None:
+    if _likes(x)[0] is None:
         raise TypeError(f"nobody knows yet of what type the items of this typed {type(x).__name__.lower()} are: put one into it before it is put into another one")
-    made = type(x)()
-    if isinstance(x, List):
-        made._like = likes[0]
-    else:
-        made._key_like, made._value_like = likes
-    return made
+    return _list_again(x._like, []) if isinstance(x, List) else _dict_again(x._key_like, x._value_like, {})
 
 
 def _array_kind(dtype: np.dtype, ndim: int, is_dense: bool, is_writeable: bool = True) -> ArrayKind:
@@ -278,7 +277,7 @@ class List(MutableSequence):
         if items or self._like is not None:
             made = [self._found_type(x) for x in items]
             _clear(self)
-            self.extend(made if _has_references(self._like) else items)
+            self._add(made)
 
     def _place(self, i: Any, said: str) -> int:
         at, n = operator.index(i), len(self)
@@ -330,7 +329,10 @@ class List(MutableSequence):
 
     def extend(self, values: Iterable[Any]) -> None:
         """Add items to the end."""
-        made = [self._found_type(x) for x in (values._list() if isinstance(values, List) else values)]
+        self._add([self._found_type(x) for x in (values._list() if isinstance(values, List) else values)])
+
+    def _add(self, made: list[Any]) -> None:
+        """Add items that have been converted."""
         if made and _has_references(self._like):
             for one in made:
                 _append(self, one)
@@ -406,8 +408,8 @@ class List(MutableSequence):
 class Dict(MutableMapping):
     """A dict that Python and compiled functions share; numba's ``typed.Dict``.
 
-    Its keys have one type: numbers, strings, or tuples of these. So have its values, which may also be arrays or typed lists and dicts. Functions of ``njit`` change the dict itself. The order
-    of the items is that in which the keys were added, as in Python's dicts.
+    Its keys have one type: numbers, strings, or tuples of these. So have its values, which may also be arrays or typed lists and dicts. Functions
+    of ``njit`` change the dict itself. The order of the items is that in which the keys were added, as in Python's dicts.
 
     Args:
         items: the first items, a mapping or pairs.
@@ -583,7 +585,7 @@ def _of_words(cls: Any, words: np.ndarray, likes: tuple[Any, ...]) -> Any:
 
 def _again(like: Any, words: np.ndarray) -> Any:
     """The object with these words that has the type of another one."""
-    return _of_words(type(like), words, (like._like,) if isinstance(like, List) else (like._key_like, like._value_like))
+    return _of_words(type(like), words, _likes(like))
 
 
 def _of_result(like: Any) -> Any:

@@ -1,7 +1,6 @@
 """Typed lists and dicts: random sequences of operations, in Python and in compiled functions, beside Python's own containers."""
 
 import copy
-import gc
 import pathlib
 import pickle
 import random
@@ -12,9 +11,10 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import _typed_containers, errors, njit, runtime, types
+from lanewise import _typed_containers, errors, njit, types
 from lanewise.experimental import jitclass
 from lanewise.typed import Dict, List
+from memory_checks import check_that_typed_containers_end
 
 # ---- operations, as Python's containers have them, too ----
 
@@ -595,20 +595,7 @@ def test_memory_ends_with_the_last_holder():
         d.clear()
         return x
 
-    work()
-    gc.collect()
-    known = len(lw.typed._known)
-    runtime.memsys_enable_stats()
-    try:
-        before = runtime.rtsys.get_allocation_stats()
-        for _ in range(20):
-            work()
-        gc.collect()
-        after = runtime.rtsys.get_allocation_stats()
-    finally:
-        runtime.memsys_disable_stats()
-    assert after.alloc - before.alloc == after.free - before.free > 100
-    assert len(lw.typed._known) == known
+    check_that_typed_containers_end(work, 20)
 
 
 # ---- containers without a type, and keys of other types ----

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import errors, njit, prange, runtime, types
+from lanewise import errors, njit, prange, types
 from lanewise.experimental import jitclass
 from lanewise.typed import Dict, List
+from memory_checks import check_that_typed_containers_end
 
 ROWS = types.float64[:]
 DENSE = types.float32[:, ::1]
@@ -390,20 +391,7 @@ def test_nothing_leaks():
             njit(lambda x: x.append(lw.local(2, np.float64)))(x)
         return x, y, d
 
-    work()
-    gc.collect()
-    known = len(lw.typed._known)
-    runtime.memsys_enable_stats()
-    try:
-        before = runtime.rtsys.get_allocation_stats()
-        for _ in range(5):
-            work()
-        gc.collect()
-        after = runtime.rtsys.get_allocation_stats()
-    finally:
-        runtime.memsys_disable_stats()
-    assert after.alloc - before.alloc == after.free - before.free > 100
-    assert len(lw.typed._known) == known
+    check_that_typed_containers_end(work, 5)
 
 
 @pytest.mark.parametrize("make", [
