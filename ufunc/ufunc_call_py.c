@@ -498,13 +498,24 @@ call_with_floats(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyO
 
 /* ---- Python ints beyond the dtype that they are compared with ---- */
 
+static PyObject *
+zero_d_float(double number, int type)
+{
+    PyObject *weak = PyFloat_FromDouble(number), *zero_d = NULL;
+
+    if (weak != NULL)
+        zero_d = PyArray_FromAny(weak, PyArray_DescrFromType(type), 0, 0, 0, NULL);
+    Py_XDECREF(weak);
+    return zero_d;
+}
+
 /* The int in a dtype of its own; beyond all of them it compares as an infinity does. */
 static PyObject *
 strong_int(PyObject *value)
 {
     int overflow;
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    PyObject *zero_d, *infinity;
+    PyObject *zero_d;
 
     if (!overflow && number == -1 && PyErr_Occurred())
         return NULL;
@@ -516,12 +527,7 @@ strong_int(PyObject *value)
             return zero_d;
         PyErr_Clear();
     }
-    infinity = PyFloat_FromDouble(overflow * Py_HUGE_VAL);
-    zero_d = infinity
-                 ? PyArray_FromAny(infinity, PyArray_DescrFromType(NPY_FLOAT64), 0, 0, 0, NULL)
-                 : NULL;
-    Py_XDECREF(infinity);
-    return zero_d;
+    return zero_d_float(overflow * Py_HUGE_VAL, NPY_FLOAT64);
 }
 
 /* After an OverflowError of a comparison: its ints in dtypes of their own. */
@@ -569,12 +575,8 @@ strong_float(const lw_ufunc_object *self, PyObject *value, PyObject *other)
     double number = PyLong_AsDouble(value);
     Py_ssize_t bytes = self->divides ? 8 : item_bytes(other);
     int type = bytes == 1 ? NPY_FLOAT16 : bytes == 2 ? NPY_FLOAT32 : NPY_FLOAT64;
-    PyObject *weak = number == -1 && PyErr_Occurred() ? NULL : PyFloat_FromDouble(number);
-    PyObject *zero_d =
-        weak ? PyArray_FromAny(weak, PyArray_DescrFromType(type), 0, 0, 0, NULL) : NULL;
 
-    Py_XDECREF(weak);
-    return zero_d;
+    return number == -1 && PyErr_Occurred() ? NULL : zero_d_float(number, type);
 }
 
 /* After an OverflowError: the int as a float, or as its truth for logical_and and the like. */

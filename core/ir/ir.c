@@ -521,6 +521,14 @@ lw_ir_prints(const lw_module *module)
     return lw_ir_has_op(module, LW_OP_PRINT);
 }
 
+lw_ref
+lw_ir_root(const lw_func *func, lw_ref address)
+{
+    while (func->insts.data[address].op == LW_OP_OFFSET)
+        address = func->insts.data[address].a;
+    return address;
+}
+
 bool
 lw_ir_calls(const lw_module *module, const char *name)
 {

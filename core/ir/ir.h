@@ -313,6 +313,8 @@ bool lw_ir_repeats(const lw_module *module);
 /* Whether a call of any of its functions takes some microseconds at most: there are no loops,
  * no recursion and no calls of code that is not in the module, and few instructions. */
 bool lw_ir_is_brief(const lw_module *module);
+/* What an address is computed from by adding offsets. */
+lw_ref lw_ir_root(const lw_func *func, lw_ref address);
 /* Whether it holds a PRINT. */
 bool lw_ir_prints(const lw_module *module);
 /* Whether it declares this C function. */

@@ -68,14 +68,6 @@ harmless(lw_dtype dtype)
 
 /* ---- what follows from what ---- */
 
-static lw_ref
-root_of(const search *s, lw_ref pointer)
-{
-    while (at(s, pointer)->op == LW_OP_OFFSET)
-        pointer = at(s, pointer)->a;
-    return pointer;
-}
-
 static bool
 any_operand_follows(const search *s, const lw_inst *inst)
 {
@@ -111,11 +103,12 @@ spread(search *s, const loop *l)
         if (inst->op == LW_OP_SET)
             changed |= mark(s->follows, inst->a, s->follows[inst->b]);
         else if (inst->op == LW_OP_STORE)
-            changed |= mark(s->holds, root_of(s, inst->a), s->follows[inst->b]);
+            changed |= mark(s->holds, lw_ir_root(s->func, inst->a), s->follows[inst->b]);
         else
-            changed |= mark(s->follows, i,
-                            any_operand_follows(s, inst) ||
-                                (inst->op == LW_OP_LOAD && s->holds[root_of(s, inst->a)]));
+            changed |=
+                mark(s->follows, i,
+                     any_operand_follows(s, inst) ||
+                         (inst->op == LW_OP_LOAD && s->holds[lw_ir_root(s->func, inst->a)]));
     }
     return changed;
 }
@@ -307,10 +300,10 @@ adds_itself(search *s, const total *t, lw_ref value)
 static bool
 starts_anew(const search *s, const loop *l, const total *t)
 {
-    lw_ref root = root_of(s, at(s, t->load)->a);
+    lw_ref root = lw_ir_root(s->func, at(s, t->load)->a);
 
     for (uint32_t i = l->first; i < t->load; i++)
-        if (at(s, i)->op == LW_OP_STORE && root_of(s, at(s, i)->a) == root &&
+        if (at(s, i)->op == LW_OP_STORE && lw_ir_root(s->func, at(s, i)->a) == root &&
             !s->follows[at(s, i)->b])
             return true;
     return false;

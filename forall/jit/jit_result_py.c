@@ -234,14 +234,12 @@ array_of_slot(const lw_bound *bound, const uint64_t *slot, const lw_array_result
     return lw_counted_array(&kind, descr, parts, lw_jit_argument_at(bound, parts[0]));
 }
 
-/* A list of what is in all slots; None for those that have got no array. items: the words, and
- * an array of the type of those in the slots, which was the last result that r has read. */
+/* A list of what is in all slots, arrays such as `like`; None for those that have got none.
+ * exemplar: NULL, or a typed list or dict: the arrays are the words of such ones. */
 static PyObject *
-arrays_of(const result_reader *r, PyObject *items)
+slots_of(const lw_bound *bound, PyArrayObject *words, const lw_array_result *like,
+         PyArray_Descr *descr, PyObject *exemplar)
 {
-    const lw_array_result *like = &r->scalar->arrays[r->i - 1];
-    PyArrayObject *words = (PyArrayObject *)PyTuple_GET_ITEM(items, 0);
-    PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)PyTuple_GET_ITEM(items, 1));
     Py_ssize_t size = lw_slot_words(like->ndim);
     Py_ssize_t n = (PyArray_SIZE(words) - LW_CELLS_BEGIN) / size;
     const uint64_t *slots = (const uint64_t *)PyArray_DATA(words) + LW_CELLS_BEGIN;
@@ -249,41 +247,38 @@ arrays_of(const result_reader *r, PyObject *items)
 
     for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
         const uint64_t *slot = slots + i * size;
-        PyObject *array = slot[LW_CELL_ADDRESS] ? array_of_slot(r->bound, slot, like, descr)
-                                                : Py_NewRef(Py_None);
-        if (array == NULL)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, i, array);
-    }
-    return list;
-}
-
-/* The same of typed lists or dicts. items: the words, and one of them that has no items. */
-static PyObject *
-containers_of(const result_reader *r, PyObject *items)
-{
-    static const lw_array_result like = {.is_array = true, .ndim = 1};
-    PyArrayObject *words = (PyArrayObject *)PyTuple_GET_ITEM(items, 0);
-    Py_ssize_t size = lw_slot_words(1);
-    Py_ssize_t n = (PyArray_SIZE(words) - LW_CELLS_BEGIN) / size;
-    const uint64_t *slots = (const uint64_t *)PyArray_DATA(words) + LW_CELLS_BEGIN;
-    PyObject *list = PyList_New(n < 0 ? 0 : n);
-
-    for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
-        const uint64_t *slot = slots + i * size;
-        PyObject *item = Py_NewRef(Py_None);
-        if (slot[LW_CELL_ADDRESS])
-            Py_SETREF(item, array_of_slot(r->bound, slot, &like, lw_descr_of(LW_DT_i64)));
-        if (slot[LW_CELL_ADDRESS] && item != NULL)
-            Py_SETREF(item, lw_service_call(LW_SERVICE_TYPED, "again",
-                                            PyTuple_GET_ITEM(items, 1), &item, 1, NULL));
+        bool is_used = slot[LW_CELL_ADDRESS] != 0;
+        PyObject *item = is_used ? array_of_slot(bound, slot, like, descr) : Py_NewRef(Py_None);
+        if (is_used && item != NULL && exemplar != NULL)
+            Py_SETREF(item,
+                      lw_service_call(LW_SERVICE_TYPED, "again", exemplar, &item, 1, NULL));
         if (item == NULL)
             Py_CLEAR(list);
         else
             PyList_SET_ITEM(list, i, item);
     }
     return list;
+}
+
+/* items: the words, and an array of the type of those in the slots, which was the last result
+ * that r has read. */
+static PyObject *
+arrays_of(const result_reader *r, PyObject *items)
+{
+    PyArrayObject *like = (PyArrayObject *)PyTuple_GET_ITEM(items, 1);
+
+    return slots_of(r->bound, (PyArrayObject *)PyTuple_GET_ITEM(items, 0),
+                    &r->scalar->arrays[r->i - 1], PyArray_DESCR(like), NULL);
+}
+
+/* items: the words, and a typed list or dict that has no items. */
+static PyObject *
+containers_of(const result_reader *r, PyObject *items)
+{
+    static const lw_array_result like = {.is_array = true, .ndim = 1};
+
+    return slots_of(r->bound, (PyArrayObject *)PyTuple_GET_ITEM(items, 0), &like,
+                    lw_descr_of(LW_DT_i64), PyTuple_GET_ITEM(items, 1));
 }
 
 /* The strings for which words stand; "" for those of rooms that hold none. */

@@ -402,22 +402,13 @@ stores_in_turn(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
            !is_guarded(p, on, store, false);
 }
 
-/* What an address is computed from by adding offsets. */
-static lw_ref
-root_of(const lw_parallel_loop *p, lw_ref address)
-{
-    while (lw_inst_at(&p->s, address)->op == LW_OP_OFFSET)
-        address = lw_inst_at(&p->s, address)->a;
-    return address;
-}
-
 /* Whether the memory of the store is also read in the loop, at a place that all iterations have
  * in common: it is meant for one iteration at a time, as an array of intermediate results is
  * that was made before the loop. */
 static bool
 is_read_in_common(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 {
-    lw_ref root = root_of(p, lw_inst_at(&p->s, store)->a), operand;
+    lw_ref root = lw_ir_root(p->s.func, lw_inst_at(&p->s, store)->a), operand;
 
     for (uint32_t i = p->l.first; i < p->l.latch; i++) {
         const lw_inst *inst = lw_inst_at(&p->s, i);
@@ -427,7 +418,7 @@ is_read_in_common(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
         while (lw_ir_next_operand(p->s.func, inst, &at, &operand))
             if (lw_inst_at(&p->s, operand)->type == LW_DT_ptr &&
                 !(on[operand] & LW_ON_COUNTER) &&
-                lw_parallel_same(p, root_of(p, operand), root))
+                lw_parallel_same(p, lw_ir_root(p->s.func, operand), root))
                 return true;
     }
     return false;
