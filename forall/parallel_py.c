@@ -111,7 +111,16 @@ lw_specialisation_parallel(lw_specialisation *specialisation)
     lw_parallel_fault fault;
     uint32_t loc = 0;
     lw_error err = {0};
-    lw_status status = lw_opt_parallel(module, &fault, &loc, &err);
+    lw_arena scratch;
+    bool *hidden;
+    lw_status status;
+
+    lw_arena_init(&scratch);
+    hidden = lw_arena_take(&scratch, module->files.n + 1);
+    for (uint32_t i = 0; hidden != NULL && i < module->files.n; i++)
+        hidden[i] = lw_is_of_lanewise(tree, module->files.data[i]);
+    status = lw_opt_parallel(module, hidden, &fault, &loc, &err);
+    lw_arena_reset(&scratch);
 
     if (status == LW_OK && fault == LW_PARALLEL_GOOD)
         return 0;

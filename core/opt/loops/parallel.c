@@ -45,7 +45,40 @@ is_in_iteration(const lw_parallel_loop *p, uint32_t at)
     return at >= p->l.first && at < p->l.latch;
 }
 
-/* Whether the iteration does nothing that is bound to its function's own thread. */
+static lw_ref old_of(const lw_parallel_loop *p, const lw_inst *made, lw_ref address);
+
+enum { MOST_CALLS = 16 };
+
+/* Whether a function that is not inlined (plain.h), one that calls itself, say, updates
+ * elements: its updates do not become atomic. */
+static bool
+updates_elements(const lw_parallel_loop *p, uint32_t number, uint32_t depth)
+{
+    lw_parallel_loop called = {.s = p->s, .module = p->module};
+    const lw_func *func = p->module->funcs.data[number];
+
+    called.s.func = func;
+    called.l.first = 1;
+    called.l.latch = func->insts.n;
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        const lw_inst *inst = &func->insts.data[i];
+        lw_op root = inst->op == LW_OP_STORE
+                         ? (lw_op)func->insts.data[lw_ir_root(func, inst->a)].op
+                         : LW_OP_NONE;
+        if (inst->op == LW_OP_STORE && root != LW_OP_LOCAL && root != LW_OP_NEW) {
+            lw_ref value = lw_parallel_uncast(&called, inst->b);
+            if (old_of(&called, &func->insts.data[value], inst->a) != 0)
+                return true;
+        }
+        if (inst->op == LW_OP_CALL && depth < MOST_CALLS &&
+            updates_elements(p, inst->a, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the iteration does nothing that is bound to its function's own thread, or to the
+ * order of iterations. */
 static bool
 can_move(lw_parallel_loop *p)
 {
@@ -61,8 +94,12 @@ can_move(lw_parallel_loop *p)
         case LW_OP_DYNAMIC:
         case LW_OP_SREG: return false;
         case LW_OP_RETURN: p->returns = true; break;
-        case LW_OP_LOOP:
         case LW_OP_CALL:
+            if (updates_elements(p, inst->a, 0))
+                return false;
+            p->heavy = true;
+            break;
+        case LW_OP_LOOP:
         case LW_OP_HOST_CALL: p->heavy = true; break;
         default: break;
         }
@@ -534,26 +571,41 @@ is_other_part(const lw_parallel_loop *p, const lw_inst *first, const lw_inst *se
            lw_inst_at(&p->s, at->b)->op == LW_OP_CONST;
 }
 
-/* Whether nothing else is written, and no loop begins and no region ends, from the load up to
- * the store: then one operation in the store's place does the same. */
+/* Whether nothing is written but memory of the iteration's own, and no region ends that began
+ * before, from the load up to the store: then one operation in the store's place does the same.
+ */
 static bool
 is_one_step(const lw_parallel_loop *p, uint32_t load, uint32_t store)
 {
-    for (uint32_t i = load + 1; i < store; i++)
-        switch (lw_inst_at(&p->s, i)->op) {
+    uint32_t depth = 0;
+
+    for (uint32_t i = load + 1; i < store; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        switch (inst->op) {
         case LW_OP_STORE:
-            if (is_other_part(p, lw_inst_at(&p->s, i), lw_inst_at(&p->s, store)))
-                break;
-            return false;
-        case LW_OP_ATOMIC:
+            if (!is_other_part(p, inst, lw_inst_at(&p->s, store)) &&
+                memory_of(p, inst->a, 0) != LW_OWN_MEMORY)
+                return false;
+            break;
         case LW_OP_CALL:
-        case LW_OP_HOST_CALL:
-        case LW_OP_LOOP:
+            if (lw_stores_elsewhere(p->module, inst->a))
+                return false;
+            break;
+        case LW_OP_ATOMIC:
+        case LW_OP_HOST_CALL: return false;
+        case LW_OP_IF:
+        case LW_OP_BLOCK:
+        case LW_OP_LOOP: depth++; break;
         case LW_OP_ELSE:
-        case LW_OP_END: return false;
+        case LW_OP_END:
+            if (depth == 0)
+                return false;
+            depth -= inst->op == LW_OP_END;
+            break;
         default: break;
         }
-    return true;
+    }
+    return depth == 0;
 }
 
 /* Makes the update that ends in this store an atomic one, if it is one and needs that. false:
@@ -739,16 +791,18 @@ next_marked(lw_func *func, uint32_t from)
 }
 
 static void
-make_plain(lw_module *module, uint32_t number)
+make_plain(lw_module *module, uint32_t number, const bool *hidden)
 {
-    const lw_func *plain = lw_plain_body(module, module->funcs.data[number], &module->arena);
+    const lw_func *plain =
+        lw_plain_body(module, module->funcs.data[number], hidden, &module->arena);
 
     if (plain != NULL)
         module->funcs.data[number] = (lw_func *)plain;
 }
 
 lw_status
-lw_opt_parallel(lw_module *module, lw_parallel_fault *fault, uint32_t *loc, lw_error *err)
+lw_opt_parallel(lw_module *module, const bool *hidden, lw_parallel_fault *fault, uint32_t *loc,
+                lw_error *err)
 {
     uint32_t n = module->funcs.n; /* those that are added have no such loop */
     fault_place place = {LW_PARALLEL_GOOD, 0};
@@ -761,7 +815,7 @@ lw_opt_parallel(lw_module *module, lw_parallel_fault *fault, uint32_t *loc, lw_e
             marked |= module->funcs.data[f]->insts.data[i].op == LW_OP_LOOP &&
                       (module->funcs.data[f]->insts.data[i].flags & LW_LOOP_PARALLEL);
         if (marked)
-            make_plain(module, f);
+            make_plain(module, f, hidden);
         while (marked && place.fault == LW_PARALLEL_GOOD &&
                (at = next_marked(module->funcs.data[f], at)) != 0)
             if (has_form(module->funcs.data[f], at, module->funcs.data[f]->insts.n))

@@ -35,9 +35,10 @@ typedef enum lw_parallel_fault {
     LW_PARALLEL_KEPT      /* an array made in an iteration is used behind the loop */
 } lw_parallel_fault;
 
-/* Rewrites all such loops of the module. *fault: why one cannot be; *loc: the place, a number
- * of module->locs. */
-lw_status lw_opt_parallel(lw_module *module, lw_parallel_fault *fault, uint32_t *loc,
-                          lw_error *err);
+/* Rewrites all such loops of the module. hidden: by file of the module, whether its functions
+ * are not the user's; or NULL. *fault: why a loop cannot be rewritten; *loc: the place, a
+ * number of module->locs; of a hidden function, where it is called. */
+lw_status lw_opt_parallel(lw_module *module, const bool *hidden, lw_parallel_fault *fault,
+                          uint32_t *loc, lw_error *err);
 
 #endif

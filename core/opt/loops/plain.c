@@ -7,10 +7,16 @@
 
 enum { MOST_DEPTH = 8, MOST_REGIONS = 64, MOST_STRAIGHT = 64, MOST_INSTS = 20000 };
 
+/* What is known of a function's stores: to memory that is not its own. */
+typedef enum storing { UNKNOWN = 0, STORES_NOT, STORES } storing;
+
 typedef struct plainer {
     const lw_module *module;
     lw_arena *arena;
     lw_func *out;
+    const bool *hidden; /* by file; or NULL */
+    uint8_t *storing;   /* by function */
+    bool inlined_stores;
     bool failed;
 } plainer;
 
@@ -26,6 +32,9 @@ typedef struct copy {
     int depth;
     /* open regions; the LOOPs, and the BLOCKs and LOOPs, among them */
     uint32_t n_open, loops, blocks;
+    uint32_t loc;      /* of all its instructions; 0: each has its own */
+    bool in_iteration; /* of a loop over prange, which is this region of the body */
+    uint32_t iteration;
     uint8_t open[MOST_REGIONS];
 } copy;
 
@@ -172,14 +181,118 @@ has_loops(const lw_func *func)
     return loops;
 }
 
+/* Whether the function has made the memory that the address is in. */
+static bool
+is_own(const lw_func *func, lw_ref address)
+{
+    lw_op op = (lw_op)func->insts.data[lw_ir_root(func, address)].op;
+
+    return lw_op_is_own_memory(op) || op == LW_OP_NEW;
+}
+
+/* Whether a call of the function may store in memory that it has not made. known: by function,
+ * what was found out before; or NULL. */
+static bool
+stores(const lw_module *module, uint32_t number, uint8_t *known, int depth)
+{
+    const lw_func *func = module->funcs.data[number];
+    bool found = depth == MOST_DEPTH;
+
+    if (known != NULL && known[number] != UNKNOWN)
+        return known[number] == STORES;
+    for (uint32_t i = 1; i < func->insts.n && !found; i++) {
+        const lw_inst *inst = &func->insts.data[i];
+        if (inst->op == LW_OP_STORE || inst->op == LW_OP_ATOMIC)
+            found = inst->op == LW_OP_ATOMIC || !is_own(func, inst->a);
+        else if (inst->op == LW_OP_CALL)
+            found = stores(module, inst->a, known, depth + 1);
+        else
+            found = inst->op == LW_OP_RECUR || inst->op == LW_OP_HOST_CALL;
+    }
+    if (known != NULL && depth < MOST_DEPTH)
+        known[number] = found ? STORES : STORES_NOT;
+    return found;
+}
+
+bool
+lw_stores_elsewhere(const lw_module *module, uint32_t number)
+{
+    return stores(module, number, NULL, 0);
+}
+
+/* Whether the function does what only a function of its own can do. */
+static bool
+is_bound(const lw_func *func)
+{
+    for (uint32_t i = 1; i < func->insts.n; i++)
+        switch (func->insts.data[i].op) {
+        case LW_OP_RECUR:
+        case LW_OP_ROOM:
+        case LW_OP_KERNEL_CALL:
+        case LW_OP_CONTEXT:
+        case LW_OP_SHARED:
+        case LW_OP_DYNAMIC:
+        case LW_OP_BARRIER:
+        case LW_OP_SREG: return true;
+        default: break;
+        }
+    return false;
+}
+
 static bool copy_function(plainer *p, copy *c);
+
+/* Emits a slot that is 0 at first. */
+static lw_ref
+emit_zero_slot(plainer *p, const lw_inst *like, lw_dtype type)
+{
+    lw_ref slot = emit_like(p, like, LW_OP_SLOT, type, 0, 0);
+    lw_constant_bits *zero = lw_array_push(&p->out->constants, p->arena);
+    lw_ref value;
+
+    p->failed |= zero == NULL;
+    if (p->failed)
+        return 0;
+    *zero = (lw_constant_bits){0};
+    value = emit_like(p, like, LW_OP_CONST, type, p->out->constants.n - 1, 0);
+    emit_like(p, like, LW_OP_SET, LW_DT_void, slot, value);
+    return slot;
+}
+
+/* In an iteration of prange, variables of an inlined function are new in each call: they are
+ * set before they can be read, on whatever paths the function sets them. */
+static void
+begin_slots(plainer *p, copy *c)
+{
+    for (uint32_t i = 1; i < c->func->insts.n && !p->failed; i++)
+        if (c->func->insts.data[i].op == LW_OP_SLOT)
+            c->to[i] = emit_zero_slot(p, &c->func->insts.data[i],
+                                      (lw_dtype)c->func->insts.data[i].type);
+}
+
+/* The place that instructions of a called function get: the call's, if the function is in a
+ * hidden file. */
+static uint32_t
+place_of_called(const plainer *p, const copy *caller, const lw_inst *call, const lw_func *func)
+{
+    if (caller->loc != 0 || p->hidden == NULL)
+        return caller->loc;
+    for (uint32_t i = 1; i < func->insts.n; i++)
+        if (func->insts.data[i].loc != 0)
+            return p->hidden[p->module->locs.data[func->insts.data[i].loc].file] ? call->loc
+                                                                                 : 0;
+    return call->loc;
+}
 
 /* Inlines a call. A function with several returns becomes a BLOCK. */
 static void
 copy_call(plainer *p, copy *caller, uint32_t at, const lw_func *func)
 {
     const lw_inst *call = &caller->func->insts.data[at];
-    copy c = {.func = func, .depth = caller->depth + 1, .in_block = !is_straight(func)};
+    copy c = {.func = func,
+              .depth = caller->depth + 1,
+              .in_block = !is_straight(func),
+              .loc = place_of_called(p, caller, call, func),
+              .in_iteration = caller->in_iteration};
     lw_ref *args = take(p, call->c, sizeof *args);
     uint32_t n = func->results.n;
 
@@ -191,7 +304,9 @@ copy_call(plainer *p, copy *caller, uint32_t at, const lw_func *func)
         args[i] = caller->to[caller->func->lists.data[call->b + i]];
     c.args = args;
     for (uint32_t i = 0; i < n && c.in_block; i++)
-        c.made[i] = emit_like(p, call, LW_OP_SLOT, func->results.data[i], 0, 0);
+        c.made[i] = c.in_iteration
+                        ? emit_zero_slot(p, call, func->results.data[i])
+                        : emit_like(p, call, LW_OP_SLOT, func->results.data[i], 0, 0);
     if (c.in_block)
         emit_like(p, call, LW_OP_BLOCK, LW_DT_void, 0, 0);
     p->failed |= !copy_function(p, &c);
@@ -205,12 +320,16 @@ copy_call(plainer *p, copy *caller, uint32_t at, const lw_func *func)
 }
 
 static const lw_func *
-to_put_in_line(const plainer *p, const copy *c, const lw_inst *call)
+to_put_in_line(plainer *p, const copy *c, const lw_inst *call)
 {
     const lw_func *func = p->module->funcs.data[call->a];
 
     if (c->depth == MOST_DEPTH || func->linkage != LW_INTERNAL)
         return NULL;
+    if (c->in_iteration && stores(p->module, call->a, p->storing, 0) && !is_bound(func)) {
+        p->inlined_stores = true;
+        return func;
+    }
     return is_straight(func) || (c->loops == 0 && has_loops(func)) ? func : NULL;
 }
 
@@ -234,8 +353,10 @@ copy_return(plainer *p, copy *c, uint32_t at)
 /* ---- instructions ---- */
 
 static void
-follow_regions(plainer *p, copy *c, lw_op op)
+follow_regions(plainer *p, copy *c, const lw_inst *inst)
 {
+    lw_op op = (lw_op)inst->op;
+
     if (op == LW_OP_IF || op == LW_OP_BLOCK || op == LW_OP_LOOP) {
         if (c->n_open == MOST_REGIONS) {
             p->failed = true;
@@ -244,11 +365,16 @@ follow_regions(plainer *p, copy *c, lw_op op)
         c->open[c->n_open++] = (uint8_t)op;
         c->loops += op == LW_OP_LOOP;
         c->blocks += op != LW_OP_IF;
+        if (!c->in_iteration && op == LW_OP_LOOP && (inst->flags & LW_LOOP_PARALLEL)) {
+            c->in_iteration = true;
+            c->iteration = c->n_open;
+        }
     } else if (op == LW_OP_END) {
         assert(c->n_open > 0);
         op = (lw_op)c->open[--c->n_open];
         c->loops -= op == LW_OP_LOOP;
         c->blocks -= op != LW_OP_IF;
+        c->in_iteration &= c->args != NULL || c->n_open >= c->iteration;
     }
 }
 
@@ -271,6 +397,8 @@ copy_plain(plainer *p, copy *c, uint32_t at)
     const lw_inst *old = &c->func->insts.data[at];
     lw_inst inst = *old;
 
+    if (c->loc != 0)
+        inst.loc = c->loc;
     p->failed |= !lw_ir_renumber(c->func, &inst, c->to, p->out, p->arena);
     write_as_logic(&inst, old);
     if (old->op == LW_OP_CONST) {
@@ -281,8 +409,10 @@ copy_plain(plainer *p, copy *c, uint32_t at)
         *constant = c->func->constants.data[old->a];
         inst.a = p->out->constants.n - 1;
     }
+    if (old->op == LW_OP_LOOP && c->args != NULL)
+        inst.flags &= ~(uint32_t)LW_LOOP_PARALLEL; /* it runs in an iteration */
     c->to[at] = emit(p, inst);
-    follow_regions(p, c, (lw_op)old->op);
+    follow_regions(p, c, old);
 }
 
 static void
@@ -292,7 +422,7 @@ copy_inst(plainer *p, copy *c, uint32_t at)
     const lw_func *called = old->op == LW_OP_CALL ? to_put_in_line(p, c, old) : NULL;
     bool yes;
 
-    if (c->dropped[at])
+    if (c->dropped[at] || (old->op == LW_OP_SLOT && c->to[at] != 0))
         return;
     if (called != NULL)
         copy_call(p, c, at, called);
@@ -319,23 +449,43 @@ copy_function(plainer *p, copy *c)
     if (p->failed)
         return false;
     drop_choices(c);
+    if (c->in_iteration)
+        begin_slots(p, c);
     for (uint32_t i = 1; i < n && !p->failed; i++)
         copy_inst(p, c, i);
     return !p->failed;
 }
 
-const lw_func *
-lw_plain_body(const lw_module *module, const lw_func *func, lw_arena *arena)
+static const lw_func *
+plain_body(plainer *p, const lw_func *func)
 {
-    plainer p = {.module = module, .arena = arena, .out = lw_arena_take(arena, sizeof *p.out)};
     copy c = {.func = func};
 
-    if (p.out == NULL)
+    p->failed = false;
+    p->out = take(p, 1, sizeof *p->out);
+    if (p->failed)
         return NULL;
-    *p.out = *func;
-    memset(&p.out->insts, 0, sizeof p.out->insts);
-    memset(&p.out->lists, 0, sizeof p.out->lists);
-    memset(&p.out->constants, 0, sizeof p.out->constants);
-    emit(&p, (lw_inst){0}); /* [0] is unused */
-    return copy_function(&p, &c) ? p.out : NULL;
+    *p->out = *func;
+    memset(&p->out->insts, 0, sizeof p->out->insts);
+    memset(&p->out->lists, 0, sizeof p->out->lists);
+    memset(&p->out->constants, 0, sizeof p->out->constants);
+    emit(p, (lw_inst){0}); /* [0] is unused */
+    return copy_function(p, &c) ? p->out : NULL;
+}
+
+const lw_func *
+lw_plain_body(const lw_module *module, const lw_func *func, const bool *hidden, lw_arena *arena)
+{
+    plainer p = {.module = module, .arena = arena, .hidden = hidden};
+    const lw_func *made;
+
+    p.storing = take(&p, module->funcs.n, sizeof *p.storing);
+    if (p.storing == NULL)
+        return NULL;
+    made = plain_body(&p, func);
+    if (made == NULL && p.inlined_stores) { /* too long? */
+        memset(p.storing, STORES_NOT, module->funcs.n);
+        made = plain_body(&p, func);
+    }
+    return made;
 }

@@ -633,7 +633,7 @@ lw_spreader_find(lw_spreader *s, const lw_spread_source *of)
     const lw_func *body = of->module->funcs.data[of->func], *plain;
 
     s->of = of;
-    s->func = lw_plain_body(of->module, body, &s->arena);
+    s->func = lw_plain_body(of->module, body, NULL, &s->arena);
     if (s->func == NULL)
         s->func = body;
     if (!start_func(s))
