@@ -628,3 +628,61 @@ def test_reductions_of_narrow_integers(dtype):
     info = np.iinfo(dtype)
     x = np.random.default_rng(1).integers(info.min, info.max, 100_003, endpoint=True).astype(dtype)
     assert narrow_totals(x) == (x.max(), x.min(), np.add.reduce(x, dtype=dtype), np.bitwise_xor.reduce(x))
+
+
+def arrays_by_case(x, unequal, n):
+    if not unequal:
+        t = np.arange(n) * 1.0
+    out = np.zeros(x.shape[0])
+    for i in prange(x.shape[0]):
+        for j in range(3):
+            if unequal:
+                t = np.full(n + j, x[i])
+            out[i] += t.sum()
+    return out
+
+
+def numbers_by_case(x, unequal, n):
+    t = 5.0
+    out = np.zeros(x.shape[0])
+    for i in prange(x.shape[0]):
+        if n > 3 and not unequal:
+            out[i] = 1
+        if not unequal:
+            out[i] += t
+        else:
+            t = x[i] + n
+            out[i] += t
+    return out
+
+
+@pytest.mark.parametrize("unequal", [False, True])
+@pytest.mark.parametrize("function", [arrays_by_case, numbers_by_case], ids=lambda f: f.__name__)
+def test_a_variable_that_an_invariant_condition_lets_iterations_set(function, unequal):
+    x = np.random.default_rng(3).random(5000)
+    np.testing.assert_allclose(njit(function)(x, unequal, 5), function(x, unequal, 5), rtol=1e-14)
+
+
+def read_behind(x, unequal):
+    t = np.zeros(2)
+    for i in prange(x.shape[0]):
+        if unequal:
+            t = np.full(2, x[i])
+        x[i] += t.sum()
+    return t
+
+
+def set_again(x, unequal):
+    t = 0.0
+    for i in prange(x.shape[0]):
+        if unequal:
+            t = x[i]
+        x[i] += t
+        if x[i] > 0.5:
+            t = 3.0
+
+
+@pytest.mark.parametrize("function", [read_behind, set_again], ids=lambda f: f.__name__)
+def test_a_variable_that_no_condition_decides_is_an_error(function):
+    with pytest.raises(errors.CompileError, match="E168"):
+        njit(function)(np.zeros(3), True)

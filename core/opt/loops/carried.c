@@ -307,33 +307,83 @@ lw_carried_update(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, l
 
 /* ---- kinds of variables ---- */
 
-/* Whether the variable is set on every path to `end`. *early: it may be read before. */
+/* What is asked of a variable, and what was found: it may be read before it is set; it may be
+ * set. A condition that is assumed to hold, or not to, chooses the arms of its IFs. */
+typedef struct visit {
+    lw_ref slot;
+    lw_ref assumed; /* a condition that is the same in all iterations; 0: none */
+    bool holds;
+    bool early, sets;
+} visit;
+
+enum { MOST_NEGATIONS = 4 };
+
+/* The condition without NOT; *holds becomes the opposite for each. */
+static lw_ref
+without_not(const lw_spreader *s, lw_ref condition, bool *holds)
+{
+    for (int i = 0; i < MOST_NEGATIONS && lw_inst_at(s, condition)->op == LW_OP_NOT; i++) {
+        condition = lw_inst_at(s, condition)->a;
+        *holds = !*holds;
+    }
+    return condition;
+}
+
+/* Whether the IF takes one arm alone as long as what is assumed holds: *yes, the first. */
 static bool
-sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool set, bool *early)
+is_decided(const lw_spreader *s, const lw_spread_loop *l, const visit *v, uint32_t at,
+           bool *yes)
+{
+    lw_ref condition;
+
+    *yes = v->holds;
+    if (v->assumed == 0)
+        return false;
+    condition = without_not(s, lw_inst_at(s, at)->a, yes);
+    if (lw_inst_at(s, condition)->op == LW_OP_GET)
+        return is_get(s, v->assumed, lw_inst_at(s, condition)->a);
+    return condition < v->assumed ? lw_is_equal(s, l, condition, v->assumed)
+                                  : lw_is_equal(s, l, v->assumed, condition);
+}
+
+/* Whether the variable is set on every path to `end`, if it is set at `at` or not. */
+static bool
+sets_first(const lw_spreader *s, const lw_spread_loop *l, visit *v, uint32_t at, uint32_t end,
+           bool set)
 {
     for (; at < end; at++) {
         const lw_inst *inst = lw_inst_at(s, at);
         uint32_t middle = s->regions.middles[at], last = s->regions.ends[at];
-        bool yes, no;
+        bool yes, no, chosen;
         switch (inst->op) {
-        case LW_OP_SET: set |= inst->a == slot; break;
-        case LW_OP_GET: *early |= inst->a == slot && !set; break;
+        case LW_OP_SET:
+            set |= inst->a == v->slot;
+            v->sets |= inst->a == v->slot;
+            break;
+        case LW_OP_GET: v->early |= inst->a == v->slot && !set; break;
         case LW_OP_BREAK:
         case LW_OP_CONTINUE: return true; /* control does not reach what follows */
         case LW_OP_IF:
-            yes = sets_first(s, slot, at + 1, middle ? middle : last, set, early);
-            no = middle ? sets_first(s, slot, middle + 1, last, set, early) : set;
+            yes = no = set;
+            if (!is_decided(s, l, v, at, &chosen)) {
+                yes = sets_first(s, l, v, at + 1, middle ? middle : last, set);
+                no = middle ? sets_first(s, l, v, middle + 1, last, set) : set;
+            } else if (chosen) {
+                yes = no = sets_first(s, l, v, at + 1, middle ? middle : last, set);
+            } else if (middle) {
+                yes = no = sets_first(s, l, v, middle + 1, last, set);
+            }
             set = yes && no;
             at = last;
             break;
         case LW_OP_LOOP:
-            sets_first(s, slot, at + 1, middle ? middle : last, set, early);
+            sets_first(s, l, v, at + 1, middle ? middle : last, set);
             if (middle) /* the latch may be reached by a CONTINUE, before the SETs */
-                sets_first(s, slot, middle + 1, last, set, early);
+                sets_first(s, l, v, middle + 1, last, set);
             at = last;
             break;
         case LW_OP_BLOCK:
-            sets_first(s, slot, at + 1, last, set, early);
+            sets_first(s, l, v, at + 1, last, set);
             at = last;
             break;
         default: break;
@@ -345,10 +395,54 @@ sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool se
 bool
 lw_carried_is_seen_early(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot)
 {
-    bool early = false;
+    visit v = {.slot = slot};
 
-    sets_first(s, slot, l->first, l->latch, false, &early);
-    return early;
+    sets_first(s, l, &v, l->first, l->latch, false);
+    return v.early;
+}
+
+/* Whether the value is the same wherever the loop computes it. */
+static bool
+is_invariant(const lw_spreader *s, const lw_spread_loop *l, lw_ref value, uint32_t depth)
+{
+    const lw_inst *inst = lw_inst_at(s, value);
+    uint32_t at = 0;
+    lw_ref operand;
+
+    if (lw_is_fixed(s, l, value))
+        return true;
+    if (inst->op == LW_OP_GET)
+        return !lw_ir_is_set(s->func, l->at, l->end, inst->a);
+    if (depth == 0 || lw_ops[inst->op].class != LW_CLASS_PURE)
+        return false;
+    while (lw_ir_next_operand(s->func, inst, &at, &operand))
+        if (!is_invariant(s, l, operand, depth - 1))
+            return false;
+    return true;
+}
+
+bool
+lw_carried_is_set_by_case(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot)
+{
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        visit v = {.slot = slot, .holds = true};
+        bool works = true;
+        if (lw_inst_at(s, i)->op != LW_OP_IF ||
+            !lw_ir_is_set(s->func, i, s->regions.ends[i], slot))
+            continue;
+        v.assumed = without_not(s, lw_inst_at(s, i)->a, &v.holds);
+        if (!is_invariant(s, l, v.assumed, MOST_DEPTH))
+            continue;
+        for (int k = 0; k < 2; k++) {
+            v.holds = k != 0;
+            v.early = v.sets = false;
+            sets_first(s, l, &v, l->first, l->latch, false);
+            works &= !v.early || !v.sets;
+        }
+        if (works)
+            return true;
+    }
+    return false;
 }
 
 bool

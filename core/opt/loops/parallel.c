@@ -121,6 +121,28 @@ is_used_outside(const lw_parallel_loop *p, lw_ref ref)
     return false;
 }
 
+/* Whether the instruction can run after the loop. */
+static bool
+is_behind(const lw_parallel_loop *p, uint32_t at)
+{
+    if (at > p->l.end)
+        return true;
+    for (uint32_t i = 1; i < p->l.at; i++) /* a loop around both */
+        if (lw_inst_at(&p->s, i)->op == LW_OP_LOOP && i < at && p->s.regions.ends[i] > p->l.end)
+            return true;
+    return false;
+}
+
+static bool
+is_used_behind(const lw_parallel_loop *p, lw_ref ref)
+{
+    for (uint32_t i = 1; i < p->s.func->insts.n; i++)
+        if (!is_in_iteration(p, i) && is_behind(p, i) &&
+            lw_ir_inst_uses(p->s.func, lw_inst_at(&p->s, i), ref))
+            return true;
+    return false;
+}
+
 static void
 give(lw_parallel_loop *p, lw_ref ref)
 {
@@ -136,7 +158,7 @@ take_value(lw_parallel_loop *p, lw_ref ref)
 
     if (p->use[ref] != LW_PART_OWN || op == LW_OP_SLOT || ref == p->l.at + GET_AT)
         return LW_PARALLEL_GOOD;
-    if (op == LW_OP_OWNER && is_used_outside(p, ref))
+    if (op == LW_OP_OWNER && is_used_behind(p, ref))
         return LW_PARALLEL_KEPT;
     if (op == LW_OP_CONST || op == LW_OP_VARYING || op == LW_OP_DATA || op == LW_OP_OWNER ||
         op == LW_OP_ON_GPU || (op == LW_OP_LOCAL && !is_used_outside(p, ref)))
@@ -169,7 +191,7 @@ take_values(lw_parallel_loop *p, uint32_t *culprit)
 typedef struct variable {
     uint32_t n_get, n_set; /* in the iteration */
     uint32_t first_set;
-    bool is_read_outside;
+    bool is_read_outside, is_read_behind;
 } variable;
 
 static variable
@@ -183,6 +205,7 @@ look_at(const lw_parallel_loop *p, lw_ref slot)
         if ((inst->op != LW_OP_GET && inst->op != LW_OP_SET) || inst->a != slot)
             continue;
         v.is_read_outside |= !inside && inst->op == LW_OP_GET;
+        v.is_read_behind |= !inside && inst->op == LW_OP_GET && is_behind(p, i);
         v.n_get += inside && inst->op == LW_OP_GET;
         if (inside && inst->op == LW_OP_SET && v.n_set++ == 0)
             v.first_set = i;
@@ -286,6 +309,9 @@ take_variable(lw_parallel_loop *p, lw_ref slot, uint32_t *culprit)
         p->use[slot] = v.is_read_outside ? LW_PART_LAST : LW_PART_MADE;
     } else if (is_total(p, slot, &v)) {
         p->use[slot] = LW_PART_TOTAL;
+    } else if (!v.is_read_behind && lw_carried_is_set_by_case(&p->s, &p->l, slot)) {
+        give(p, slot); /* each part begins with the value before the loop */
+        return LW_PARALLEL_GOOD;
     } else {
         return LW_PARALLEL_CARRIED;
     }
