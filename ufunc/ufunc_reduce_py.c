@@ -107,11 +107,19 @@ call_with_dtype(request *r, PyObject *bound, PyArray_Descr *descr)
     return result;
 }
 
-/* reduce lets NumPy cast block by block: no copy of the array. */
+/* reduce lets NumPy cast block by block: no copy of the array. Not where it computes in bools:
+ * a comparison of any dtypes has such results, so that its loop of the array's own dtype would
+ * be found. */
+static bool
+is_cast_by_blocks(lw_ufunc_method id, const PyArray_Descr *descr)
+{
+    return id == LW_METHOD_reduce && !PyTypeNum_ISBOOL(descr->type_num);
+}
+
 static PyObject *
 array_for(lw_ufunc_method id, PyArrayObject *array, PyArray_Descr *descr)
 {
-    if (id == LW_METHOD_reduce || PyArray_DESCR(array)->type_num == descr->type_num)
+    if (is_cast_by_blocks(id, descr) || PyArray_DESCR(array)->type_num == descr->type_num)
         return Py_NewRef(array);
     return PyArray_CastToType(array, (PyArray_Descr *)Py_NewRef(descr), 0);
 }
@@ -133,7 +141,7 @@ lw_ufunc_call_reduction(lw_ufunc_object *self, lw_ufunc_method id, PyObject *bou
     if (array == NULL)
         return NULL;
     descr = computed_in(self, &r, array);
-    if (descr == NULL || (id == LW_METHOD_reduce && r.dtype_at >= 0)) {
+    if (descr == NULL || (is_cast_by_blocks(id, descr) && r.dtype_at >= 0)) {
         result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
     } else {
         cast = array_for(id, array, descr);

@@ -425,3 +425,33 @@ def test_streams_where_there_is_no_gpu(method, args):
     with lw.config(target="cpu"):
         stream = cuda.stream()
         assert np.array_equal(getattr(f, method)(cuda.to_device(x, stream), *args, stream=stream), expected)
+
+
+COMPARISONS = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_xor"]
+TRUTHS = [[3, 3, 3], [3, 3, 3, 0], [0, 3, 3], [256, 256], [0.5, 0.2]]
+
+
+def check_comparison_as_bools(name, memory):
+    """dtype=bool asks for the truth of the elements first: the loop for the array's own dtype has bools as results, too."""
+    for values in TRUTHS:
+        for dtype in ("i8", "f4", "u1", "c8"):
+            x = np.array(values).astype(dtype)
+            assert bool(getattr(lw, name).reduce(memory(x), dtype=bool)) == getattr(np, name).reduce(x, dtype=bool), (values, dtype)
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_reduce_bools(name, host):
+    check_comparison_as_bools(name, np.asarray)
+    check_comparison_as_bools(name, cuda.to_device)
+
+
+@needs_kernels
+@needs_device
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_reduce_bools_on_a_device(name):
+    check_comparison_as_bools(name, cuda.to_device)
+
+
+def test_a_users_comparison_reduces_bools():
+    same_truth = lw.vectorize(lambda a, b: a == b)
+    assert same_truth.reduce(np.array([3, 3, 3]), dtype=bool) and not same_truth.reduce(np.array([3, 3, 3, 0]), dtype=bool)

@@ -472,6 +472,39 @@ def test_longlong_is_int64(add):
     assert (add(x, x) == 2 * np.arange(3)).all()
 
 
+@pytest.mark.parametrize("signatures", [None, ["i8(i8,i8)", "u8(u8,u8)"]], ids=["lazy", "signatures"])
+def test_calls_that_name_longlong(signatures):
+    x = np.arange(3)
+    calls = [
+        lambda f: f(x, x, dtype=np.longlong),
+        lambda f: f(x, x, dtype=np.ulonglong, casting="unsafe"),
+        lambda f: f(x, x, signature="qq->q"),
+        lambda f: f(x, x, signature=(None, None, "q")),
+        lambda f: f(x.astype("i4"), x.astype("i4"), dtype="q"),
+        lambda f: f.outer(x, x, dtype="q"),
+        lambda f: f.reduce(x, dtype="q"),
+        lambda f: f.reduce(x.astype("i4"), dtype="Q"),
+        lambda f: f.accumulate(x, dtype="q"),
+        lambda f: f.reduceat(x, [0, 1], dtype="q"),
+    ]
+    for number, call in enumerate(calls):
+        f = lw.vectorize(signatures)(_add) if signatures else lw.vectorize(_add)  # a new one: its first call is what is tried
+        for _ in range(2):
+            got, wanted = call(f), call(np.add)
+            assert got.dtype == wanted.dtype and (got == wanted).all(), number
+
+
+@pytest.mark.parametrize("signatures", [[], [["i8[:],i8[:]"]]], ids=["lazy", "signatures"])
+def test_gufuncs_that_are_asked_for_longlong(signatures):
+    for keywords in ({"dtype": "q"}, {"signature": "q->q"}):
+
+        @lw.guvectorize(*signatures, "(n)->()")
+        def total(x, out):
+            out[0] = x[0] + x[1]
+
+        assert total(np.arange(4), **keywords) == 1
+
+
 def test_complex_operands():
     f = lw.vectorize(lambda z, w: z * w + 1)
     z = np.array([1 + 2j, 3 - 1j])

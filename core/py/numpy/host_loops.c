@@ -218,15 +218,15 @@ lw_host_loop_show(void)
 /* ---- registering with NumPy ---- */
 
 int
-lw_host_loop_give(PyObject *inner, PyArrayMethod_Spec *spec, const lw_dtype *types, int nin,
-                  int nout, bool pure_integer)
+lw_host_loop_give(PyObject *inner, PyArrayMethod_Spec *spec, const lw_dtype *types,
+                  PyArray_DTypeMeta *const *classes, int nin, int nout, bool pure_integer)
 {
     PyArray_DTypeMeta *dtypes[64]; /* NumPy's limit on nin + nout */
 
     if (!lw_numpy_knows(types, nin + nout))
         return 0;
     for (int i = 0; i < nin + nout; i++)
-        dtypes[i] = lw_dtype_class(types[i]);
+        dtypes[i] = classes != NULL ? classes[i] : lw_dtype_class(types[i]);
     spec->nin = nin;
     spec->nout = nout;
     spec->casting = NPY_NO_CASTING;

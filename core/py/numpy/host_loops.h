@@ -55,9 +55,11 @@ bool lw_host_loop_stopped(lw_stop *stop, int64_t n);
 /* What the function printed. -1 with an exception. */
 int lw_host_loop_show(void);
 /* Tells NumPy of a loop, if NumPy has its dtypes. spec: its dtypes and nin, nout, casting are
- * filled here. -1 with an exception. */
-int lw_host_loop_give(PyObject *inner, PyArrayMethod_Spec *spec, const lw_dtype *types, int nin,
-                      int nout, bool pure_integer);
+ * filled here. classes: of the dtypes; NULL: the usual ones for the types. -1 with an
+ * exception.
+ */
+int lw_host_loop_give(PyObject *inner, PyArrayMethod_Spec *spec, const lw_dtype *types,
+                      PyArray_DTypeMeta *const *classes, int nin, int nout, bool pure_integer);
 
 /* ---- calls that need none of NumPy's rules: ufunc_direct_py.c, gufunc_direct_py.c ---- */
 

@@ -136,18 +136,36 @@ choose(lw_ufunc_head *owner, PyObject *ufunc, const lw_wanted *wanted)
     return loop != NULL && lw_table_give(owner, ufunc, loop) < 0 ? NULL : loop;
 }
 
+/* The class that the call names for a type, if it is another one than the usual: of the two
+ * integer types of 64 bits that C has, NumPy gives each a class. */
+static PyArray_DTypeMeta *
+class_for(lw_dtype type, PyArray_DTypeMeta *named)
+{
+    return named != NULL && !lw_class_is_time(named) &&
+                   lw_dtype_from_any_num(named->type_num) == type
+               ? named
+               : lw_dtype_class(type);
+}
+
 static int
 promote_for(lw_ufunc_head *owner, PyObject *ufunc, const lw_wanted *wanted,
-            PyArray_DTypeMeta *chosen[])
+            PyArray_DTypeMeta *const signature[], PyArray_DTypeMeta *chosen[])
 {
     int n = ((PyUFuncObject *)ufunc)->nargs;
     void *loop = choose(owner, ufunc, wanted);
     const lw_dtype *types = loop ? ((const lw_loop_head *)loop)->types : NULL;
+    bool others = false;
 
     if (types == NULL || !lw_numpy_knows(types, n))
         return -1;
+    for (int i = 0; i < n; i++) {
+        chosen[i] = class_for(types[i], signature[i]);
+        others |= chosen[i] != lw_dtype_class(types[i]);
+    }
+    if (others && lw_table_give_as(owner, ufunc, loop, chosen) < 0)
+        return -1;
     for (int i = 0; i < n; i++)
-        chosen[i] = (PyArray_DTypeMeta *)Py_NewRef((PyObject *)lw_dtype_class(types[i]));
+        Py_INCREF((PyObject *)chosen[i]);
     return 0;
 }
 
@@ -230,7 +248,7 @@ promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *co
 
     if (owner != NULL && describe(inner, given, signature, &wanted) &&
         (owner->numpys == NULL || numpy_has_it(owner, given, signature)))
-        result = promote_for(owner, ufunc, &wanted, chosen);
+        result = promote_for(owner, ufunc, &wanted, signature, chosen);
     Py_XDECREF((PyObject *)owner);
     return result;
 }

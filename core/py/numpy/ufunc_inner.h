@@ -57,6 +57,9 @@ lw_loop_head *lw_table_find(lw_loop_table *table, PyArray_Descr *const *descript
  * promoter, and holds the lock of its loops, or before others see the numpy.ufunc. -1 with an
  * exception. */
 int lw_table_give(lw_ufunc_head *self, PyObject *inner, lw_loop_head *loop);
+/* The same for a loop that the numpy.ufunc has, under the dtype classes that a call names. */
+int lw_table_give_as(lw_ufunc_head *self, PyObject *inner, lw_loop_head *loop,
+                     PyArray_DTypeMeta *const *classes);
 /* All loops that there are, to one that is new. -1 with an exception. */
 int lw_table_give_all(lw_ufunc_head *self, PyObject *inner);
 

@@ -129,17 +129,21 @@ lw_table_find(lw_loop_table *table, PyArray_Descr *const *descriptors)
 
 /* ---- registering with NumPy ---- */
 
+/* classes: those of NumPy's dtypes for the loop's types, where they are not the usual ones; or
+ * NULL. */
 static int
-tell_numpy(const lw_ufunc_head *self, PyObject *inner, lw_loop_head *loop)
+tell_numpy(const lw_ufunc_head *self, PyObject *inner, lw_loop_head *loop,
+           PyArray_DTypeMeta *const *classes)
 {
     PyArrayMethod_Spec spec = {.name = self->table->name, .slots = self->kind->loop_slots};
 
     if (self->identity != Py_None)
         spec.flags |= NPY_METH_IS_REORDERABLE;
-    atomic_store_explicit(&loop->given, inner, memory_order_relaxed);
+    if (classes == NULL)
+        atomic_store_explicit(&loop->given, inner, memory_order_relaxed);
     if (lw_types_have_time(loop->types, loop->nin + loop->nout))
         return lw_times_give((lw_ufunc_head *)self, inner, loop, &spec);
-    return lw_host_loop_give(inner, &spec, loop->types, loop->nin, loop->nout,
+    return lw_host_loop_give(inner, &spec, loop->types, classes, loop->nin, loop->nout,
                              loop->scalar->pure_integer && !loop->raises_flags);
 }
 
@@ -159,10 +163,20 @@ lw_table_give(lw_ufunc_head *self, PyObject *inner, lw_loop_head *loop)
 {
     if (atomic_load_explicit(&loop->given, memory_order_relaxed) == inner)
         return 0;
-    if (tell_numpy(self, inner, loop) < 0 && !had_it()) {
+    if (tell_numpy(self, inner, loop, NULL) < 0 && !had_it()) {
         atomic_store_explicit(&loop->given, NULL, memory_order_relaxed);
         return -1;
     }
+    atomic_fetch_add(&self->n_given, 1);
+    return 0;
+}
+
+int
+lw_table_give_as(lw_ufunc_head *self, PyObject *inner, lw_loop_head *loop,
+                 PyArray_DTypeMeta *const *classes)
+{
+    if (tell_numpy(self, inner, loop, classes) < 0)
+        return had_it() ? 0 : -1;
     atomic_fetch_add(&self->n_given, 1);
     return 0;
 }
@@ -173,7 +187,7 @@ lw_table_give_all(lw_ufunc_head *self, PyObject *inner)
     const lw_loop_rows *rows = lw_rows_of(self);
 
     for (uint32_t i = 0; rows != NULL && i < rows->n; i++)
-        if (tell_numpy(self, inner, rows->loops[i]) < 0)
+        if (tell_numpy(self, inner, rows->loops[i], NULL) < 0)
             return -1;
     return 0;
 }
@@ -186,7 +200,8 @@ lw_table_add(lw_ufunc_head *self, lw_loop_head *loop)
 
     if (rows == NULL)
         PyErr_NoMemory();
-    if (rows == NULL || (!self->is_made && tell_numpy(self, lw_inner_now(self), loop) < 0)) {
+    if (rows == NULL ||
+        (!self->is_made && tell_numpy(self, lw_inner_now(self), loop, NULL) < 0)) {
         lw_free(rows);
         self->kind->free_loop(loop);
         return -1;

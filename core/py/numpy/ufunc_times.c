@@ -313,7 +313,7 @@ lw_times_give(lw_ufunc_head *self, PyObject *inner, const lw_loop_head *loop,
     slots[n++] = (PyType_Slot){NPY_METH_resolve_descriptors, (void *)resolve};
     slots[n] = (PyType_Slot){0, NULL};
     spec->slots = slots;
-    if (lw_host_loop_give(inner, spec, loop->types, loop->nin, loop->nout,
+    if (lw_host_loop_give(inner, spec, loop->types, NULL, loop->nin, loop->nout,
                           loop->scalar->pure_integer) < 0) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError))
             return -1;
