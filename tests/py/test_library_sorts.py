@@ -1,7 +1,7 @@
-"""np.sort, np.argsort, np.partition and np.median in functions called on the host: NumPy's own sorts, called by compiled code.
+"""np.sort, np.argsort, np.partition and np.median on the CPU: NumPy's own sorts, called by compiled code.
 
-Every result has the bits of NumPy's, those of NaN and of the order of -0.0 and 0.0 included. Kernels, and elements that NumPy does not sort,
-have loops of the package instead (tests/py/test_array_library.py).
+Every result has the bits of NumPy's, those of NaN and of the order of -0.0 and 0.0 included. Code for GPUs, kernels with threads, and elements
+that NumPy does not sort have loops of the package instead (tests/py/test_array_library.py).
 """
 
 from __future__ import annotations
@@ -255,3 +255,47 @@ def test_unique_and_isin():
     x = np.array([3.0, np.nan, 1.0, 3.0, -0.0, 0.0, np.nan, np.inf] * 50)
     np.testing.assert_array_equal(lw.njit(lambda x: np.unique(x))(x), np.unique(x))
     np.testing.assert_array_equal(lw.njit(lambda x: np.isin(x, x[:3]))(x), np.isin(x, x[:3]))
+
+
+# ---- functions that may also run on a GPU ----
+
+
+@lw.guvectorize("(n)->(n)")
+def sorted_row(x, out):
+    out[:] = np.sort(x)
+
+
+@lw.guvectorize("(n)->(n)")
+def sorted_places(x, out):
+    out[:] = np.argsort(x)
+
+
+@lw.forall
+def sort_row(i, rows):
+    rows[i].sort()
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype[0] not in "mM"])
+def test_gufuncs_and_forall_sort_like_numpy(dtype):
+    x = np.stack(rows(dtype, 300))
+    same_bits(sorted_row(x), np.sort(x))
+    same_bits(sorted_row(x[:, ::-3]), np.sort(x[:, ::-3]))
+    np.testing.assert_array_equal(sorted_places(x), np.argsort(x, kind="stable"))
+    y = x.copy()
+    sort_row(len(y), y)
+    same_bits(y, np.sort(x))
+
+
+@lw.vectorize(excluded="table")
+def with_rank(v, table, k):
+    return v + np.partition(table, k)[k] + np.median(table)
+
+
+def test_vectorize_selects_like_numpy():
+    table = np.random.default_rng(5).random(1000)
+    expected = 1.0 + np.partition(table, 7)[7] + np.median(table)
+    assert (with_rank(np.ones(3), table, 7) == expected).all()
+
+
+def test_code_for_a_gpu_does_not_call_the_host():
+    assert "lw_library" not in lw.compile(sort_row, "void(int64, float64[:,::1])", target="sm_90", output="ptx")

@@ -427,7 +427,8 @@ type_random_state(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     return LW_OK;
 }
 
-/* Elements of records and of bfloat16 are not NumPy's to sort. */
+/* Elements of records and of bfloat16 are not NumPy's to sort, and threads of a block have
+ * stacks that are too small for it. */
 static bool
 is_sorted_by_library(lw_infer_frame *f, lw_type array)
 {
@@ -435,7 +436,7 @@ is_sorted_by_library(lw_infer_frame *f, lw_type array)
     lw_type element = row ? row->elements[0] : LW_T_BOTTOM;
     lw_dtype dtype = lw_type_is_time(element) ? LW_SORT_TIMES : (lw_dtype)element;
 
-    return row != NULL && element < LW_T_INDEX && f->run->typed->options.returns_arrays &&
+    return row != NULL && element < LW_T_INDEX && !f->run->typed->options.threads &&
            (lw_library_sorts() >> dtype & 1);
 }
 
@@ -450,8 +451,11 @@ type_library_sort(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *
         return LW_OK;
     if (impl == LW_IMPL_SORTS) {
         bool sorts = is_sorted_by_library(f, args[0].value.type);
-        *out = lw_constant_value(
-            f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, sorts));
+        if (sorts && !f->run->typed->options.returns_arrays) /* it may also run on a GPU */
+            *out = (lw_infer_value){LW_DT_b1, 0};
+        else
+            *out = lw_constant_value(
+                f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, sorts));
         return LW_OK;
     }
     if (args[1].value.type == LW_T_BOTTOM)

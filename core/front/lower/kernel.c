@@ -332,6 +332,14 @@ call_sort(const kernel_call *c, const char *name, const lw_dtype *types, const l
     return nothing(c);
 }
 
+/* sorts(x), where inference has made it no constant: not on a GPU. */
+static lw_lower_value
+lower_whether_library_sorts(const kernel_call *c)
+{
+    return lw_value_scalar(c->f, LW_DT_b1,
+                           lw_ir_not(c->b, lw_ir_emit(c->b, LW_OP_ON_GPU, LW_DT_b1, 0, 0, 0)));
+}
+
 /* sort(x, is_stable), argsort(places, x). */
 static lw_lower_value
 lower_library_sort(const kernel_call *c)
@@ -556,7 +564,9 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
                                           : lw_lower_view(f, node, row->impl == LW_IMPL_SHAPED);
     case LW_RULE_AXIS: return lw_lower_axis(f, node);
     case LW_RULE_RANDOM_STATE: return lower_random_state(&c);
-    case LW_RULE_LIBRARY_SORT: return lower_library_sort(&c);
+    case LW_RULE_LIBRARY_SORT:
+        return row->impl == LW_IMPL_SORTS ? lower_whether_library_sorts(&c)
+                                          : lower_library_sort(&c);
     case LW_RULE_CELLS: return lower_cells(&c);
     case LW_RULE_HOST_THREADS: return lower_host_threads(&c);
     case LW_RULE_CONST_ARRAY: return lw_lower_argument(f, node, 0);

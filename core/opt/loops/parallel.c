@@ -717,6 +717,20 @@ check_stores(lw_parallel_loop *p, uint32_t *culprit)
     return lw_parallel_depends(p, on, culprit) ? LW_PARALLEL_DISTANCE : LW_PARALLEL_GOOD;
 }
 
+/* Whether the code at this place replaces memory that was there before the loop, as that of a
+ * list which grows. */
+static bool
+changes_memory(const lw_parallel_loop *p, uint32_t loc)
+{
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        if ((inst->op == LW_OP_NEW || inst->op == LW_OP_HOLD || inst->op == LW_OP_TAKE) &&
+            inst->loc == loc && is_used_outside(p, inst->a))
+            return true;
+    }
+    return false;
+}
+
 static lw_parallel_fault
 analyse(lw_parallel_loop *p, uint32_t *culprit)
 {
@@ -727,6 +741,8 @@ analyse(lw_parallel_loop *p, uint32_t *culprit)
     if (p->returns)
         p->n_record = p->s.func->results.n;
     fault = take_variables(p, culprit);
+    if (fault == LW_PARALLEL_CARRIED && changes_memory(p, lw_inst_at(&p->s, *culprit)->loc))
+        return LW_PARALLEL_KEPT;
     if (fault != LW_PARALLEL_GOOD)
         return fault;
     return check_stores(p, culprit);
