@@ -472,8 +472,6 @@ REASONS = {
     'a variable that has no value on some path: UnboundLocalError; typing="numba" warns': """
         test_ssa.py::TestSSA:: test_unhandled_undefined
         test_flow_control.py::TestFlowControl:: test_for_loop10@gd test_for_loop10_npm@gd
-        test_warp_ops.py::TestCudaWarpOperations:: test_independent_scheduling
-        test_ssa.py::TestReportedSSAIssues:: test_issue5482_missing_variable_init
     """,
     "an int that does not fit the type in the signature is an OverflowError, where numba wraps": """
         test_intrinsics.py::TestCudaIntrinsic:: test_clz_i4_1s test_ffs_i4 test_ffs_i4_1s
@@ -740,9 +738,7 @@ NUMBA_TYPING = """
     test_flow_control.py::TestFlowControl::test_for_loop10 test_flow_control.py::TestFlowControl::test_for_loop10_npm
     test_gufunc_scalar.py::TestGUFuncScalar::test_gufunc_scalar_output
     test_intrinsics.py::TestCudaIntrinsic::test_round_to_f4_halfway
-    test_ssa.py::TestReportedSSAIssues::test_issue5482_missing_variable_init
     test_ssa.py::TestReportedSSAIssues::test_issue5493_unneeded_phi
-    test_warp_ops.py::TestCudaWarpOperations::test_independent_scheduling
 """
 
 
