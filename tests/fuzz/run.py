@@ -12,6 +12,7 @@
     python tests/fuzz/run.py --count 2000 --stores         loops that store into rows and small arrays, against CPython
     python tests/fuzz/run.py --count 2000 --stores --ptx   what libNVVM makes of them, interpreted; needs no GPU
     python tests/fuzz/run.py --count 2000 --containers     lists, dicts, sets, tuples, try: against CPython
+    python tests/fuzz/run.py --count 2000 --iterations     loops over prange that call functions, in parallel and in order
     python tests/fuzz/run.py --count 2000 --doors          forall, kernels with shared memory, reduce, records, axes
     python tests/fuzz/run.py --count 2000 --calls          NumPy's functions in functions of njit, against NumPy
     python tests/fuzz/run.py --program found/x.py          one kept program
@@ -34,7 +35,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 HANG = 120  # seconds without a word from the child
 CRASHES = 10  # children that die before there is no point in going on
-KINDS = ("arrays", "classes", "recursion", "loops", "stores", "containers", "doors", "calls")  # programs instead of scalar functions; an option each
+KINDS = ("arrays", "classes", "recursion", "loops", "stores", "containers", "iterations", "doors", "calls")  # programs instead of scalar functions; an option each
 
 
 def parse(arguments=None):
@@ -52,6 +53,7 @@ def parse(arguments=None):
     parser.add_argument("--loops", action="store_true", help="loops whose indices are compared with small numbers (loops.py)")
     parser.add_argument("--stores", action="store_true", help="loops that store into rows and small arrays (stores.py)")
     parser.add_argument("--containers", action="store_true", help="programs of lists, dicts, sets and tuples (containers.py)")
+    parser.add_argument("--iterations", action="store_true", help="loops over prange that call functions (iterations.py)")
     parser.add_argument("--doors", action="store_true", help="programs of the other generators (doors.py)")
     parser.add_argument("--calls", action="store_true", help="calls of NumPy's functions in functions of njit (compiled_calls.py)")
     parser.add_argument("--shrink", action="store_true", help="print failures in their smallest form")
@@ -75,11 +77,12 @@ def worker(options):
     import compiled_calls
     import containers
     import doors
+    import iterations
     import loops
     import recursion
     import stores
 
-    kinds = {"arrays": arrays, "classes": classes, "recursion": recursion, "loops": loops, "stores": stores, "containers": containers, "doors": doors, "calls": compiled_calls}
+    kinds = {"arrays": arrays, "classes": classes, "recursion": recursion, "loops": loops, "stores": stores, "containers": containers, "iterations": iterations, "doors": doors, "calls": compiled_calls}
     check_batch = next((kinds[kind].check_batch for kind in KINDS if getattr(options, kind)), check.check_batch)
     seed, done, end = options.seed, 0, time.monotonic() + (options.seconds or 1e9)
     while time.monotonic() < end and (not options.count or done < options.count):
