@@ -361,7 +361,8 @@ cast_pointer(const lw_specialisation *specialisation, const lw_specialisation_ca
              uint64_t *value)
 {
     lw_function *self = specialisation->function;
-    uint32_t align = lw_dtypes[lw_dtypes[cast->to].parts].size_bytes;
+    const lw_arg_record *record = specialisation->target->specs[cast->param].record;
+    uint32_t align = record ? record->align : lw_dtypes[lw_dtypes[cast->to].parts].size_bytes;
     lw_value from = {0}, to = {0};
 
     memcpy(from.bytes, value, lw_dtypes[cast->from].size_bytes);
@@ -376,9 +377,10 @@ cast_pointer(const lw_specialisation *specialisation, const lw_specialisation_ca
     if (*value % align == 0)
         return 0;
     PyErr_Format(PyExc_ValueError,
-                 "%s: argument `%s`: the address %llu is not a multiple of %u, the size of %s",
+                 "%s: argument `%s`: the address %llu is not a multiple of %u, the %s of %s",
                  lw_function_name(self), self->tree->fns.data[1].params.data[cast->param].name,
-                 (unsigned long long)*value, (unsigned)align, lw_dtypes[cast->to].public_name);
+                 (unsigned long long)*value, (unsigned)align, record ? "alignment" : "size",
+                 record ? record->name : lw_dtypes[cast->to].public_name);
     return -1;
 }
 

@@ -47,7 +47,9 @@ typedef struct lw_function {
     uint32_t n_index;
     uint32_t n_required; /* arguments after the index that have no default */
     bool gives_value;    /* called on the host, once, for what it returns */
-    uint64_t statics;    /* bits, by argument after the index: static= names it */
+    /* gives_value: a signature has pointers, of which arguments may be the addresses */
+    bool takes_addresses;
+    uint64_t statics; /* bits, by argument after the index: static= names it */
     PyObject
         *static_values; /* dict: key of a value -> what keys of calls name it by; or NULL */
     _Atomic(bool) told_updates; /* W208 has been given: once for each function */

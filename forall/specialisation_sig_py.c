@@ -75,10 +75,13 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         out->kind = LW_ARGK_ARRAY; /* of as many elements as an index asks for */
         out->ndim = 1;
         out->layout = LW_LAYOUT_C;
-        if (type->dtype == LW_DT_void) /* of host functions alone */
+        out->record = type->record;
+        if (type->dtype == LW_DT_void && type->record == NULL)
             out->dtype = LW_DT_u8;
         out->endless = true;
-        if (!specialisation->function->gives_value)
+        if (specialisation->function->gives_value)
+            specialisation->function->takes_addresses = true;
+        else
             out->pointer = specialisation->has_pointer = true;
         return 0;
     case LW_SIG_OPTIONAL: /* core/py/types/signature_read.c has split it */

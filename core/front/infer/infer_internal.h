@@ -921,6 +921,8 @@ lw_status lw_infer_match(lw_infer_frame *f, uint32_t node);
 lw_status lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t constant,
                             const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- declared.c ---- */
+/* Whether the row, or NULL, is of the records that a signature names. */
+bool lw_same_record(const lw_type_row *row, const lw_arg_record *record);
 /* The signature of `fn` that accepts a call's arguments, which become what it has. *out NULL:
  * none does, which has been reported. */
 lw_status lw_infer_declared(lw_infer_frame *f, uint32_t node, const lw_fn *fn,
