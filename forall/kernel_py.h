@@ -175,8 +175,9 @@ typedef struct lw_specialisation_cast { /* a number whose type in the declared s
                                            another */
     uint32_t value, param;
     lw_dtype from, to;
-    bool pointer; /* to an address, whose elements are of type `to` */
-    /* of a Python int: the type that must hold it, else OverflowError; or void */
+    bool pointer;   /* to an address, whose elements are of type `to` */
+    bool truncates; /* a float, as int() does */
+    /* of an int: the type that must hold it, else OverflowError; or void */
     lw_dtype bounds;
     int64_t least, most;
 } lw_specialisation_cast;

@@ -288,7 +288,7 @@ same_specs(const lw_specialisation *x, const lw_specialisation *y)
 {
     for (uint32_t i = x->function->n_index; i < x->n_specs; i++)
         if (x->specs[i].kind != y->specs[i].kind ||
-            lw_spec_fits(&x->specs[i], &y->specs[i]) != 0)
+            lw_spec_fits(&x->specs[i], &y->specs[i], LW_TYPING_WEAK) != 0)
             return false;
     return true;
 }
