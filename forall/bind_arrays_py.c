@@ -152,6 +152,34 @@ lw_bind_own(lw_binder *r, lw_device_array *array)
     return put_array(r, (PyObject *)array, &a, NULL);
 }
 
+int
+lw_bind_address(lw_binder *r, PyObject *object, PyObject *address, const lw_arg_spec *pointer)
+{
+    int64_t itemsize =
+        pointer->record ? pointer->record->itemsize : lw_dtypes[pointer->dtype].size_bytes;
+    int64_t n = ((int64_t)1 << 62) / itemsize; /* so that its end has an address, too */
+    array_facts a = {.dtype = pointer->dtype,
+                     .record = pointer->record,
+                     .ndim = 1,
+                     .layout = LW_LAYOUT_C,
+                     .data = PyLong_AsUnsignedLongLong(address),
+                     .itemsize = itemsize,
+                     .size = n,
+                     .shape = &n,
+                     .strides = &itemsize};
+
+    if (PyErr_Occurred() || a.data > INT64_MAX) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_OverflowError, "%s: argument `%s`: %S is not an address",
+                     lw_function_name(r->self), lw_bind_name(r), address);
+        return -1;
+    }
+    if (r->bound->where == LW_WHERE_DEVICE)
+        return lw_bind_refuse_mixed(r, true);
+    r->bound->where = LW_WHERE_HOST;
+    return put_array(r, object, &a, NULL);
+}
+
 /* Keeps an object alive as long as the bound call. */
 static int
 own(lw_bound *bound, PyObject *object)

@@ -257,6 +257,46 @@ takes_address(const lw_function *self, uint32_t arg)
     return false;
 }
 
+/* The declared pointer for this argument of a function that gives a value; NULL: there is none,
+ * or another signature has a number in its place, which an int is first of all. */
+static const lw_arg_spec *
+pointer_of(const lw_function *self, uint32_t arg)
+{
+    const lw_arg_spec *found = NULL;
+
+    for (const lw_specialisation *at = lw_grown_first(&self->specialisations); at != NULL;
+         at = lw_grown_next(at)) {
+        const lw_arg_spec *spec = at->declared ? &at->specs[self->n_index + arg] : NULL;
+
+        if (spec != NULL && spec->kind == LW_ARGK_SCALAR)
+            return NULL;
+        if (spec != NULL && spec->endless)
+            found = spec;
+    }
+    return found;
+}
+
+/* Whether it was an address for such a pointer, of which *result says how it went: it is bound
+ * as an array that never ends. */
+static bool
+put_pointer(lw_binder *r, PyObject *object, int *result)
+{
+    const lw_arg_spec *pointer;
+    PyObject *address;
+
+    if (r->depth != 0 || r->field != NULL || PyArray_Check(object) || PyBool_Check(object))
+        return false;
+    pointer = pointer_of(r->self, r->arg);
+    if (pointer == NULL)
+        return false;
+    address = PyLong_CheckExact(object)           ? Py_NewRef(object)
+              : PyArray_IsScalar(object, Integer) ? PyNumber_Index(object)
+                                                  : lw_address_of(object);
+    *result = address ? lw_bind_address(r, object, address, pointer) : -1;
+    Py_XDECREF(address);
+    return address != NULL || PyErr_Occurred();
+}
+
 /* Whether it was an address, of which *result says how it went. */
 static bool
 put_address(lw_binder *r, PyObject *object, int *result)
@@ -325,6 +365,8 @@ lw_bind_any(lw_binder *r, PyObject *object)
     lw_value value;
     int result;
 
+    if (r->self->takes_addresses && put_pointer(r, object, &result))
+        return result;
     if (lw_is_device_array(object) && !((lw_device_array *)object)->misaligned)
         return lw_bind_own(r, (lw_device_array *)object);
     if (PyArray_CheckExact(object))

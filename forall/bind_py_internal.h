@@ -32,6 +32,10 @@ int lw_bind_any(lw_binder *r, PyObject *object);
 int lw_bind_own(lw_binder *r, lw_device_array *array);
 int lw_bind_host(lw_binder *r, PyArrayObject *array);
 int lw_bind_foreign(lw_binder *r, lw_operand *operand);
+/* An int, the address that `object` stands for, as an array that never ends of what `pointer`
+ * points to. */
+int lw_bind_address(lw_binder *r, PyObject *object, PyObject *address,
+                    const lw_arg_spec *pointer);
 /* An array of the host that is not NumPy's: its view lives as long as the bound call. */
 int lw_bind_foreign_host(lw_binder *r, PyObject *object);
 /* An np.void. */

@@ -26,7 +26,7 @@ same_names(const lw_arg_spec *declared, const lw_arg_spec *given)
 /* A namedtuple is also a tuple. Items keep their positions, because none changes its number of
  * parts. */
 static int
-items_fit(const lw_arg_spec *declared, const lw_arg_spec *given)
+items_fit(const lw_arg_spec *declared, const lw_arg_spec *given, lw_typing typing)
 {
     int cost = declared->class_name == NULL && given->class_name != NULL;
     const lw_class *class = given->user_class ? given->user_class : declared->user_class;
@@ -36,7 +36,7 @@ items_fit(const lw_arg_spec *declared, const lw_arg_spec *given)
     if (declared->n != given->n || (declared->class_name && !same_names(declared, given)))
         return -1;
     for (uint32_t i = 0; i < declared->n; i++) {
-        int one = lw_spec_fits(&declared->items[i], &given->items[i]);
+        int one = lw_spec_fits(&declared->items[i], &given->items[i], typing);
         if (one < 0 ||
             lw_is_complex(declared->items[i].dtype) != lw_is_complex(given->items[i].dtype))
             return -1;
@@ -45,10 +45,36 @@ items_fit(const lw_arg_spec *declared, const lw_arg_spec *given)
     return cost;
 }
 
-int
-lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
+static bool
+is_real(lw_dtype dtype)
 {
-    enum { LAST_CHOICE = 100 };
+    return !lw_is_complex(dtype) && !lw_is_time(dtype);
+}
+
+/* Casts that may not keep the number come last: of integers, whose value is compared with what
+ * the type holds; under numba's typing of all real numbers (cast_unsafely). */
+static int
+cost_of_number(const lw_arg_spec *declared, const lw_arg_spec *given, lw_typing typing)
+{
+    enum { NARROWS = 50, UNSAFE = 60, LAST_CHOICE = 100 };
+    bool weak = given->kind == LW_ARGK_WEAK;
+    int cost = lw_cast_cost(given->dtype, weak, declared->dtype);
+
+    /* A Python int beyond int64 prefers a float to an integer type that does not hold it. */
+    if (weak && given->dtype == LW_DT_u64 && lw_is_integer(declared->dtype))
+        return declared->dtype == LW_DT_u64 ? 0 : LAST_CHOICE;
+    if (cost >= 0)
+        return cost;
+    if (lw_is_integer(given->dtype) && lw_is_integer(declared->dtype))
+        return NARROWS;
+    return typing == LW_TYPING_NUMBA && is_real(given->dtype) && is_real(declared->dtype)
+               ? UNSAFE
+               : -1;
+}
+
+int
+lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given, lw_typing typing)
+{
 
     if (declared->pointer != given->pointer)
         return declared->pointer &&
@@ -56,13 +82,9 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
                        lw_is_integer(given->dtype)
                    ? 0
                    : -1;
-    /* A Python int beyond int64 prefers a float to an integer type that does not hold it. */
-    if (declared->kind == LW_ARGK_SCALAR && given->kind == LW_ARGK_WEAK &&
-        given->dtype == LW_DT_u64 && lw_is_integer(declared->dtype))
-        return declared->dtype == LW_DT_u64 ? 0 : LAST_CHOICE;
     if (declared->kind == LW_ARGK_SCALAR &&
         (given->kind == LW_ARGK_WEAK || given->kind == LW_ARGK_SCALAR))
-        return lw_cast_cost(given->dtype, given->kind == LW_ARGK_WEAK, declared->dtype);
+        return cost_of_number(declared, given, typing);
     if (declared->kind != given->kind)
         return -1;
     switch (declared->kind) {
@@ -79,7 +101,7 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
                    ? declared->readonly != given->readonly
                    : -1;
     case LW_ARGK_TUPLE:
-        return declared->is_list == given->is_list ? items_fit(declared, given) : -1;
+        return declared->is_list == given->is_list ? items_fit(declared, given, typing) : -1;
     case LW_ARGK_CONSTANT: return declared->constant == given->constant ? 0 : -1;
     case LW_ARGK_MEMBER: break; /* signatures have no such type */
     }
@@ -93,7 +115,8 @@ cost_of(const lw_specialisation *declared, const lw_specialisation *given, uint3
 {
     if (given->statics >> (i - given->function->n_index) & 1)
         return -1;
-    return lw_spec_fits(&declared->specs[i], &given->specs[i]);
+    return lw_spec_fits(&declared->specs[i], &given->specs[i],
+                        given->function->options.front.typing);
 }
 
 static lw_specialisation *
@@ -139,17 +162,19 @@ count_values(const lw_arg_spec *spec)
     return n;
 }
 
-/* Whether this is a Python int, which `to` must be able to hold. */
+/* Whether this is an int that `to` must be able to hold, of Python or of NumPy. */
 static bool
 is_bounded(const lw_arg_spec *from, lw_dtype to)
 {
-    return from->kind == LW_ARGK_WEAK && lw_is_integer(from->dtype) && lw_is_integer(to);
+    return lw_is_integer(from->dtype) && lw_is_integer(to) &&
+           (from->kind == LW_ARGK_WEAK || !lw_can_cast_safe(from->dtype, to));
 }
 
+/* wraps: as numba casts ints, of which only the sign and 64 bits must be right. */
 static void
-set_bounds(lw_specialisation_cast *cast, lw_dtype to)
+set_bounds(lw_specialisation_cast *cast, lw_dtype to, bool wraps)
 {
-    uint32_t unused = 64 - lw_dtypes[to].bits;
+    uint32_t unused = wraps ? 0 : 64 - lw_dtypes[to].bits;
 
     cast->bounds = to;
     if (lw_is_signed(to)) {
@@ -161,13 +186,18 @@ set_bounds(lw_specialisation_cast *cast, lw_dtype to)
 }
 
 static lw_specialisation_cast
-cast_of(const lw_arg_spec *from, const lw_arg_spec *to, uint32_t value, uint32_t param)
+cast_of(const lw_specialisation *specialisation, const lw_arg_spec *from, const lw_arg_spec *to,
+        uint32_t value, uint32_t param)
 {
     lw_specialisation_cast cast = {
         .value = value, .param = param, .from = from->dtype, .to = to->dtype};
+    bool numbas = specialisation->function->options.front.typing == LW_TYPING_NUMBA;
 
-    if (is_bounded(from, to->dtype))
-        set_bounds(&cast, to->dtype);
+    cast.truncates = lw_is_float(from->dtype) && lw_is_integer(to->dtype);
+    if (numbas && from->dtype == LW_DT_u64 && !lw_is_signed(to->dtype))
+        return cast; /* the sign is right, whatever bits are dropped */
+    if (cast.truncates || is_bounded(from, to->dtype))
+        set_bounds(&cast, to->dtype, numbas);
     return cast;
 }
 
@@ -186,7 +216,7 @@ note_cast(lw_specialisation *specialisation, const lw_arg_spec *from, const lw_a
                                                                     .to = to->dtype,
                                                                     .pointer = true};
     else if (from->dtype != to->dtype && from->kind <= LW_ARGK_WEAK)
-        casts[specialisation->n_casts++] = cast_of(from, to, value, param);
+        casts[specialisation->n_casts++] = cast_of(specialisation, from, to, value, param);
     for (uint32_t i = 0; to->kind == LW_ARGK_TUPLE && i < to->n; i++) {
         note_cast(specialisation, &from->items[i], &to->items[i], value, param);
         value += count_values(&to->items[i]);
@@ -318,11 +348,11 @@ lw_specialisation_note_bounds(lw_specialisation *specialisation)
     for (uint32_t i = self->n_index; i < specialisation->n_specs; i++) {
         const lw_arg_spec *spec = &specialisation->specs[i];
         lw_dtype to = i < self->n_params ? lw_annotated_dtype(self->tree, i) : LW_DT_void;
-        if (to != LW_DT_void && is_bounded(spec, to)) {
+        if (to != LW_DT_void && spec->kind == LW_ARGK_WEAK && is_bounded(spec, to)) {
             lw_specialisation_cast *cast = &casts[specialisation->n_casts++];
             *cast = (lw_specialisation_cast){
                 .value = value, .param = i, .from = spec->dtype, .to = spec->dtype};
-            set_bounds(cast, to);
+            set_bounds(cast, to, false);
         }
         value += count_values(spec);
     }
@@ -347,12 +377,42 @@ out_of_bounds(const lw_specialisation *specialisation, const lw_specialisation_c
     return -1;
 }
 
-/* What is bound as a uint64 is larger than the numbers of every other integer type. */
+/* A uint64 above int64 is larger than the numbers of every other integer type. */
 static bool
 is_out_of_bounds(const lw_specialisation_cast *cast, int64_t value)
 {
-    return cast->bounds != LW_DT_void &&
-           (cast->from == LW_DT_u64 || value < cast->least || value > cast->most);
+    if (cast->from == LW_DT_u64)
+        return value < 0 || value > cast->most;
+    return value < cast->least || value > cast->most;
+}
+
+/* int(x) as Python's, of what has been bound as a float: x is the int afterwards, with the type
+ * of *from. */
+static int
+truncate_value(const lw_specialisation *specialisation, const lw_specialisation_cast *cast,
+               lw_value *x, lw_dtype *from)
+{
+    bool is_signed = lw_is_signed(cast->to);
+    double limit = is_signed ? 0x1p63 : 0x1p64;
+    lw_value wide = {0}, whole = {0};
+    PyObject *number;
+
+    lw_value_cast(x, *from, &wide, LW_DT_f64);
+    if (wide.f64 < limit && wide.f64 > (is_signed ? -limit : -1)) {
+        *from = is_signed ? LW_DT_i64 : LW_DT_u64;
+        lw_value_cast(&wide, LW_DT_f64, &whole, *from);
+        *x = whole;
+        return 0;
+    }
+    number = PyFloat_FromDouble(wide.f64);
+    Py_XSETREF(number, number ? PyNumber_Long(number) : NULL); /* refuses NaN and infinities */
+    if (number != NULL)
+        PyErr_Format(PyExc_OverflowError, "%s: argument `%s`: %R does not fit %s, its type",
+                     lw_function_name(specialisation->function),
+                     specialisation->function->tree->fns.data[1].params.data[cast->param].name,
+                     number, lw_dtypes[cast->to].public_name);
+    Py_XDECREF(number);
+    return -1;
 }
 
 /* An address as 64 bits. */
@@ -361,7 +421,8 @@ cast_pointer(const lw_specialisation *specialisation, const lw_specialisation_ca
              uint64_t *value)
 {
     lw_function *self = specialisation->function;
-    uint32_t align = lw_dtypes[lw_dtypes[cast->to].parts].size_bytes;
+    const lw_arg_record *record = specialisation->target->specs[cast->param].record;
+    uint32_t align = record ? record->align : lw_dtypes[lw_dtypes[cast->to].parts].size_bytes;
     lw_value from = {0}, to = {0};
 
     memcpy(from.bytes, value, lw_dtypes[cast->from].size_bytes);
@@ -376,9 +437,10 @@ cast_pointer(const lw_specialisation *specialisation, const lw_specialisation_ca
     if (*value % align == 0)
         return 0;
     PyErr_Format(PyExc_ValueError,
-                 "%s: argument `%s`: the address %llu is not a multiple of %u, the size of %s",
+                 "%s: argument `%s`: the address %llu is not a multiple of %u, the %s of %s",
                  lw_function_name(self), self->tree->fns.data[1].params.data[cast->param].name,
-                 (unsigned long long)*value, (unsigned)align, lw_dtypes[cast->to].public_name);
+                 (unsigned long long)*value, (unsigned)align, record ? "alignment" : "size",
+                 record ? record->name : lw_dtypes[cast->to].public_name);
     return -1;
 }
 
@@ -391,7 +453,8 @@ lw_specialisation_cast_values(const lw_specialisation *specialisation, lw_bound 
         const lw_specialisation_cast *cast = &specialisation->casts[i];
         uint32_t size = lw_dtypes[lw_dtypes[cast->from].parts].size_bytes;
         uint32_t to_size = lw_dtypes[lw_dtypes[cast->to].parts].size_bytes;
-        lw_value from = {0}, to = {0};
+        lw_value from = {0}, to = {0}, whole = {0};
+        lw_dtype type = cast->from;
         bool two = lw_is_complex(cast->from), two_after = lw_is_complex(cast->to);
         uint64_t *at = bound->values + cast->value;
 
@@ -401,11 +464,17 @@ lw_specialisation_cast_values(const lw_specialisation *specialisation, lw_bound 
             continue;
         }
         memcpy(from.bytes, &at[0], size);
-        if (is_out_of_bounds(cast, from.i64))
-            return out_of_bounds(specialisation, cast, from.i64);
+        if (cast->truncates) {
+            if (truncate_value(specialisation, cast, &from, &type) < 0)
+                return -1;
+        } else if (cast->bounds != LW_DT_void) {
+            lw_value_cast(&from, cast->from, &whole, LW_DT_i64);
+            if (is_out_of_bounds(cast, whole.i64))
+                return out_of_bounds(specialisation, cast, whole.i64);
+        }
         if (two)
             memcpy(from.bytes + size, &at[1], size);
-        lw_value_cast(&from, cast->from, &to, cast->to);
+        lw_value_cast(&from, type, &to, cast->to);
         if (two_after && !two) { /* make room for the imaginary part */
             if (bound->n_values == bound->most_values) {
                 PyErr_SetString(PyExc_ValueError, "too many arguments");

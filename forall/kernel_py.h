@@ -47,7 +47,9 @@ typedef struct lw_function {
     uint32_t n_index;
     uint32_t n_required; /* arguments after the index that have no default */
     bool gives_value;    /* called on the host, once, for what it returns */
-    uint64_t statics;    /* bits, by argument after the index: static= names it */
+    /* gives_value: a signature has pointers, of which arguments may be the addresses */
+    bool takes_addresses;
+    uint64_t statics; /* bits, by argument after the index: static= names it */
     PyObject
         *static_values; /* dict: key of a value -> what keys of calls name it by; or NULL */
     _Atomic(bool) told_updates; /* W208 has been given: once for each function */
@@ -173,8 +175,9 @@ typedef struct lw_specialisation_cast { /* a number whose type in the declared s
                                            another */
     uint32_t value, param;
     lw_dtype from, to;
-    bool pointer; /* to an address, whose elements are of type `to` */
-    /* of a Python int: the type that must hold it, else OverflowError; or void */
+    bool pointer;   /* to an address, whose elements are of type `to` */
+    bool truncates; /* a float, as int() does */
+    /* of an int: the type that must hold it, else OverflowError; or void */
     lw_dtype bounds;
     int64_t least, most;
 } lw_specialisation_cast;

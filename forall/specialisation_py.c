@@ -158,7 +158,9 @@ note_pointers(const lw_specialisation *specialisation, const lw_scalar *scalar)
     for (uint32_t i = 0; args != NULL && i < scalar->n_args; i++)
         if (i < specialisation->n_specs && specialisation->specs[i].pointer) {
             args[i].pointer = true;
-            args[i].item_bytes = lw_dtypes[specialisation->specs[i].dtype].size_bytes;
+            args[i].item_bytes = specialisation->specs[i].record
+                                     ? specialisation->specs[i].record->itemsize
+                                     : lw_dtypes[specialisation->specs[i].dtype].size_bytes;
         }
 }
 

@@ -50,7 +50,7 @@ lw_typed *lw_function_infer(lw_function *self, const lw_signature *signature,
 /* Their _explain(sig): both typings as text, for lw.explain. */
 PyObject *lw_function_explain(PyObject *self, PyObject *sig);
 /* How far a call's argument is from a declared one: 0 the same, -1 it cannot be passed. */
-int lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given);
+int lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given, lw_typing typing);
 /* ---- parallel_py.c ---- */
 /* Refuses check={"race"} where it has a loop over prange: nothing looks for races there. -1
  * with an exception. */

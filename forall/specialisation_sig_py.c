@@ -75,10 +75,13 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         out->kind = LW_ARGK_ARRAY; /* of as many elements as an index asks for */
         out->ndim = 1;
         out->layout = LW_LAYOUT_C;
-        if (type->dtype == LW_DT_void) /* of host functions alone */
+        out->record = type->record;
+        if (type->dtype == LW_DT_void && type->record == NULL)
             out->dtype = LW_DT_u8;
         out->endless = true;
-        if (!specialisation->function->gives_value)
+        if (specialisation->function->gives_value)
+            specialisation->function->takes_addresses = true;
+        else
             out->pointer = specialisation->has_pointer = true;
         return 0;
     case LW_SIG_OPTIONAL: /* core/py/types/signature_read.c has split it */
@@ -285,7 +288,7 @@ same_specs(const lw_specialisation *x, const lw_specialisation *y)
 {
     for (uint32_t i = x->function->n_index; i < x->n_specs; i++)
         if (x->specs[i].kind != y->specs[i].kind ||
-            lw_spec_fits(&x->specs[i], &y->specs[i]) != 0)
+            lw_spec_fits(&x->specs[i], &y->specs[i], LW_TYPING_WEAK) != 0)
             return false;
     return true;
 }

@@ -49,7 +49,9 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
     case LW_ARGK_WEAK: lw_text_add(out, weak_name(spec->dtype)); break;
     case LW_ARGK_ARRAY:
         if (spec->pointer)
-            lw_text_addf(out, "%s*", lw_dtypes[spec->dtype].public_name);
+            lw_text_addf(out, "%s*",
+                         spec->record ? spec->record->name
+                                      : lw_dtypes[spec->dtype].public_name);
         else
             print_array(spec, out);
         break;

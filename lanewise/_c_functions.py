@@ -19,6 +19,18 @@ _CTYPES = {
 _C_NAMES = {"bool": "_Bool", "float32": "float", "float64": "double", **{f"{u}int{bits}": f"{u}int{bits}_t" for u in ("", "u") for bits in (8, 16, 32, 64)}}
 
 
+def _split_types(text):
+    """The types of "float64, Record(i: int32, d: float64)*": commas in parentheses belong to a type."""
+    found, depth = [""] if text else [], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += letter
+    return [one.strip() for one in found]
+
+
 class _Pointer:
     """A function of C: its address and types, as ctypes and cffi see it."""
 
@@ -29,7 +41,7 @@ class _Pointer:
         self.address, params, self.result = _core._c_function(kernel, sig)
         if sig is not None:  # which parameters are pointers to anything
             params = sig.partition("(")[2].removesuffix(")")
-        self.params = params.split(", ") if params else []
+        self.params = _split_types(params)
 
     @functools.cached_property
     def ctypes(self):
@@ -42,7 +54,7 @@ class _Pointer:
     def _ctypes_type(name):
         if not name.endswith("*"):
             return _CTYPES[name]
-        return ctypes.c_void_p if name == "void*" else ctypes.POINTER(_CTYPES[name[:-1]])
+        return ctypes.POINTER(_CTYPES[name[:-1]]) if name[:-1] in _CTYPES else ctypes.c_void_p
 
     @functools.cached_property
     def cffi(self):

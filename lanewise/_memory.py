@@ -70,6 +70,8 @@ class MemoryPointer:
     def device_ctypes_pointer(self):
         return ctypes.c_void_p(_number(self.device_pointer))
 
+    _as_parameter_ = device_ctypes_pointer  # where a kernel or a function of ctypes takes an address
+
     def __eq__(self, other):
         if not isinstance(other, MemoryPointer):
             return NotImplemented

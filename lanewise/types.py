@@ -469,12 +469,12 @@ _literal_types: dict[type, Type] = {int: int64, bool: bool_, str: unicode_type}
 
 
 def CPointer(dtype: Type) -> Type:
-    """A pointer, as declare_device's functions take them.
+    """A pointer to numbers or records of this type, as functions of C have them.
 
     >>> lw.types.CPointer(float32)
     float32*
     """
-    return _type_from_text(f"{dtype}*")
+    return _type_from_text(f"CPointer({dtype})")
 
 
 voidptr = _type_from_text("void*")

@@ -74,9 +74,6 @@ check_kernel_arg(const lw_signature *signature, const lw_sig_type *arg, lw_error
 {
     lw_status status = LW_OK;
 
-    if (arg->kind == LW_SIG_POINTER && arg->dtype == LW_DT_void)
-        return refuse(signature, arg, err, "say to what it points: `float32*`",
-                      "a kernel cannot read what is at");
     for (uint32_t i = 0; status == LW_OK && arg->kind == LW_SIG_TUPLE && i < arg->n; i++)
         status = arg->items[i].kind == LW_SIG_POINTER
                      ? refuse(signature, &arg->items[i], err, "make it an argument",
@@ -358,7 +355,9 @@ lw_sig_type_print(const lw_sig_type *type, lw_text *out)
     case LW_SIG_ARRAY: print_array(type, out); break;
     case LW_SIG_POINTER:
         lw_text_addf(out, "%s*",
-                     type->dtype == LW_DT_void ? "void" : lw_dtypes[type->dtype].public_name);
+                     type->record                ? type->record->name
+                     : type->dtype == LW_DT_void ? "void"
+                                                 : lw_dtypes[type->dtype].public_name);
         break;
     case LW_SIG_OPTIONAL:
         lw_text_add(out, "optional");

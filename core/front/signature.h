@@ -20,8 +20,7 @@ typedef enum lw_sig_kind {
     LW_SIG_ARRAY,    /* dtype (void: record), ndim, layout */
     LW_SIG_TUPLE,    /* items, n */
     LW_SIG_OPTIONAL, /* None or a value: items[0], n is 1. Only whole arguments */
-    LW_SIG_POINTER,  /* a pointer: dtype; void: to anything. Only for functions in other
-                        languages */
+    LW_SIG_POINTER,  /* a pointer: dtype (void: record, or without one to anything) */
 } lw_sig_kind;
 
 typedef struct lw_sig_type {

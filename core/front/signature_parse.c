@@ -352,9 +352,9 @@ parse_pointer(lw_signature_parser *s, lw_sig_type *out, const char *start)
 
     if (status != LW_OK)
         return status;
-    if (out->kind != LW_SIG_SCALAR && out->kind != LW_SIG_VOID)
+    if (out->kind != LW_SIG_SCALAR && out->kind != LW_SIG_VOID && out->kind != LW_SIG_RECORD)
         return lw_signature_fail(s, start, s->p, "E180", NULL,
-                                 "a pointer must be to a number, or `void*`");
+                                 "a pointer must be to a number or a record, or `void*`");
     if (out->kind == LW_SIG_VOID)
         out->dtype = LW_DT_void;
     out->kind = LW_SIG_POINTER;
@@ -438,6 +438,10 @@ parse_record(lw_signature_parser *s, lw_sig_type *out, const char *start)
         return lw_signature_fail(s, start, s->p, "E180",
                                  "pass lw.from_dtype(dtype), or use it once before the text",
                                  "no record type has this name yet");
+    if (accept(s, "*")) {
+        out->kind = LW_SIG_POINTER;
+        return LW_OK;
+    }
     return accept(s, "[") ? parse_dims(s, out) : LW_OK;
 }
 

@@ -182,19 +182,22 @@ not look below this node */
     uint32_t args; /* calls: start in typed->lists of `n_args` entries (LW_ARG_*); INSTANCE: one
                       per parameter of the instance, captures last */
     uint32_t n_args;
-    uint32_t web;  /* NAME: its web in the instance; 0: the value is never needed (function,
-                      module, constant) */
-    uint32_t asks; /* expressions: an instance that is called with the value where its truth or
-                      its items are wanted; 0: none */
-    uint8_t call;  /* lw_call_kind */
-    bool unbound;  /* NAMEs that are read: the variable may have no value, which is an
-                      UnboundLocalError; its web says so (lw_web.bound) */
-    bool unwraps;  /* expressions: the value may be None, which is a TypeError; type is that of
-                      others */
-    bool decays;   /* expressions: a list, of which the array is wanted: `asks` makes it of the
-                      value, and type is that of the array */
-    bool dead;     /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable;
-                      lowering skips them */
+    uint32_t web;   /* NAME: its web in the instance; 0: the value is never needed (function,
+                       module, constant) */
+    uint32_t asks;  /* expressions: an instance that is called with the value where its truth or
+                       its items are wanted; 0: none */
+    uint32_t stops; /* statements, and expressions that are evaluated on some paths only: the
+                       call in them that never returns; what is evaluated after it has no type.
+                       0: there is none */
+    uint8_t call;   /* lw_call_kind */
+    bool unbound;   /* NAMEs that are read: the variable may have no value, which is an
+                       UnboundLocalError; its web says so (lw_web.bound) */
+    bool unwraps;   /* expressions: the value may be None, which is a TypeError; type is that of
+                       others */
+    bool decays;    /* expressions: a list, of which the array is wanted: `asks` makes it of the
+                       value, and type is that of the array */
+    bool dead;      /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable;
+                       lowering skips them */
     bool
         elementwise; /* expressions and AUGASSIGN: part of an array expression. type, operand
                         and constant describe one element; what it has that is not elementwise
@@ -262,6 +265,7 @@ typedef struct lw_instance {
     bool recurses;  /* makes a recursive call, or calls one that does: RecursionError is
                        raised under errors="ignore", too */
     bool falls_off; /* the end of the body can be reached */
+    bool never_returns; /* each of its paths raises, or does not end */
     uint32_t n_changed; /* objects whose fields it assigns: parameters, … */
     const uint32_t *changed;
     const lw_type

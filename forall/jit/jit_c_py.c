@@ -112,14 +112,15 @@ print_params(const lw_specialisation *specialisation, lw_text *out)
     for (uint32_t i = 0; i < specialisation->n_specs; i++) {
         const lw_arg_spec *spec = &specialisation->specs[i];
         bool number = spec->kind == LW_ARGK_SCALAR || spec->kind == LW_ARGK_WEAK;
-        bool pointer = spec->kind == LW_ARGK_ARRAY && spec->ndim == 1 &&
-                       spec->layout == LW_LAYOUT_C && spec->record == NULL;
+        bool pointer =
+            spec->kind == LW_ARGK_ARRAY && spec->ndim == 1 && spec->layout == LW_LAYOUT_C;
         if (spec->kind == LW_ARGK_CONSTANT)
             continue;
         if (!pointer && !(number && is_simple(spec->dtype)))
             return refuse(specialisation->function,
                           number ? "a complex or 16-bit number" : "another parameter");
-        lw_text_addf(out, "%s%s%s", out->n ? ", " : "", lw_dtypes[spec->dtype].public_name,
+        lw_text_addf(out, "%s%s%s", out->n ? ", " : "",
+                     spec->record ? spec->record->name : lw_dtypes[spec->dtype].public_name,
                      pointer ? "*" : "");
     }
     return 0;

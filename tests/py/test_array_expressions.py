@@ -328,7 +328,7 @@ def chained(x, out):
 
 
 def bools(x, out):
-    out[:] = (x > 0) + (x > 1)
+    out[:] = (x > 0) - (x > 1)
 
 
 def narrowed(x, out):
@@ -425,3 +425,53 @@ def test_many_operands():
 
     with pytest.raises(errors.UnsupportedError, match="E160: this array expression is too long"):
         run(too_long, np.ones(3), np.ones(3))
+
+
+BOOLS, OTHER = np.array([True, False, True, False]), np.array([True, True, False, False])
+
+
+@pytest.mark.parametrize("typing", ["weak", "numba"])
+@pytest.mark.parametrize("op", ["+", "*", "-", "/", "//", "%", "**", "&", "|", "^", "<<", ">>", "=="])
+def test_operators_of_bools_are_numpys(op, typing):
+    function = eval(f"lambda a, b: a {op} b")
+    f = lw.jit(function, typing=typing, target="cpu")
+    for b in (OTHER, True, np.bool_(True), np.array([1, 2, 3, 4], np.int8), np.array([1, 2, 3, 4], np.float32)):
+        try:
+            with np.errstate(all="ignore"):
+                want = function(BOOLS, b)
+        except TypeError:
+            with pytest.raises(TypeError, match="E120"):
+                f(BOOLS, b)
+            continue
+        got = f(BOOLS, b)
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype or typing == "numba" and got.dtype.kind == want.dtype.kind
+
+
+def test_unary_operators_of_bools():
+    assert lw.jit(lambda a: ~a, target="cpu")(BOOLS).tolist() == [False, True, False, True]
+    for function in (lambda a: -a, lambda a: +a):
+        with pytest.raises(TypeError, match="E120"):
+            lw.jit(function, target="cpu")(BOOLS)
+
+
+def combined(x, y, out):
+    out[:] = (x > 1) * (y > 1) + (x < 0)
+
+
+def added(x, y, out):
+    out += x > 1
+    out *= y > 1
+
+
+def test_masks_are_added_and_multiplied():
+    x, y = np.array([2.0, 2.0, 0.0, -1.0]), np.array([2.0, 0.0, 3.0, 4.0])
+    for kernel in (combined, added):
+        check(kernel, x, y, OTHER)
+        check(kernel, x, y, np.zeros(4, np.int8))
+        want, got = OTHER.copy(), OTHER.copy()
+        kernel(x, y, want)
+        lw.guvectorize("(n),(n),(n)", target="cpu")(lambda x, y, out: kernel(x, y, out))(x, y, got)
+        np.testing.assert_array_equal(got, want)
+        assert "nvptx64" in lw.compile(kernel, "void(f8[::1], f8[::1], b1[::1])", target="sm_80", output="nvvm")
+    assert lw.jit(lambda x, y: ((x > 1) * (y > 1)).sum(), target="cpu")(x, y) == 1

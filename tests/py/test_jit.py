@@ -646,12 +646,52 @@ def test_ints_in_tuples_fit_the_declared_type():
 
 
 @pytest.mark.parametrize(("declared", "given"), [("uint8", np.int64(5)), ("uint8", np.uint64(2**63)), ("int32", np.int64(2**40)),
-                                                 ("int64", np.uint64(1)), ("int8", np.uint8(1))])
-def test_numpy_integers_are_cast_where_that_is_safe(declared, given):
+                                                 ("int64", np.uint64(1)), ("int64", np.uint64(2**64 - 1)), ("int8", np.uint8(1)), ("int8", np.uint8(200)), ("uint64", np.int8(-3))])
+def test_numpy_integers_fit_the_declared_type(declared, given):
+    """As Python's do."""
     kernel = cuda.jit(f"void(int64[:], {declared})", target="cpu")(_keeps)
-    with pytest.raises(TypeError, match="E181(.|\n)*argument `n` is"):
-        kernel[1, 1](np.zeros(1, np.int64), given)
+    value = lw.jit(f"int64({declared})", target="cpu")(lambda n: int(n))
     out = np.zeros(1, np.int64)
+    limits = np.iinfo(declared)
+    if limits.min <= given <= limits.max:
+        kernel[1, 1](out, given)
+        assert out[0] == value(given) == given
+    else:
+        for call in (lambda: kernel[1, 1](out, given), lambda: value(given)):
+            with pytest.raises(OverflowError, match=rf"argument `n`: {given} does not fit {declared}"):
+                call()
     kernel[1, 1](out, np.dtype(declared).type(7))
     kernel[1, 1](out, np.bool_(True))
     assert out[0] == 1
+
+
+@pytest.mark.parametrize("value", [5, 2.7, -2.7, 300, 2**33, -1, True, np.float64(2.7), np.float32(1.5), np.float16(1.5), np.int64(2**33), np.int8(-3), np.uint64(2**63 + 1), 1e10, 1e30, float("nan"), float("inf"), 2**63])
+def test_numbers_are_cast_as_numba_casts_them(value):
+    """numba's unboxing: int(x), of which 64 bits and the sign must be right, and then the bits that the type has; bool(x), float(x)."""
+    for dtype in ("int32", "uint8", "int64", "uint64", "bool_", "float32"):
+        limits = None if dtype in ("bool_", "float32") else np.iinfo("uint64" if dtype[0] == "u" else "int64")
+        value_of = lw.jit(f"{dtype}({dtype})", typing="numba", target="cpu")(lambda n: n)
+        given = [value] if not isinstance(value, float) or limits is None else [value, np.float64(value)]
+        for one in given:
+            try:
+                wanted = bool(one) if dtype == "bool_" else np.float32(one) if dtype == "float32" else int(one)
+            except (ValueError, OverflowError) as error:
+                with pytest.raises(type(error)):
+                    value_of(one)
+                continue
+            if limits is not None and not limits.min <= wanted <= limits.max:
+                with pytest.raises(OverflowError):
+                    value_of(one)
+                continue
+            if limits is not None:
+                wanted = np.array(wanted & (2**64 - 1), np.uint64).astype(dtype)
+            np.testing.assert_equal(value_of(one), wanted.item() if hasattr(wanted, "item") else wanted)
+    with pytest.raises(TypeError, match="E181"):
+        lw.jit("int32(int32)", typing="numba", target="cpu")(lambda n: n)(1j)
+    with pytest.raises(TypeError, match="E181"):
+        lw.jit("int32(int32)", target="cpu")(lambda n: n)(2.7)
+
+
+def test_exact_signatures_come_before_numbas_casts():
+    f = lw.jit(["int64(int32)", "float64(float64)"], typing="numba", target="cpu")(lambda n: n)
+    assert f(2.5) == 2.5 and f(np.float32(2.5)) == 2.5 and f(np.int32(3)) == 3 and f(True) == 1

@@ -364,8 +364,6 @@ def test_declarations():
         cuda.declare_device("f", sig)
         with pytest.raises(errors.SignatureError, match="E183"):
             cuda.declare_device("f", sig, abi="c")
-    with pytest.raises(errors.SignatureError, match="E183"):
-        cuda.jit("void(void*)")(lambda p: None)
     for name in ("a b", "1a", "", "é", "lw_body", "__nv_sinf"):
         with pytest.raises(ValueError, match="name"):
             cuda.declare_device(name, "void()")

@@ -1,5 +1,6 @@
 """Kernels with CPointer parameters: an int is an address, and the code has one parameter for it."""
 
+import ctypes
 import re
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import lanewise as lw
 from fake_driver import needs_device, needs_kernels
-from lanewise import cuda, errors, float64, int32, int64, types, uint8, uint32, void
+from lanewise import carray, cuda, errors, float64, int32, int64, types, uint8, uint32, void
 
 POINTER = types.CPointer(types.int32)
 AXPY = void(POINTER, int32, POINTER, POINTER, uint32)
@@ -102,12 +103,124 @@ def test_what_is_no_address():
 
 
 def test_what_takes_no_pointers():
-    with pytest.raises(errors.SignatureError, match=r"E183: a kernel cannot read what is at `void\*`"):
-        cuda.jit("void(void*)")(lambda x: None)
     with pytest.raises(errors.SignatureError, match=r"E183: an item of a tuple cannot be `int32\*`"):
         cuda.jit("void(Tuple(int32*, int32))")(lambda x: None)
     with pytest.raises(TypeError, match="pointers are arguments of functions of jit: use an array"):
         lw.forall("void(int32*)")(lambda i, x: None)
+
+
+STRUCT = types.Record.make_c_struct([("i", int32), ("d", float64)])
+
+
+def structs():
+    x = np.zeros(4, np.dtype([("i", "i4"), ("d", "f8")], align=True))
+    x["i"], x["d"] = [1, 2, 3, 4], [0.5, 1, 2, 4]
+    return x
+
+
+def test_pointers_to_records(cpu):
+    @cuda.jit(void(types.CPointer(STRUCT), types.CPointer(float64), int64))
+    def products(p, out, n):
+        i = cuda.grid(1)
+        if i < n:
+            out[i] = p[i].i * p[i].d
+
+    x, out = structs(), np.zeros(4)
+    products[1, 4](x.ctypes.data, out.ctypes.data, 4)
+    assert out.tolist() == [0.5, 2, 6, 16] and str(types.CPointer(STRUCT)) == "Record(i: int32, d: float64)*"
+    with pytest.raises(ValueError, match="the address 4 is not a multiple of 8, the alignment of Record"):
+        products[1, 4](4, out.ctypes.data, 4)
+
+
+def test_pointers_to_anything(cpu):
+    @cuda.jit(void(types.voidptr, types.voidptr, int64))
+    def double(p, out, n):
+        carray(out, n, np.float64)[:] = 2 * carray(p, (n,), np.float64)
+
+    x, out = np.arange(4.0), np.zeros(4)
+    double[1, 1](x.ctypes.data, out.ctypes, 4)
+    assert out.tolist() == [0, 2, 4, 6]
+
+
+def test_c_functions_of_records():
+    """numba's documented use of make_c_struct."""
+    @lw.cfunc(float64(types.CPointer(STRUCT), types.intp))
+    def total(p, n):
+        s = 0.0
+        for one in carray(p, n):
+            s += one.i * one.d
+        return s
+
+    x = structs()
+    assert total.ctypes(x.ctypes.data, 4) == 24.5
+    pytest.importorskip("cffi")
+    assert total.cffi is not None
+
+
+def test_records_of_external_functions():
+    declared = cuda.declare_device("take_struct", void(types.CPointer(STRUCT)))
+
+    def k(x):
+        declared(x)
+
+    assert "take_struct" in lw.compile(k, void(lw.from_dtype(structs().dtype)[::1]), target="sm_80", output="nvvm")
+    with pytest.raises(errors.TypingError, match="E120|E153|E142|E181"):
+        lw.compile(k, void(float64[::1]), target="sm_80", output="nvvm")
+
+
+@pytest.mark.parametrize("result", [void, float64])
+@pytest.mark.parametrize("pointer", [types.voidptr, types.CPointer(float64)], ids=str)
+def test_addresses_of_functions_of_the_host(pointer, result):
+    if result is float64:
+        @lw.njit(float64(pointer, types.intp))
+        def f(p, n):
+            return carray(p, n, np.float64).sum()
+    else:
+        @lw.njit(void(pointer, types.intp))
+        def f(p, n):
+            carray(p, n, np.float64)[:] += 3
+
+    x = np.arange(3.0)
+    given = [x.ctypes.data, np.uint64(x.ctypes.data), x.ctypes, x.ctypes.data_as(ctypes.c_void_p), x.ctypes.data_as(ctypes.POINTER(ctypes.c_double))]
+    for address in given:
+        got = f(address, 3)
+        assert result is void or got == 3
+    assert x.sum() == (3 + 9 * len(given) if result is void else 3)
+    with pytest.raises(OverflowError, match="argument `p`: -8 is not an address"):
+        f(-8, 3)
+    with pytest.raises(TypeError, match="E181"):
+        f(1.5, 3)
+
+
+def test_an_array_over_an_address_is_a_result():
+    @lw.njit(float64[::1](types.CPointer(float64), types.intp))
+    def f(p, n):
+        return carray(p, n)[1:]
+
+    x = np.arange(3.0)
+    y = f(x.ctypes.data, 3)
+    y[0] = 7
+    assert x.tolist() == [0, 7, 2]
+
+
+def test_a_number_of_another_signature_is_no_address():
+    @lw.njit([types.int64(types.int64), types.int64(types.CPointer(types.int64))])
+    def f(x):
+        return 5
+
+    assert f(3) == 5 and f(np.arange(3)) == 5
+
+
+def test_memory_of_a_device_array(monkeypatch):
+    with lw.config(target="cpu"):
+        x = cuda.to_device(np.zeros(3))
+
+        @cuda.jit(void(types.CPointer(float64)))
+        def fill(p):
+            p[cuda.grid(1)] = 3
+
+        fill[1, 3](x.gpu_data)
+        assert x.copy_to_host().tolist() == [3, 3, 3]
 
 
 def test_the_code_has_one_parameter():

@@ -1,7 +1,7 @@
 /* Array expressions, `out[i, :] = x[i, :] / x[i, :].sum()`: operators, comparisons and NumPy's
  * functions of whole arrays. They are typed as for one element of each operand, by the rules of
- * scalars, except that the result is a strong type as every array has, and that arithmetic of
- * two arrays of bool is NumPy's own and refused. An array
+ * scalars, except that the result is a strong type as every array has, and that operators of
+ * two bools are those of NumPy. An array
  * expression may be an operand of another one; it ends in a store to an array that exists, for
  * which no memory is made, or in a value, which is a new array. Until then its type is
  * LW_TK_ELEMENTWISE; in the last walk what it ends in gives the nodes the types of elements. */
@@ -66,18 +66,33 @@ lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type)
 
 /* ---- operators ---- */
 
-static bool
-is_arithmetic(lw_pyop op)
-{
-    return op != LW_PY_BITAND && op != LW_PY_BITOR && op != LW_PY_BITXOR;
-}
-
 static lw_status
 complain_bools(lw_infer_frame *f, uint32_t node, lw_pyop op)
 {
     return lw_complain(f, lw_node_of(f, node)->loc, "E120", "the elements are bool",
                        "use `&`, `|`, `^` and `~`, or numbers: `1 * mask`",
                        "`%s` of arrays of bool", lw_pyop_text[op]);
+}
+
+/* What NumPy makes of two bools: + is `or` and * is `and`; other operators compute with int8,
+ * and - is refused. *done: the result is a bool. */
+static lw_status
+infer_bools(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value *x, lw_infer_value *y,
+            bool *done)
+{
+    *done = false;
+    switch (op) {
+    case LW_PY_BITAND:
+    case LW_PY_BITOR:
+    case LW_PY_BITXOR: return LW_OK;
+    case LW_PY_ADD:
+    case LW_PY_MUL:
+        lw_typed_in(&f->nodes, node)->operand = LW_DT_b1;
+        *done = true;
+        return LW_OK;
+    case LW_PY_SUB: return complain_bools(f, node, op);
+    default: *x = *y = (lw_infer_value){LW_DT_i8, 0}; return LW_OK;
+    }
 }
 
 /* Of numba's typing: an integer beside a float or complex number of an array becomes one of its
@@ -120,8 +135,17 @@ lw_infer_array_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_ope
     x.value = element_of(f, x.value, &ndim);
     y.value = element_of(f, y.value, &ndim);
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    if (x.value.type == LW_DT_b1 && y.value.type == LW_DT_b1 && is_arithmetic(op))
-        return complain_bools(f, node, op);
+    if (x.value.type == LW_DT_b1 && y.value.type == LW_DT_b1) {
+        bool done;
+        status = infer_bools(f, node, op, &x.value, &y.value, &done);
+        if (done)
+            make_result(f, LW_DT_b1, ndim, out);
+        if (done || status != LW_OK)
+            return status;
+    }
+    if ((op == LW_PY_LSHIFT || op == LW_PY_RSHIFT) && x.value.type == LW_DT_b1 &&
+        lw_type_is_strong_int(y.value.type))
+        x.value = (lw_infer_value){y.value.type, 0}; /* a bool alone is shifted as an int64 */
     if (!lw_weak_mode(f) &&
         !(op == LW_PY_POW && y.value.constant && x.value.type != LW_DT_u64)) {
         lw_infer_value first = x.value;

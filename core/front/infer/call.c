@@ -537,6 +537,8 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
         typed->asks = row->instance;
         return LW_OK;
     }
+    if (instance->never_returns && !row->busy)
+        f->stop = b->node;
     if (!f->report)
         return LW_OK;
     typed->call = LW_CALL_INSTANCE;

@@ -629,6 +629,19 @@ fail:
     return status;
 }
 
+/* The right operand of link i never returns. */
+static void
+stop_chain(lw_infer_frame *f, const lw_node *chain, uint32_t i)
+{
+    for (uint32_t k = i; k < chain->c; k++) {
+        lw_typed_node *link = lw_typed_in(&f->nodes, f->run->tree->lists.data[chain->b + k]);
+
+        link->operand = LW_T_BOTTOM;
+        link->truth = 0;
+        link->constant = 0;
+    }
+}
+
 static bool
 is_membership(uint8_t op)
 {
@@ -696,7 +709,13 @@ lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
             return lw_out_of_memory(f);
         if (i) {
             lw_region_open(f, node, false);
-            LW_TRY(infer_right(f, link, left_node, &right));
+            status = infer_right(f, link, left_node, &right);
+            if (all != 1 && lw_caught_stop(f, lw_node_of(f, link)->a, &status)) {
+                stop_chain(f, n, i);
+                pure = false;
+                break;
+            }
+            LW_TRY(status);
         }
         LW_TRY(infer_link(f, n, i, (lw_infer_operand){left_node, left}, right, &truth));
         pure = pure && lw_is_pure(f, lw_node_of(f, link)->a);

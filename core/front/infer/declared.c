@@ -36,8 +36,8 @@ number_cost(lw_infer_frame *f, lw_type given, lw_dtype declared)
     return lw_weak_mode(f) || lw_is_complex(from) ? COST_NONE : COST_CUTS;
 }
 
-static bool
-same_record(const lw_type_row *row, const lw_arg_record *record)
+bool
+lw_same_record(const lw_type_row *row, const lw_arg_record *record)
 {
     return row != NULL && row->record->itemsize == record->itemsize &&
            strcmp(row->record->name, record->name) == 0;
@@ -55,7 +55,8 @@ array_cost(lw_infer_frame *f, lw_type given, const lw_sig_type *declared)
         (layout != LW_LAYOUT_ANY && layout != (lw_layout)array->layout))
         return COST_NONE;
     if (declared->record != NULL
-            ? !same_record(lw_record_row(lw_types_of(f), array->elements[0]), declared->record)
+            ? !lw_same_record(lw_record_row(lw_types_of(f), array->elements[0]),
+                              declared->record)
             : array->elements[0] != (lw_type)declared->dtype)
         return COST_NONE;
     return layout != (lw_layout)array->layout;
@@ -88,8 +89,9 @@ cost_of(lw_infer_frame *f, lw_type given, const lw_sig_type *declared)
         return lw_type_is_scalar(f, given) ? number_cost(f, given, declared->dtype) : COST_NONE;
     case LW_SIG_ARRAY: return array_cost(f, given, declared);
     case LW_SIG_RECORD:
-        return same_record(lw_record_row(lw_types_of(f), given), declared->record) ? 0
-                                                                                   : COST_NONE;
+        return lw_same_record(lw_record_row(lw_types_of(f), given), declared->record)
+                   ? 0
+                   : COST_NONE;
     case LW_SIG_TUPLE: return tuple_cost(f, given, declared);
     case LW_SIG_VOID: return given == LW_T_NONE ? 0 : COST_NONE;
     case LW_SIG_POINTER: /* core/front/infer/external.c says more of those that do not fit */

@@ -24,6 +24,19 @@ lw_enter(lw_infer_frame *f, uint32_t node)
                        LW_MAX_DEPTH);
 }
 
+bool
+lw_caught_stop(lw_infer_frame *f, uint32_t node, lw_status *status)
+{
+    if (*status != (lw_status)LW_STOPS)
+        return false;
+    lw_typed_in(&f->nodes, node)->stops = f->stop;
+    lw_typed_in(&f->nodes, node)->constant = 0;
+    f->stop = 0;
+    f->stores |= f->acts; /* what is left may have begun to look for stores */
+    *status = LW_OK;
+    return true;
+}
+
 int
 lw_truth_of(lw_infer_frame *f, lw_infer_value x)
 {
@@ -119,7 +132,14 @@ condition_operands(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *early)
             continue;
         if (i)
             lw_region_open(f, node, false);
-        LW_TRY(lw_infer_condition(f, operand, &one, split ? &yes : NULL, split ? &no : NULL));
+        status = lw_infer_condition(f, operand, &one, split ? &yes : NULL, split ? &no : NULL);
+        if (*truth != is_and && lw_caught_stop(f, operand, &status)) {
+            one = !is_and;
+            lw_typed_in(&f->nodes, operand)->truth = (int8_t)one;
+            if (split && (!lw_flow_take(f, &yes) || !lw_flow_take(f, &no)))
+                return lw_out_of_memory(f);
+        }
+        LW_TRY(status);
         pure = pure && lw_is_pure(f, operand);
         if (split) {
             lw_flow_merge(f, early, is_and ? &no : &yes);
@@ -197,7 +217,13 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
         if (i)
             lw_region_open(f, node, false);
         f->wants_optional = f->wants_items = true;
-        LW_TRY(lw_infer_expr(f, operand, &value));
+        status = lw_infer_expr(f, operand, &value);
+        if (*n_set > 0 && lw_caught_stop(f, operand, &status)) {
+            decided = true;
+            *folded = false;
+            continue;
+        }
+        LW_TRY(status);
         truth = lw_truth_of(f, value);
         if (!last)
             LW_TRY(check_truth(f, operand, value, &truth));
@@ -338,6 +364,7 @@ lw_infer_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_t
     lw_status status;
 
     LW_TRY(lw_enter(f, node));
+    lw_typed_in(&f->nodes, node)->stops = 0;
     if (n->kind == LW_NODE_BOOLOP)
         status = boolop_condition(f, node, truth, when_true, when_false);
     else if (n->kind == LW_NODE_UNARY && n->op == LW_PY_NOT)
@@ -345,6 +372,8 @@ lw_infer_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_t
     else
         status = plain_condition(f, node, truth, when_true, when_false);
     f->run->depth--;
+    if (status == (lw_status)LW_STOPS)
+        lw_typed_in(&f->nodes, node)->type = LW_T_BOTTOM;
 fail:
     return status;
 }
@@ -384,7 +413,10 @@ infer_arm(lw_infer_frame *f, uint32_t node, bool otherwise, lw_flow *flow, int t
     lw_region_open(f, node, otherwise);
     f->wants_optional = !is_tested(f, lw_node_of(f, node)->a, arm, otherwise);
     f->wants_items = true;
-    LW_TRY(lw_infer_expr(f, arm, out));
+    status = lw_infer_expr(f, arm, out);
+    if (truth < 0 && lw_caught_stop(f, arm, &status))
+        f->now.live = false;
+    LW_TRY(status);
     lw_flow_keep(f, flow);
 fail:
     f->region = outer;
@@ -409,6 +441,7 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_infer_value a, b;
     lw_status status;
     int truth;
+    bool a_stops, b_stops;
 
     if (f->notes != NULL)
         lw_note_at(f, node)->copied = false;
@@ -417,7 +450,11 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     LW_TRY(infer_arm(f, node, true, &no, truth, &b));
     lw_flow_merge(f, &yes, &no);
     lw_flow_set(f, &yes);
-    if (truth >= 0) {
+    a_stops = truth < 0 && lw_typed_in(&f->nodes, n->b)->stops;
+    b_stops = truth < 0 && lw_typed_in(&f->nodes, n->c)->stops;
+    if (a_stops && b_stops) {
+        f->stop = node;
+    } else if (truth >= 0) {
         *out = truth ? a : b;
         out->constant = lw_is_pure(f, n->a) ? out->constant : 0;
         if (out->type == LW_T_STATIC && !out->constant)
@@ -425,8 +462,9 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     } else if (a.constant && a.type == b.type && lw_constant_same(f, a.constant, b.constant) &&
                lw_is_pure(f, n->a)) {
         *out = a;
-    } else if (a.type != LW_T_BOTTOM && b.type != LW_T_BOTTOM) {
-        LW_TRY(lw_join_values(f, node, a.type, node, b.type, &out->type));
+    } else if ((a_stops || a.type != LW_T_BOTTOM) && (b_stops || b.type != LW_T_BOTTOM)) {
+        LW_TRY(lw_join_values(f, node, a_stops ? b.type : a.type, node,
+                              b_stops ? a.type : b.type, &out->type));
     } else if (f->is_open) { /* what ends the recursion gives the type */
         out->type = a.type != LW_T_BOTTOM ? a.type : b.type;
     }
@@ -667,7 +705,10 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         *lw_note_at(f, node) = (lw_note){.constant = lw_note_at(f, node)->constant};
     f->wants_items = items && lw_node_of(f, node)->kind == LW_NODE_TUPLE;
     f->asked = 0;
+    lw_typed_in(&f->nodes, node)->stops = 0;
     status = dispatch(f, node, out);
+    if (status == (lw_status)LW_STOPS)
+        *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (status == LW_OK && out->constant != 0 && f->asked != 0)
         status = lw_complain_folded(f, f->asked);
     f->asked = f->asked ? f->asked : asked;
@@ -686,6 +727,8 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         unwrap_items(f, node, out);
     if (status == LW_OK)
         status = lw_note_value(f, node, out->type, borrowed);
+    if (status == LW_OK && f->stop == node)
+        status = (lw_status)LW_STOPS;
 fail:
     return status;
 }

@@ -51,16 +51,33 @@ check_written(const external_arguments *c, const lw_arg *arg, bool readonly)
                        c->external->name);
 }
 
+static bool
+points_to_anything(const lw_sig_type *pointer)
+{
+    return pointer->dtype == LW_DT_void && pointer->record == NULL;
+}
+
+static bool
+points_to_elements(lw_infer_frame *f, const lw_sig_type *pointer, lw_type element)
+{
+    const lw_type_row *record = lw_record_row(lw_types_of(f), element);
+
+    if (points_to_anything(pointer))
+        return true;
+    return pointer->record ? lw_same_record(record, pointer->record)
+                           : element == (lw_type)pointer->dtype;
+}
+
 static lw_status
 check_pointer(const external_arguments *c, const lw_arg *arg, const lw_sig_type *wanted)
 {
     const lw_type_row *array = lw_array_row(c->f, arg->value.type);
     const lw_type_row *record = lw_record_row(lw_types_of(c->f), arg->value.type);
 
-    if (record != NULL && wanted->dtype == LW_DT_void)
+    if (record != NULL && (points_to_anything(wanted) ||
+                           (wanted->record && lw_same_record(record, wanted->record))))
         return check_written(c, arg, record->readonly);
-    if (array == NULL ||
-        (wanted->dtype != LW_DT_void && array->elements[0] != (lw_type)wanted->dtype))
+    if (array == NULL || !points_to_elements(c->f, wanted, array->elements[0]))
         return complain(c, arg, wanted, "a pointer is the address of an array's first element");
     if (array->layout == LW_LAYOUT_ANY)
         return complain(c, arg, wanted, "its elements must be contiguous");

@@ -240,7 +240,14 @@ typedef struct lw_infer_frame {
     bool changed, report, can_raise, allocates, resizes, acts, falls_off;
     bool recurses; /* it makes a recursive call, or calls what makes one */
     bool is_open;  /* a recursive call of this walk has no type yet */
+    uint32_t stop; /* the node of a call that never returns, which has just been inferred; 0 */
 } lw_infer_frame;
+
+/* The status of an expression of which a call surely is evaluated and never returns (f->stop):
+ * the rest of the statement is not typed. It is no error: lw_caught_stop ends it at the
+ * statement, or at the operand that is evaluated on some paths only. */
+enum { LW_STOPS = LW_N_STATUS };
+bool lw_caught_stop(lw_infer_frame *f, uint32_t node, lw_status *status);
 
 typedef struct lw_arg {
     uint32_t node, entry; /* entry: as in lw_typed_node.args */
@@ -914,6 +921,8 @@ lw_status lw_infer_match(lw_infer_frame *f, uint32_t node);
 lw_status lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t constant,
                             const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- declared.c ---- */
+/* Whether the row, or NULL, is of the records that a signature names. */
+bool lw_same_record(const lw_type_row *row, const lw_arg_record *record);
 /* The signature of `fn` that accepts a call's arguments, which become what it has. *out NULL:
  * none does, which has been reported. */
 lw_status lw_infer_declared(lw_infer_frame *f, uint32_t node, const lw_fn *fn,

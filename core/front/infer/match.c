@@ -189,7 +189,14 @@ infer_case(lw_infer_frame *f, uint32_t match, uint32_t node, lw_infer_operand su
     lw_region_open(f, match, false);
     LW_TRY(infer_pattern(f, n->a, subject, &truth));
     if (n->b && truth != 0) {
-        LW_TRY(lw_infer_condition(f, n->b, &guard, &yes, NULL));
+        status = lw_infer_condition(f, n->b, &guard, &yes, NULL);
+        if (truth < 0 && lw_caught_stop(f, n->b, &status)) {
+            guard = lw_typed_in(&f->nodes, n->b)->truth = -1;
+            if (!lw_flow_take(f, &yes))
+                return lw_out_of_memory(f);
+            yes.live = false;
+        }
+        LW_TRY(status);
         lw_flow_merge(f, &rest, &f->now);
         lw_flow_set(f, &yes);
     } else if (truth < 0) {

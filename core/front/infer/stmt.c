@@ -374,7 +374,10 @@ infer_assert(lw_infer_frame *f, uint32_t node)
     lw_status status;
     int truth;
 
-    LW_TRY(lw_infer_condition(f, n->a, &truth, &yes, NULL));
+    status = lw_infer_condition(f, n->a, &truth, &yes, NULL);
+    if (ignored && lw_caught_stop(f, n->a, &status)) /* it is not evaluated */
+        return LW_OK;
+    LW_TRY(status);
     lw_typed_in(&f->nodes, node)->truth = (int8_t)truth;
     if (truth != 1 && !ignored) {
         f->can_raise = true;
@@ -713,7 +716,11 @@ lw_infer_body(lw_infer_frame *f, uint32_t body)
         raises = f->tries != NULL && !cannot_raise(f, statement);
         if (raises)
             lw_note_raise(f);
-        LW_TRY(lw_infer_statement(f, statement));
+        f->stop = lw_typed_in(&f->nodes, statement)->stops = 0;
+        status = lw_infer_statement(f, statement);
+        if (lw_caught_stop(f, statement, &status))
+            f->now.live = false;
+        LW_TRY(status);
         lw_settle_alias(f);
         if (raises)
             lw_note_raise(f);

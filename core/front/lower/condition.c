@@ -181,6 +181,8 @@ compare_links(lw_lower_frame *f, lw_lower_value left, uint32_t start, uint32_t n
         return l->op == LW_PY_IN ? found : lw_ir_not(b, found);
     }
     lw_lower_value right = compare_operand(f, l->a, operand);
+    if (lw_typed_at(f, l->a)->stops)
+        return constant_bool(f, false);
     lw_lower_set_loc(f, link);
     lw_ref this = known >= 0 ? constant_bool(f, known)
                              : lw_lower_compare(f, (lw_pyop)l->op, left, right, operand);
@@ -250,6 +252,8 @@ called_links(lw_lower_frame *f, uint32_t left_node, lw_lower_value left, uint32_
     lw_lower_value right = lw_lower_expression(f, right_node);
     lw_ref this = 0;
 
+    if (lw_typed_at(f, right_node)->stops)
+        return constant_bool(f, false);
     lw_lower_set_loc(f, link);
     if (calls)
         this = called_link(f, link, left_node, left, right);
@@ -347,7 +351,10 @@ lw_lower_condition(lw_lower_frame *f, uint32_t node)
         return constant_bool(f, t->truth);
     }
     lw_lower_set_loc(f, node);
-    if (t->constant)
+    if (t->stops) {
+        lw_lower_until_stop(f, node);
+        truth = constant_bool(f, false);
+    } else if (t->constant)
         truth = lw_value_truth(
             f, lw_lower_asked(f, node, lw_value_constant(f, t->constant, t->type)));
     else if (t->element != LW_T_BOTTOM) /* of arrays without axes */

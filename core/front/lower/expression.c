@@ -742,6 +742,57 @@ lower_kind(lw_lower_frame *f, uint32_t node)
     }
 }
 
+/* ---- what a call that never returns leaves unfinished ---- */
+
+/* The operands that are nodes, in the order of evaluation; lists of nodes are one operand. */
+static const char *
+operands_of(const lw_node *n)
+{
+    static const char *const args[LW_N_NODE_KINDS] = {
+#define NODE(name, text, args, doc) [LW_NODE_##name] = args,
+#include "core/tables/nodes.def"
+    };
+
+    return n->kind == LW_NODE_FOR ? "-n-" : args[n->kind]; /* its items come later */
+}
+
+/* Evaluates the node as far as Python does before it calls `stop`, for the effects. Whether
+ * the call has been reached. */
+static bool
+lower_before(lw_lower_frame *f, uint32_t node, uint32_t stop, bool is_root)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node);
+    const char *operands = operands_of(n);
+    const uint32_t items[] = {n->a, n->b, n->c};
+    bool reached = false;
+
+    if (node == stop || (t->type != LW_T_BOTTOM && !t->elementwise && !is_root &&
+                         !(n->flags & LW_NODE_STORE) && n->kind != LW_NODE_LINK)) {
+        if (lw_cost_expression(f, node) >= LW_COST_NEVER)
+            lw_lower_expression(f, node);
+        return node == stop;
+    }
+    for (int i = 0; i < 3 && !reached; i++) {
+        if (operands[i] == 'n' && items[i] != 0)
+            reached = lower_before(f, items[i], stop, false);
+        for (uint32_t k = 0; operands[i] == 'L' && k < n->c && !reached; k++)
+            reached = lower_before(f, lw_list_at(f, n->b + k), stop, false);
+    }
+    return reached;
+}
+
+void
+lw_lower_until_stop(lw_lower_frame *f, uint32_t node)
+{
+    uint32_t stop = lw_typed_at(f, node)->stops;
+
+    if (stop == node)
+        lower_kind(f, node);
+    else if (!lower_before(f, node, stop, true))
+        lw_lower_fail(f, node, "a call that is not reached");
+}
+
 lw_lower_value
 lw_lower_expression(lw_lower_frame *f, uint32_t node)
 {
@@ -753,6 +804,10 @@ lw_lower_expression(lw_lower_frame *f, uint32_t node)
         return *leaf;
     if (t->constant)
         return lw_value_constant(f, t->constant, t->type);
+    if (t->stops) {
+        lw_lower_until_stop(f, node);
+        return (lw_lower_value){.type = LW_T_BOTTOM};
+    }
     lw_lower_set_loc(f, node);
     lw_lower_value value = t->element != LW_T_BOTTOM && node != f->made_node
                                ? lw_lower_made_array(f, node)
@@ -779,5 +834,6 @@ lw_lower_as(lw_lower_frame *f, uint32_t node, lw_type type)
         lw_parts_of(f->l->types, t->type) > 0 &&
         lw_type_kind_of(f->l->types, t->type) != LW_TK_TUPLE)
         return lw_value_constant(f, t->constant, type);
-    return lw_value_convert(f, lw_lower_expression(f, node), type);
+    lw_lower_value value = lw_lower_expression(f, node);
+    return t->stops ? lw_value_zero(f, type) : lw_value_convert(f, value, type);
 }

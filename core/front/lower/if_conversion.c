@@ -183,6 +183,8 @@ cost_kind(lw_lower_frame *f, uint32_t node)
 
     if (node == 0 || lw_typed_at(f, node)->constant)
         return 0;
+    if (lw_typed_at(f, node)->stops)
+        return LW_COST_NEVER;
     if (raises_for_sign(f, node) || lw_typed_at(f, node)->unwraps ||
         lw_typed_at(f, node)->unbound)
         return LW_COST_NEVER;
@@ -262,6 +264,8 @@ cost_statement(lw_lower_frame *f, uint32_t node)
 
     if (lw_typed_at(f, node)->dead)
         return 0;
+    if (lw_typed_at(f, node)->stops)
+        return LW_COST_NEVER;
     switch (n->kind) {
     case LW_NODE_PASS: return 0;
     case LW_NODE_ASSIGN:
@@ -392,6 +396,8 @@ cost_tail(lw_lower_frame *f, uint32_t body, uint32_t index)
         const lw_node *s = lw_node_at(f, statement);
         if (lw_typed_at(f, statement)->dead)
             continue;
+        if (lw_typed_at(f, statement)->stops)
+            return LW_COST_NEVER;
         if (s->kind == LW_NODE_RETURN)
             return s->a ? sum(cost, lw_cost_expression(f, s->a)) : LW_COST_NEVER;
         plain = cost_statement(f, statement);

@@ -361,6 +361,8 @@ lw_lower_value lw_lower_time_named(lw_lower_frame *f, uint32_t node);
 /* ---- expression.c ---- */
 lw_lower_value lw_lower_expression(lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_as(lw_lower_frame *f, uint32_t node, lw_type type); /* and converted */
+/* A node whose `stops` is set, up to and including that call. */
+void lw_lower_until_stop(lw_lower_frame *f, uint32_t node);
 /* `node` has the types; `left` is a value, the right operand still a node. */
 lw_lower_value lw_lower_binary_nodes(lw_lower_frame *f, uint32_t node, lw_pyop op,
                                      lw_lower_value left, uint32_t right);

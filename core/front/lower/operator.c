@@ -274,6 +274,10 @@ lw_lower_binary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value 
         check_exponent(f, x, y);
     if (lw_value_is_complex(&x, f))
         return without_nan(f, x, y, complex_binary(f, op, x, y, result));
+    if (result == LW_DT_b1 && op == LW_PY_ADD) /* of elements of arrays */
+        return lw_value_scalar(f, result, lw_ir_or(&f->b, x.parts[0], y.parts[0]));
+    if (result == LW_DT_b1 && op == LW_PY_MUL)
+        return lw_value_scalar(f, result, lw_ir_and(&f->b, x.parts[0], y.parts[0]));
     lw_ref made = scalar_binary(f, op, x.parts[0], y.parts[0]);
     if (made == 0 && !f->l->module->failed && !f->l->module->arena.failed)
         return lw_lower_fail(f, f->node, "an operator that scalars lack");

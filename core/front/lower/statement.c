@@ -944,6 +944,10 @@ lw_lower_statement(lw_lower_frame *f, uint32_t node)
     if (lw_typed_at(f, node)->dead)
         return;
     lw_lower_set_loc(f, node);
+    if (lw_typed_at(f, node)->stops) {
+        lw_lower_until_stop(f, node);
+        return;
+    }
     switch (n->kind) {
     case LW_NODE_PASS: return;
     case LW_NODE_ASSIGN: lower_assign(f, node); return;
