@@ -30,6 +30,8 @@ typedef struct lw_front_options {
     bool parallel;       /* loops over prange are marked: their iterations go to all cores */
     bool narrow;         /* every byte offset inside every array argument fits 31 bits */
     const struct lw_sig_type *result; /* declared: an array, or a tuple with one; or NULL */
+    uint32_t n_results; /* that the caller expects of the user's function, 0: not known. One
+                           that never returns has so many bools, which can become any dtype */
     const char *readonly_help; /* what to do about a read-only argument, for messages; NULL: the
                                   usual advice */
 } lw_front_options;
@@ -193,6 +195,7 @@ not look below this node */
                       others */
     bool decays;   /* expressions: a list, of which the array is wanted: `asks` makes it of the
                       value, and type is that of the array */
+    bool ends;     /* calls: the function never returns, since each of its paths raises */
     bool dead;     /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable;
                       lowering skips them */
     bool
@@ -262,6 +265,7 @@ typedef struct lw_instance {
     bool recurses;  /* makes a recursive call, or calls one that does: RecursionError is
                        raised under errors="ignore", too */
     bool falls_off; /* the end of the body can be reached */
+    bool never_returns; /* no path does: each raises an exception */
     uint32_t n_changed; /* objects whose fields it assigns: parameters, … */
     const uint32_t *changed;
     const lw_type

@@ -322,6 +322,8 @@ lw_infer_assign(lw_infer_frame *f, uint32_t node)
         LW_TRY(lw_infer_moved(f, n->a, &value));
     else
         LW_TRY(lw_infer_expr(f, n->a, &value));
+    if (lw_ends_by_call(f, n->a))
+        return LW_OK;
     if (n->c > 1)
         share(f, n->a);
     for (uint32_t i = 0; i < n->c; i++)

@@ -476,7 +476,11 @@ value_of_call(binding *b, const lw_memo *row, const lw_instance *instance, lw_in
     bool stays = (lw_type_is_member(f, result.type) || lw_is_text(f, result.type)) && pure;
 
     out->type = result.type;
+    if (lw_typed_in(&f->nodes, b->node)->ends && out->type == LW_T_NONE)
+        out->type = LW_T_INDEX; /* of a value that there never is: an int may be an operand, an
+                                   index, a result */
     if (b->makes) {
+        out->type = result.type;
         if (out->type != LW_T_NONE)
             return lw_complain(f, lw_node_of(f, b->node)->loc, "E165", NULL, NULL,
                                "`__init__` of `%s` returns a value", b->name);
@@ -521,6 +525,7 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
 
     if (written == NULL)
         return lw_out_of_memory(f);
+    typed->ends = instance->never_returns && !b->row->inlined && !b->asks;
     f->can_raise |= instance->can_raise;
     f->allocates |= instance->allocates;
     f->resizes |= instance->resizes;

@@ -317,6 +317,8 @@ lw_status lw_check_value(lw_infer_frame *f, uint32_t node, lw_type type, lw_dtyp
 /* ---- results.c ---- */
 /* The type of what a frame returned, after a walk. */
 lw_status lw_infer_result(lw_infer_frame *f, lw_infer_value *result);
+/* Whether no path returned, since each raises. */
+bool lw_never_returns(const lw_infer_frame *f);
 /* Whether the value of a `return`, which the node gives, may leave the function. */
 lw_status lw_check_returned(lw_infer_frame *f, uint32_t node, lw_type type);
 /* It may be None, where the result must not be. */
@@ -748,6 +750,9 @@ lw_status lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, l
 
 /* ---- stmt.c ---- */
 lw_status lw_infer_statement(lw_infer_frame *f, uint32_t node);
+/* Whether the value of a statement is a call of a function that only raises: then the path ends
+ * there, as it does at a `raise`. */
+bool lw_ends_by_call(lw_infer_frame *f, uint32_t node);
 lw_status lw_infer_body(lw_infer_frame *f, uint32_t body);
 /* ---- assign.c ---- */
 lw_status lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value);

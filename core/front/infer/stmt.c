@@ -329,6 +329,16 @@ cannot_raise(lw_infer_frame *f, uint32_t node)
     }
 }
 
+bool
+lw_ends_by_call(lw_infer_frame *f, uint32_t node)
+{
+    if (!lw_typed_in(&f->nodes, node)->ends)
+        return false;
+    lw_note_raise(f);
+    f->now.live = false;
+    return true;
+}
+
 static lw_status
 infer_return(lw_infer_frame *f, uint32_t node)
 {
@@ -341,6 +351,8 @@ infer_return(lw_infer_frame *f, uint32_t node)
         f->wants_optional = true;
         f->wants_items = lw_may_give_none(f);
         LW_TRY(lw_infer_returned(f, n->a, &value));
+        if (lw_ends_by_call(f, n->a))
+            return LW_OK;
         if (!lw_may_give_none(f))
             LW_TRY(lw_return_given(f, n->a, &value));
         if (f->caller == NULL)
@@ -680,6 +692,7 @@ lw_infer_statement(lw_infer_frame *f, uint32_t node)
         f->borrowed = true;
         LW_TRY(lw_infer_expr(f, n->a, &value));
         lw_drop_value(f, n->a);
+        lw_ends_by_call(f, n->a);
         return LW_OK;
     case LW_NODE_PASS: return LW_OK;
     case LW_NODE_ASSERT: return infer_assert(f, node);

@@ -272,8 +272,8 @@ lower_call_instance(lw_lower_frame *f, uint32_t node)
     lw_lower_value result = lw_lower_call_with(f, node, lw_lower_call_arguments(f, node));
 
     if (callee->result == LW_T_NONE && result.type == LW_T_NONE &&
-        lw_type_kind_of(f->l->types, t->type) == LW_TK_TUPLE)
-        return lw_value_zero(f, t->type); /* a new object to which nothing was assigned */
+        (t->ends || lw_type_kind_of(f->l->types, t->type) == LW_TK_TUPLE))
+        return lw_value_zero(f, t->type); /* never seen, or a new object without fields */
     return result;
 }
 

@@ -363,6 +363,19 @@ web_type(lw_lower_frame *f, uint32_t target)
     return web ? web_at(f, web)->type : LW_T_BOTTOM;
 }
 
+/* Whether it is a call of a function that only raises: its value is used by nothing, and what
+ * follows is never reached. */
+static bool
+lower_last_call(lw_lower_frame *f, uint32_t node)
+{
+    if (!lw_typed_at(f, node)->ends)
+        return false;
+    lw_lower_expression(f, node);
+    if (!lw_ir_ended(&f->b))
+        lw_lower_return_zeros(f, 0, NULL, 0);
+    return true;
+}
+
 /* A constant that is assigned to a variable is made in the variable's type. */
 static void
 lower_assign(lw_lower_frame *f, uint32_t node)
@@ -373,6 +386,8 @@ lower_assign(lw_lower_frame *f, uint32_t node)
         (void)lw_lower_method(f, node);
         return;
     }
+    if (lower_last_call(f, n->a))
+        return;
     if (lw_typed_at(f, n->a)->elementwise && lw_typed_at(f, n->a)->element == LW_T_BOTTOM) {
         lw_lower_array_store(f, lw_list_at(f, n->b), n->a);
         return;
@@ -912,7 +927,7 @@ lower_return(lw_lower_frame *f, uint32_t node)
     uint32_t value = lw_node_at(f, node)->a, ended_by = node;
     lw_lower_value result = {.type = f->inst->result};
 
-    if (lw_leaves_parallel(f, "return"))
+    if ((value != 0 && lower_last_call(f, value)) || lw_leaves_parallel(f, "return"))
         return;
     if (value != 0)
         result = lw_lower_as(f, value, f->inst->result);
@@ -932,7 +947,7 @@ lower_return(lw_lower_frame *f, uint32_t node)
 static void
 lower_expr(lw_lower_frame *f, uint32_t node)
 {
-    if (lw_cost_expression(f, node) >= LW_COST_NEVER)
+    if (!lower_last_call(f, node) && lw_cost_expression(f, node) >= LW_COST_NEVER)
         lw_lower_expression(f, node);
 }
 
