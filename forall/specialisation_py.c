@@ -122,6 +122,7 @@ lw_specialisation_infer(const lw_specialisation *specialisation)
 
     options.narrow = specialisation->narrow;
     options.result = specialisation->result;
+    options.n_results = specialisation->n_out;
     if (lw_infer_specs(lw_specialisation_tree(specialisation), &options, specialisation->specs,
                        specialisation->n_specs, &typed, &err) != LW_OK)
         return (lw_typed *)lw_py_raise(&err);

@@ -213,6 +213,7 @@ infer(lw_gufunc_object *self, const lw_gufunc_loop *loop, bool guess, lw_typed *
     if (specs == NULL)
         return lw_fail_memory(err);
     options.procedure = self->fills;
+    options.n_results = self->fills ? 0 : (uint32_t)loop->nout;
     options.guess = guess;
     options.readonly_help = "inputs are read only; name it in writable_args= to write to it";
     for (uint32_t i = 0; i < fn->params.n; i++)
@@ -374,7 +375,7 @@ check_written(const lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_error
 {
     for (int k = loop->nin; self->fills && k < loop->nin + loop->nout; k++) {
         const lw_arg_parts *parts = &loop->scalar->args[k];
-        if (parts->n_arrays != 0 && parts->written[0])
+        if (loop->scalar->never_returns || (parts->n_arrays != 0 && parts->written[0]))
             continue;
         if (self->base.options.front.typing != LW_TYPING_NUMBA)
             return never_written(self, k, err);

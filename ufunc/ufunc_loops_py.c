@@ -43,6 +43,7 @@ infer_member(lw_ufunc_object *self, const lw_dtype *in)
     lw_error err = {0};
 
     options.narrow = self->base.member->narrow;
+    options.n_results = (uint32_t)self->base.nout;
     member_specs(self->base.member, self->base.tree, in, specs);
     if (lw_infer_specs(self->base.tree, &options, specs, self->base.member->n_params, &typed,
                        &err) != LW_OK)
@@ -54,6 +55,7 @@ lw_typed *
 lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in)
 {
     lw_type types[LW_MAX_ARGS];
+    lw_front_options options = self->base.options.front;
     lw_typed *typed = NULL;
     lw_error err = {0};
 
@@ -63,8 +65,9 @@ lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in)
         return infer_member(self, in);
     for (int i = 0; i < self->base.nin; i++)
         types[i] = (lw_type)in[i];
-    if (lw_infer(self->base.tree, &self->base.options.front, types, (uint32_t)self->base.nin,
-                 &typed, &err) != LW_OK)
+    options.n_results = (uint32_t)self->base.nout;
+    if (lw_infer(self->base.tree, &options, types, (uint32_t)self->base.nin, &typed, &err) !=
+        LW_OK)
         return (lw_typed *)lw_py_raise(&err);
     return typed;
 }

@@ -30,6 +30,8 @@ typedef struct lw_front_options {
     bool parallel;       /* loops over prange are marked: their iterations go to all cores */
     bool narrow;         /* every byte offset inside every array argument fits 31 bits */
     const struct lw_sig_type *result; /* declared: an array, or a tuple with one; or NULL */
+    uint32_t n_results; /* that the caller expects of the user's function, 0: not known. One
+                           that never returns has so many bools, which can become any dtype */
     const char *readonly_help; /* what to do about a read-only argument, for messages; NULL: the
                                   usual advice */
 } lw_front_options;

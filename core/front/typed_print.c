@@ -115,7 +115,10 @@ print_header(const lw_typed *typed, const lw_instance *instance, lw_text *out)
         lw_type_print(&typed->types, instance->param_types[i], out);
     }
     lw_text_add(out, ") -> ");
-    lw_type_print(&typed->types, instance->result, out);
+    if (instance->never_returns)
+        lw_text_add(out, "NoReturn");
+    else
+        lw_type_print(&typed->types, instance->result, out);
     lw_text_add(out, instance->can_raise ? "  (can raise)\n" : "\n");
 }
 

@@ -283,6 +283,8 @@ lw_jit_form(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_arg
                          current->base.tree->fns.data[1]
                              .params.data[specialisation->scalar->changed[0]]
                              .name);
+        else if (specialisation != NULL && specialisation->scalar->never_returns)
+            result = PyUnicode_FromString(lw_dtypes[LW_DT_b1].public_name);
         else if (specialisation != NULL)
             result = lw_jit_form_of(specialisation->scalar, specialisation->scalar->result, &i);
         lw_bound_release(&bound);

@@ -50,6 +50,7 @@ lw_status
 lw_reduce_infer_on(builder *b, const lw_tree *tree, const char *role, const shape *acc,
                    uint32_t times, lw_typed **out)
 {
+    lw_front_options options = *b->source->options;
     lw_arg_spec whole = {0}, specs[2 * LW_REDUCE_MOST];
     uint32_t wanted = n_params(tree), n = 0, items = lw_reduce_n_items(acc);
     bool unpacked = wanted == times * items && (wanted != times || !lw_reduce_is_tuple(acc));
@@ -65,7 +66,8 @@ lw_reduce_infer_on(builder *b, const lw_tree *tree, const char *role, const shap
                 specs[n++] = whole.items[i];
         else
             specs[n++] = whole;
-    LW_TRY(lw_infer_specs(tree, b->source->options, specs, n, out, b->err));
+    options.n_results = times == 2 ? acc->n : 1;
+    LW_TRY(lw_infer_specs(tree, &options, specs, n, out, b->err));
 fail:
     return status;
 }
@@ -74,6 +76,7 @@ static lw_status
 infer_map(builder *b, lw_typed **out)
 {
     const lw_tree *tree = b->source->map;
+    lw_front_options options = *b->source->options;
     lw_reduction *r = b->made;
     lw_arg_spec specs[LW_REDUCE_MOST + 1];
     uint32_t wanted = n_params(tree), n = 0;
@@ -90,7 +93,8 @@ infer_map(builder *b, lw_typed **out)
         LW_TRY(lw_reduce_spec_of(b, &b->array[i], &specs[n++]));
     if (r->indexed)
         specs[n++] = (lw_arg_spec){.kind = LW_ARGK_WEAK, .dtype = LW_DT_i64, .counts = true};
-    LW_TRY(lw_infer_specs(tree, b->source->options, specs, n, out, b->err));
+    options.n_results = 1;
+    LW_TRY(lw_infer_specs(tree, &options, specs, n, out, b->err));
 fail:
     return status;
 }
@@ -170,12 +174,14 @@ widen(builder *b, bool *changed)
     shape given;
 
     LW_TRY(lw_reduce_infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
+    *changed = false;
+    if (typed->instances.data[1].never_returns)
+        goto fail;
     LW_TRY(lw_reduce_result_shape(b, typed, "combine", b->source->combine, &given));
     if (!lw_reduce_same_places(&given.form, &b->acc.form)) {
         status = complain_places(b, &given);
         goto fail;
     }
-    *changed = false;
     for (uint32_t i = 0; i < b->acc.n; i++) {
         lw_type both[2] = {b->acc.type[i], given.type[i]};
         lw_type joined = lw_join(&b->types, b->source->options->typing, both, 2, &problem);

@@ -243,7 +243,7 @@ def test_tables_of_other_libraries_are_read_as_whole_arrays():
 # ---- static ----
 
 
-def test_a_value_for_which_the_function_only_raises_is_told_of():
+def test_a_value_for_which_the_function_only_raises():
     @lw.vectorize(static="mode")
     def activate(x, mode="relu"):
         if mode == "relu":
@@ -251,7 +251,7 @@ def test_a_value_for_which_the_function_only_raises_is_told_of():
         raise ValueError("mode?")
 
     assert activate(-1.0) == 0.0
-    with pytest.raises(lw.errors.TypingError, match="E154(.|\n)*no path returns a value: it raises"):
+    with pytest.raises(ValueError, match="mode[?]"):
         activate(1.0, "tanh")
 
 

@@ -150,7 +150,7 @@ infer_frame(lw_infer_frame *f, uint32_t memo, lw_infer_value *result)
     instance->acts = f->acts;
     instance->recurses = f->recurses;
     instance->falls_off = f->falls_off;
-    instance->never_returns = f->returns.n == 0 && !f->falls_off && !f->is_open;
+    instance->never_returns = lw_never_returns(f);
     if (f->report)
         LW_TRY(keep_returns(f, instance));
     LW_TRY(lw_infer_keep_changes(f, instance, &f->run->memos.data[memo]));

@@ -324,6 +324,8 @@ lw_status lw_check_value(lw_infer_frame *f, uint32_t node, lw_type type, lw_dtyp
 /* ---- results.c ---- */
 /* The type of what a frame returned, after a walk. */
 lw_status lw_infer_result(lw_infer_frame *f, lw_infer_value *result);
+/* Whether no path returned: each raises, or does not end. */
+bool lw_never_returns(const lw_infer_frame *f);
 /* Whether the value of a `return`, which the node gives, may leave the function. */
 lw_status lw_check_returned(lw_infer_frame *f, uint32_t node, lw_type type);
 /* It may be None, where the result must not be. */

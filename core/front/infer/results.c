@@ -319,14 +319,37 @@ lw_may_give_none(lw_infer_frame *f)
     return may_give_none(f, &promised);
 }
 
+bool
+lw_never_returns(const lw_infer_frame *f)
+{
+    return f->returns.n == 0 && !f->falls_off && !f->is_open;
+}
+
+/* The type of n results of a function that never returns. */
+static lw_status
+result_of_none(lw_infer_frame *f, uint32_t n, lw_type *out)
+{
+    lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
+
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = LW_DT_b1;
+    *out = n == 1 ? types[0] : lw_type_tuple(lw_types_of(f), types, n, NULL);
+    return LW_OK;
+}
+
 lw_status
 lw_infer_result(lw_infer_frame *f, lw_infer_value *result)
 {
     const lw_sig_type promised = lw_promised_result(f);
     uint32_t value = find_return(f, false), none = find_return(f, true);
+    uint32_t n_expected = f->run->typed->options.n_results;
     lw_status status = LW_OK;
 
     *result = (lw_infer_value){LW_T_NONE, 0};
+    if (f->caller == NULL && n_expected > 0 && f->can_raise && lw_never_returns(f))
+        return result_of_none(f, n_expected, &result->type);
     if (value == UINT32_MAX)
         return LW_OK;
     if ((none != UINT32_MAX || f->falls_off) && !may_give_none(f, &promised))
@@ -448,7 +471,6 @@ lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made, lw_e
 {
     const lw_instance *instance = &typed->instances.data[1];
     lw_type result = instance->result;
-    bool only_raises = instance->can_raise && !instance->falls_off;
     lw_status status;
     lw_run run;
     lw_infer_frame f;
@@ -457,8 +479,7 @@ lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made, lw_e
     if (n == 0)
         return lw_complain(
             &f, last_return(typed), "E154",
-            result == LW_T_NONE
-                ? only_raises ? "no path returns a value: it raises" : "nothing is returned"
+            result == LW_T_NONE ? "nothing is returned"
             : result == LW_T_STATIC
                 ? "the result is a type, a function or a module"
                 : lw_format_text(&f, "the result is %s", lw_describe_type(&f, result)),
@@ -485,6 +506,8 @@ check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, 
     lw_run run;
     lw_infer_frame f;
 
+    if (instance->never_returns && n == n_out)
+        return LW_OK;
     LW_TRY(frame_of_results(typed, &run, &f, err));
     if (nested || n == n_out)
         LW_TRY(check_returns(&f, instance, out_types));

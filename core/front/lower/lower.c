@@ -833,6 +833,7 @@ finish(lw_lowering *l, lw_scalar *scalar)
     LW_TRY(describe_inputs(l, scalar));
     LW_TRY(describe_outputs(l, scalar));
     LW_TRY(lw_lower_describe_args(l, scalar));
+    scalar->never_returns = l->typed->instances.data[1].never_returns;
     scalar->can_raise = lw_instance_raises(l, 1);
     scalar->n_raise_words = scalar->can_raise ? l->n_raise_words : 0;
     scalar->n_raises = l->raises.n;

@@ -89,6 +89,7 @@ typedef struct lw_scalar {
     uint32_t n_changed; /* the result is then a tuple of the function's result and of the … */
     const uint32_t *changed; /* … objects that it has changed: these parameters */
     uint32_t result_param;   /* from 1: the one that is the function's result; 0: none is */
+    bool never_returns;      /* each path raises */
     bool can_raise; /* result 0 of the function is then an i32 status: 0 or raises index + 1 */
     uint32_t n_raise_words; /* so many results after the status are the numbers that it carries
                                (u64) */
