@@ -26,8 +26,8 @@ bool lw_carried_is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u
 bool lw_carried_is_private(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot);
 /* Whether some iteration may read the variable before it has set it. */
 bool lw_carried_is_seen_early(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot);
-/* Whether a condition that is the same in all iterations decides between two cases: no iteration
- * sets the variable, or each one sets it before it reads it. */
+/* Whether a condition that is the same in all iterations decides between two cases: no
+ * iteration sets the variable, or each one sets it before it reads it. */
 bool lw_carried_is_set_by_case(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot);
 /* Whether y, computed after x in the same iteration, has the same value. */
 bool lw_is_equal(const lw_spreader *s, const lw_spread_loop *l, lw_ref x, lw_ref y);
