@@ -28,6 +28,7 @@ _exp10f = intrinsics.cuda.libdevice.exp10f
 
 _EPS = 2.0**-53
 _EULER = 0.5772156649015329
+_LOG_2_LESS_EULER = 0.11593151565841245
 _PI = math.pi
 _HALF_PI = math.pi / 2
 _TWO_OVER_PI = 2 / math.pi
@@ -1383,25 +1384,30 @@ def i1e(x):
     return _t(x)(_i1e(np.float64(x)))
 
 
+def _k0_left(x):
+    """For 0 < x < 1: from 0.5 on, the logarithm would lose digits."""
+    if x >= 0.5:
+        return fits.k0_middle(x)
+    z = x * x
+    return _fma(_LOG_2_LESS_EULER - math.log(x), fits.i0_left(z), z * fits.k0_left(z))
+
+
 def _k0e(x):
     if not (x > 0.0):
         return math.inf if x == 0.0 else math.nan
-    if x < 1.0:
-        z = x * x
-        return math.exp(x) * (fits.k0_left(z) - _log_of_half(x) * fits.i0_left(z))
-    return fits.k0_right(x) / math.sqrt(x)
+    return math.exp(x) * _k0_left(x) if x < 1.0 else fits.k0_right(x) / math.sqrt(x)
 
 
 def _k0(x):
     if not (x > 0.0):
         return math.inf if x == 0.0 else math.nan
-    if x < 1.0:
-        z = x * x
-        return fits.k0_left(z) - _log_of_half(x) * fits.i0_left(z)
-    return math.exp(-x) * (fits.k0_right(x) / math.sqrt(x))
+    return _k0_left(x) if x < 1.0 else math.exp(-x) * (fits.k0_right(x) / math.sqrt(x))
 
 
 def _k1_left(x):
+    """For 0 < x < 1."""
+    if x >= 0.5:
+        return fits.k1_middle(x)
     z = x * x
     return 1.0 / x + x * (_log_of_half(x) * fits.i1_left(z) + fits.k1_left(z))
 
@@ -1489,19 +1495,14 @@ def _ie_far(v, x):
 
 
 def _i_ratio(v, x):
-    """I(v, x) / I(v - 1, x) by its continued fraction (DLMF 10.33.1)."""
-    d = x / (2.0 * v)
-    step = d
-    ratio = d
-    k = v
-    while k < v + 100000.0:
-        k += 1.0
-        before = d
-        d = 1.0 / (2.0 * k / x + d)
-        step *= -before * d
-        ratio += step
-        if abs(step) < _EPS * ratio:
-            break
+    """I(v, x) / I(v - 1, x) by its continued fraction (DLMF 10.33.1), backwards, so that errors decrease: with each step by the square of the ratio,
+    exp(-2 * asinh(k / x)) at order k."""
+    n = np.floor(math.sqrt(v * v + 38.0 * x) - v) + 4.0
+    k = v + n
+    ratio = x / (k + math.hypot(k, x))
+    while n >= 0.0:
+        ratio = 1.0 / (2.0 * (v + n) / x + ratio)
+        n -= 1.0
     return ratio
 
 
@@ -1615,7 +1616,10 @@ def _upwards(mu, n, x, sign, pair):
 
 
 def _pair_near_zero(mu, x, sign):
-    """K(mu, x) and K(mu + 1, x) with sign = 1, Y(mu, x) and Y(mu + 1, x) with sign = -1; for x <= 2."""
+    """K(mu, x) and K(mu + 1, x) with sign = 1, Y(mu, x) and Y(mu + 1, x) with sign = -1; for x <= 2.
+
+    Above 1, the terms of K are several times as large as their sum: the series would lose digits.
+    """
     log = -_log_of_half(x)
     s = mu * log
     left = fits.rgamma1p_rest(-mu)  # 1 / gamma(1 + t) = 1 + t * rest(t)
@@ -1648,20 +1652,36 @@ def _pair_near_zero(mu, x, sign):
         second += c * (p - k * g)
         if abs(c * g) < 1e-17 * abs(first) and abs(c * k * g) + abs(c * p) < 1e-17 * abs(second):
             break
-    return sign * first, sign * second * (2.0 / x)
+    return sign * first, sign * (2.0 * second) / x
+
+
+_STEP = 0.21
+_AT_STEPS = tuple((2.0 * math.sinh(0.5 * _STEP * k) ** 2, math.exp(_STEP * k)) for k in range(24))  # cosh(t) - 1 and exp(t)
 
 
 def _kmu_pair(mu, x):
-    """exp(x) * K(mu, x) and that of mu + 1, for x > 2: the integral of exp(-x * (cosh(t) - 1)) * cosh(mu * t) (DLMF 10.32.9) by equal steps."""
-    h = min(0.21, 0.65 / math.sqrt(x))
+    """exp(x) * K(mu, x) and that of mu + 1, for x >= 1: the integral of exp(-x * (cosh(t) - 1)) * cosh(mu * t) (DLMF 10.32.9) by equal steps."""
     first = 0.5
     second = 0.5
+    if x < 9.5:
+        k = 1
+        while k < 24:
+            less, e = _AT_STEPS[k]
+            right = _lib_exp(mu * (_STEP * k) - x * less)
+            left = _lib_exp(-mu * (_STEP * k) - x * less)
+            first += 0.5 * (right + left)
+            second += 0.5 * (right * e + left / e)
+            if right + left < 1e-19:
+                break
+            k += 1
+        return _STEP * first, _STEP * second
+    h = 0.65 / math.sqrt(x)
     t = 0.0
     weight = 1.0
     while weight > 1e-19:
         t += h
         s = math.sinh(0.5 * t)
-        weight = math.exp(-2.0 * x * s * s)
+        weight = math.exp(-x * s * (2.0 * s))
         first += weight * math.cosh(mu * t)
         second += weight * math.cosh((mu + 1.0) * t)
     return h * first, h * second
@@ -1670,7 +1690,7 @@ def _kmu_pair(mu, x):
 def _k_pair(v, x):
     """exp(x) * K(v, x) and that of v + 1, for v >= 0, x > 0."""
     mu, n = _split_order(v)
-    if x <= 2.0:
+    if x < 1.0:
         before, now = _pair_near_zero(mu, x, 1.0)
         e = math.exp(x)
         before *= e

@@ -46,3 +46,21 @@ def test_far(name, arguments):
 def test_limits(name, arguments, wanted):
     got = float(getattr(lw.special, name)(*arguments))
     assert got == pytest.approx(wanted, rel=1e-14, nan_ok=True)
+
+
+@pytest.mark.parametrize("name, x", [("k0", 0.9790034836794713), ("k0", 0.17442928896651147), ("k0e", 0.7836042963868846), ("k1", 0.9574565658664123), ("k1e", 0.9574565658664123)])
+def test_modified_bessel_functions_below_1(name, x):
+    """Where the logarithm takes most of the other terms away, a polynomial of its own leaves at most 2 units in the last place."""
+    with mp.workdps(40):
+        wanted = mp.besselk(int(name[1]), x) * (mp.exp(x) if name.endswith("e") else 1)
+    assert abs(float(getattr(lw.special, name)(x)) - wanted) < 2.2 * math.ulp(float(wanted))
+
+
+@pytest.mark.parametrize("v", [0.44996863573, -0.2242856011649934, 0.4976780306472546, -1.3175918611258317, 1e-9])
+@pytest.mark.parametrize("x", [1.0001, 1.4763328407084408, 1.7755633490573604, 1.96901864424, 1.9999])
+def test_small_orders_near_2(v, x):
+    """The terms of Temme's series are ten times as large as their sum there: errors were up to 76 units in the last place."""
+    with mp.workdps(40):
+        wanted = mp.besselk(v, x)
+        assert abs(float(lw.special.kv(v, x)) / wanted - 1) < 9 * 2.0**-53
+        assert abs(float(lw.special.kve(v, x)) / (wanted * mp.exp(x)) - 1) < 9 * 2.0**-53
