@@ -356,7 +356,7 @@ def xoroshiro128p_choice(states, index, probability, alias):
 def philox(seed, index, counter=0):
     """Return four random uint32 words that are computed from the three arguments alone, by Philox-4x32-10.
 
-    seed, index and counter are integers of up to 64 bits. Equal arguments give equal words on every device, and different pairs
+    seed, index and counter are integers from -2**63 to 2**64 - 1. Equal arguments give equal words on every device, and different pairs
     (index, counter) give different words for the same seed. Pass the number of the element as index; if an element needs several
     numbers, pass 0, 1, 2, ... as counter.
 
@@ -434,9 +434,9 @@ def _check_integer(x, name):
 
 
 def _word(x, name):
-    """The 64 bits of a parameter of this name, an integer."""
+    """The 64 bits of a parameter of this name, an integer from -2**63 to 2**64 - 1."""
     _check_integer(x, name)
-    return np.uint64(x)
+    return np.uint64(np.int64(x)) if x < 0 else np.uint64(x)
 
 
 def _halves(x):

@@ -90,6 +90,46 @@ def test_integers_of_every_kind_are_seeds():
     assert f(True) == f(np.bool_(True)) == philox(1, 1)[0] == philox(np.True_, 1)[0]
 
 
+@pytest.mark.parametrize("seed", [-(2**63), -5, -1, 0, 2**63, 2**64 - 1])
+def test_the_whole_range_of_seeds(seed):
+    """As a constant, as a Python int, as a number of NumPy, and in plain Python; a negative seed is the unsigned one of the same bits."""
+    strong = np.int64(seed) if seed < 2**63 else np.uint64(seed)
+    wanted = philox_uniform_float64(strong, 3, 2**40)
+    f = lw.vectorize(lambda seed, i: philox_uniform_float64(seed, i, 2**40))
+    assert lw.vectorize(lambda i: philox_uniform_float64(seed, i, 2**40))(3) == wanted
+    assert lw.jit(lambda i: philox_uniform_float64(seed, i, 2**40))(3) == wanted
+    assert f(strong, np.array([3]))[0] == f(strong, 3) == wanted
+    assert philox_uniform_float64(seed, 3, 2**40) == philox_uniform_float64(np.uint64(seed % 2**64), 3, 2**40) == wanted
+    assert lw.vectorize(lambda i: philox_uniform_float64(1, seed, i))(3) == philox_uniform_float64(1, strong, 3)
+    assert lw.vectorize(lambda x: seeded_word(x, seed))(3) == seeded_word_of(strong)
+    if seed < 2**63:
+        assert f(seed, np.array([3]))[0] == wanted
+
+
+def seeded_word(x, seed):
+    states = lw.local(1, xoroshiro128p_dtype)
+    init_xoroshiro128p_state(states, 0, seed)
+    return states[0]["s0"]
+
+
+def seeded_word_of(seed):
+    states = np.zeros(1, xoroshiro128p_dtype)
+    init_xoroshiro128p_state(states, 0, seed)
+    return states["s0"][0]
+
+
+def test_seeds_beyond_the_range():
+    f = lw.vectorize(lambda seed, i: philox_uniform_float64(seed, i))
+    for beside in (np.arange(3), 3, np.arange(3, dtype=np.uint8)):
+        with pytest.raises(OverflowError, match=r"argument `seed`: beside the other operands, a Python int is int64 or narrower here, and 18446744073709551615 does not fit; pass np.uint64\(...\)"):
+            f(2**64 - 1, beside)
+    for seed in (2**64, -(2**63) - 1):
+        with pytest.raises(OverflowError, match="argument `seed`: a Python int is int64 or uint64 here"):
+            f(seed, np.arange(3))
+        with pytest.raises(lw.errors.TypingError, match="E130"):
+            lw.vectorize(lambda i: philox_uniform_float64(seed, i))(3)
+
+
 A, S = np.arange(12.0), np.arange(4)
 NUMPY = {
     "repeat": (lambda a, s, x: np.repeat(a, x), "repeats"),
