@@ -19,6 +19,7 @@ import lanewise as lw
 from lanewise._core import intrinsics
 from lanewise._generator_expressions import widened
 from lanewise.errors import TypingError
+from lanewise.random import _check_integer
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
@@ -223,6 +224,15 @@ def _known_axis(axis, ndim):
     if not _arrays.is_known(axis):
         raise TypingError("the axis has to be known when the function is compiled: write it as a constant, or choose by `if axis == 0`")
     return _arrays.axis(axis, ndim)
+
+
+def check_integers(x, name):
+    """Whether a parameter of this name, a number or an array, has integers. A float is not cut to one: NumPy cuts some silently."""
+    if isinstance(x, np.ndarray):
+        if not isinstance(x.dtype.type(0), (np.integer, np.bool_)):
+            raise TypingError("`", name, "` needs integers, and the elements of this array are of another type: write `x.astype(np.int64)`")
+    else:
+        _check_integer(x, name)
 
 
 def _is_outer(ndim, axis):

@@ -12,7 +12,7 @@ import numpy as np
 
 from lanewise._array_functions import sort as _sort
 from lanewise._array_functions import (
-    _add, _array_of, _as, _axis_first, _axis_last, _dot, _each, _given, _is_less, _known_axis, _mean_type, _nan_count, _of_total, _ones, _reduced, _total_type, _without, mean, searchsorted,
+    _add, _array_of, _as, _axis_first, _axis_last, _dot, _each, _given, _is_less, _known_axis, _mean_type, _nan_count, _of_total, _ones, _reduced, _total_type, _without, check_integers, mean, searchsorted,
 )
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _inserted, concatenate, copy, expand_dims, flatten, ravel, sorted_copy, zeros
@@ -829,6 +829,7 @@ def corrcoef(x, y=None, rowvar=True):
 
 
 def bincount(x, weights=None, minlength=0):
+    check_integers(x, "x")
     n = minlength
     for v in x:
         if v < 0:
@@ -898,6 +899,7 @@ def histogram(a, bins=10, range=None):
                 i = searchsorted(edges, x, "right") - 1
                 counts[i if i < n else n - 1] += 1
     else:
+        check_integers(bins, "bins")
         if bins < 1:
             raise ValueError("`bins` must be positive, when an integer")
         low, high = _span(a, range)
@@ -1045,12 +1047,14 @@ def _keep_triangle(out, m, k, is_lower):
 
 
 def tril(m, k=0):
+    check_integers(k, "k")
     out = zeros(m.shape, m.dtype.type)
     _keep_triangle(out, m, k, True)
     return out
 
 
 def triu(m, k=0):
+    check_integers(k, "k")
     out = zeros(m.shape, m.dtype.type)
     _keep_triangle(out, m, k, False)
     return out

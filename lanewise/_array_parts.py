@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from lanewise._array_functions import _array_of, _as, _axis_first, _axis_last, _without
+from lanewise._array_functions import _array_of, _as, _axis_first, _axis_last, _without, check_integers
 from lanewise._array_library import _only, _select, _select_by_samples, inv, isin, matmul, unique
 from lanewise._core import intrinsics
 from lanewise._new_arrays import (
-    _common_type, _inserted, _place, argsort, asarray, ascontiguousarray, concatenate, copy, cumprod, cumsum, expand_dims, eye, flatnonzero, flip, linspace, ravel, sorted_copy, swapaxes, transpose,
+    _common_type, _index_array, _inserted, _place, argsort, asarray, ascontiguousarray, concatenate, copy, cumprod, cumsum, expand_dims, eye, flatnonzero, flip, linspace, ravel, sorted_copy, swapaxes, transpose,
     zeros,
 )
 from lanewise._special import i0
@@ -103,7 +103,8 @@ def _kept(a, obj):
 
 def delete(arr, obj, axis=None):
     if isinstance(obj, (tuple, list)):
-        return delete(arr, _array_of(obj), axis)
+        return delete(arr, _index_array(obj), axis)
+    check_integers(obj, "obj")
     if axis is None:
         return _kept(ravel(arr), obj)
     k = _arrays.axis(axis, arr.ndim)
@@ -192,11 +193,11 @@ def insert(arr, obj, values, axis=None):
     k = _arrays.axis(axis, arr.ndim)
     if isinstance(obj, (tuple, list)) and len(obj) == 0:
         return copy(arr)
-    given = _only(_array_of(values))
-    new = _as(given, arr.dtype.type) if isinstance(given, np.ndarray) else arr.dtype.type(given)
+    new = _only(_array_of(values))
     places = _only(_array_of(obj))
     if isinstance(places, np.ndarray):
         return _inserted_at(arr, _places_of(places), new, k)
+    check_integers(places, "obj")
     return _inserted_together(arr, places, new, k)
 
 
@@ -277,7 +278,9 @@ def _check_kth(kth, n):
     if isinstance(kth, (tuple, list, np.ndarray)):
         for one in kth:
             _check_kth(one, n)
-    elif kth < -n or kth >= n:
+        return
+    check_integers(kth, "kth")
+    if kth < -n or kth >= n:
         raise ValueError(f"kth(={kth}) out of bounds ({n})")
 
 
@@ -359,6 +362,7 @@ def vander(x, N=None, increasing=False):
 
 
 def rot90(m, k=1, axes=(0, 1)):
+    check_integers(k, "k")
     first = _arrays.axis(axes[0], m.ndim)
     second = _arrays.axis(axes[1], m.ndim)
     if first == second:
@@ -552,6 +556,7 @@ def take_along_axis(arr, indices, axis=-1):
         return take_along_axis(ravel(arr), indices, 0)
     if arr.ndim != indices.ndim:
         raise TypingError("`indices` and `arr` must have the same number of dimensions")
+    check_integers(indices, "indices")
     k = _arrays.axis(axis, arr.ndim)
     if _without(arr.shape, k) != _without(indices.shape, k):
         raise ValueError("take_along_axis: the shapes of arr and indices differ beside the axis")
@@ -636,6 +641,7 @@ def asarray_chkfinite(a, dtype=None):
 def matrix_power(a, n):
     if a.ndim != 2:
         raise TypingError("matrix_power: a matrix is needed")
+    check_integers(n, "n")
     if a.shape[0] != a.shape[1]:
         raise ValueError("Last 2 dimensions of the array must be square")
     z = inv(a) if n < 0 else a

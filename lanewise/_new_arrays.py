@@ -13,7 +13,7 @@ import numpy as np
 
 import lanewise as lw
 from lanewise._array_functions import (
-    _array_of, _as, _axis_first, _axis_last, _cast_to, _check_unique, _common_zero, _counted, _is_less, _known_axis, _strong, _sum_type, _without,
+    _array_of, _as, _axis_first, _axis_last, _cast_to, _check_unique, _common_zero, _counted, _is_less, _known_axis, _strong, _sum_type, _without, check_integers,
 )
 from lanewise._array_functions import sort as _sort
 from lanewise._core import intrinsics
@@ -67,7 +67,10 @@ def full(shape, fill_value, dtype=None):
         records[...] = fill_value
         return records
     out = np.empty(shape, type(_strong(fill_value)) if dtype is None else dtype)
-    fill(out, fill_value)
+    if out.dtype.names is None:
+        out[...] = out.dtype.type(fill_value)
+    else:
+        fill(out, fill_value)
     return out
 
 
@@ -97,7 +100,15 @@ def repeated(x, n, dtype):
 
 
 def full_like(a, fill_value, dtype=None):
-    return full(a.shape, fill_value, _of(dtype, a))
+    if dtype is not None:
+        return full(a.shape, fill_value, dtype)
+    out = np.empty(a.shape, a.dtype)
+    value = _array_of(fill_value)
+    if isinstance(value, np.ndarray):
+        out[...] = value
+    else:
+        fill(out, value)
+    return out
 
 
 def _length(start, stop, step):
@@ -183,9 +194,12 @@ def _cast(a, dtype):
 
 
 def fill(a, value):
-    if a.dtype.names is None:
-        a[...] = a.dtype.type(value)
-    elif isinstance(value, np.void):
+    """A store as any other: a float is not cut to an integer."""
+    if isinstance(value, np.ndarray):
+        if value.ndim > 0:
+            raise TypingError("`fill` needs a number: `a[...] = values` stores an array")
+        fill(a, value[()])
+    elif a.dtype.names is None or isinstance(value, np.void):
         a[...] = value
     else:
         _set_fields(a, a.dtype.names, value)
@@ -845,7 +859,8 @@ def repeat(a, repeats, axis=None):
         return repeat(ravel(a), repeats, 0)
     k = _known_axis(axis, a.ndim)
     if isinstance(repeats, (tuple, list, np.ndarray)):
-        return _repeated(a, _array_of(repeats), k)
+        return _repeated(a, _index_array(repeats) if isinstance(repeats, (tuple, list)) else repeats, k)
+    check_integers(repeats, "repeats")
     times = int(repeats)
     if times < 0:
         raise ValueError("repeats may not contain negative values.")
@@ -860,6 +875,7 @@ def repeat(a, repeats, axis=None):
 
 def _repeated(a, counts, k):
     """Each row as often as its count says; a single count is that of all rows."""
+    check_integers(counts, "repeats")
     step = 0 if counts.shape[0] == 1 else 1
     if step == 1 and counts.shape[0] != a.shape[k]:
         raise ValueError(f"operands could not be broadcast together with shape ({a.shape[k]},) ({counts.shape[0]},)")
@@ -895,6 +911,7 @@ def tile(A, reps):
 def _tiled(a, reps, axis):
     if len(reps) == 0:
         return copy(a)
+    check_integers(reps[0], "reps")
     times = int(reps[0])
     out = np.empty(_inserted(_without(a.shape, axis), axis, _times(a.shape[axis], times)), a.dtype)
     rows = _axis_first(out, axis)
@@ -1247,14 +1264,14 @@ def _put_one(a, place, value):
 
 def put_flat(a, ind, v):
     """Places in the elements in C order; values are repeated, and copied first, as they may be elements of a."""
-    places = ravel(atleast_1d(ind))
+    places = ravel(_index_array(ind) if isinstance(ind, (tuple, list)) else atleast_1d(ind))
+    check_integers(places, "ind")
     values = copy(ravel(atleast_1d(v)))
     n = a.size
     if values.size == 0:
         return
     for j in range(places.size):
-        value = values[j % values.size]
-        _put_one(a, _place(places[j], n), a.dtype.type(value) if a.dtype.names is None else value)
+        _put_one(a, _place(places[j], n), values[j % values.size])
 
 
 def take(a, indices, axis=None):
@@ -1262,9 +1279,10 @@ def take(a, indices, axis=None):
         return take(ravel(a), indices, 0)
     k = _known_axis(axis, a.ndim)
     if isinstance(indices, (tuple, list)):
-        return taken(a, k, _index_array(indices))
-    if isinstance(indices, np.ndarray):
-        return taken(a, k, indices)
+        return take(a, _index_array(indices), k)
+    check_integers(indices, "indices")
+    if isinstance(indices, np.ndarray):  # bools are 0 and 1 here, and not a mask
+        return taken(a, k, _as(indices, np.int64) if isinstance(indices.dtype.type(0), np.bool_) else indices)
     row = _axis_first(a, k)[_place(indices, a.shape[k])]
     return row if a.ndim == 1 else copy(row)
 

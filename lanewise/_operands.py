@@ -104,21 +104,23 @@ def _text(problem: Exception) -> str:
     return problem.text  # type: ignore[attr-defined]
 
 
-def _too_large(ufunc: Any, args: tuple[Any, ...]) -> Exception | None:
-    """The exception of an int that neither int64 nor uint64 holds; NumPy would make an object of it, or name no argument."""
+def _too_large(ufunc: Any, args: tuple[Any, ...], most: int = 2**64) -> Exception | None:
+    """The exception of an int that neither int64 nor uint64 holds, or that is too large for the dtype of the other operands if `most` is 2**63;
+    NumPy would make an object of it, or name no argument."""
     for at, value in enumerate(args[:ufunc.nin]):
-        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        if isinstance(value, int) and not -(2**63) <= value < most:
             name = list(inspect.signature(ufunc).parameters)[at]
             shown_value = value if abs(value) < 10**100 else "it"
-            return OverflowError(f"{ufunc.__name__}: argument `{name}`: a Python int is int64 or uint64 here, and {shown_value} does not fit; pass a float")
+            takes = "a Python int is int64 or uint64 here" if not 0 <= value < 2**64 else "beside the other operands, a Python int is int64 or narrower here"
+            return OverflowError(f"{ufunc.__name__}: argument `{name}`: {takes}, and {shown_value} does not fit; pass {'np.uint64(...)' if 0 <= value < 2**64 else 'a float'}")
     return None
 
 
 def explained(ufunc: Any, problem: Exception, args: tuple[Any, ...]) -> Exception:
     """The exception of a call for whose operands NumPy has found no loop; the same where they are all numbers that fit."""
-    too_large = _too_large(ufunc, args)
     if isinstance(problem, OverflowError):
-        return too_large if too_large and str(problem).startswith("Python int too large") else problem
+        return (_too_large(ufunc, args, 2**63) if str(problem).startswith("Python int too large") else None) or problem
+    too_large = _too_large(ufunc, args)
     if not hasattr(problem, "dtypes"):  # one of casts
         return _named(ufunc, problem)
     if too_large:

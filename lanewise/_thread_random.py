@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from lanewise._array_functions import _array_of
+from lanewise._array_functions import _array_of, check_integers
 from lanewise._core import intrinsics
 from lanewise.random import (  # type: ignore[attr-defined]
     _exponential_float64, _normal2_float64, uint64_to_unit_float64, xoroshiro128p_binomial, xoroshiro128p_dtype, xoroshiro128p_gamma_float64, xoroshiro128p_integers,
@@ -38,6 +38,7 @@ def seed(seed=None):
     if seed is None:
         w[_SEEDED] = 0  # it is seeded by the system when it is next asked for
     else:
+        check_integers(seed, "seed")
         if seed < 0 or seed > 4294967295:
             raise ValueError("Seed must be between 0 and 2**32 - 1")
         x = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
@@ -323,6 +324,8 @@ def _counts(draw, size, a, b=0.0):
 def randint(low, high=None, size=None):
     if high is None:
         return randint(0, low, size)
+    check_integers(low, "low")
+    check_integers(high, "high")
     _check(low < high, "low >= high")
     return _counts(lambda w, a, b, c: xoroshiro128p_integers(_states(w), 0, a, b), size, np.int64(low), np.int64(high))
 
@@ -337,6 +340,7 @@ def _binomial(w, n, p):
 
 
 def binomial(n, p, size=None):
+    check_integers(n, "n")
     _check(n >= 0, "n < 0")
     _check(0 <= p <= 1, "p < 0, p > 1 or p is NaN")
     return _counts(lambda w, a, b, c: _binomial(w, a, b), size, np.int64(n), np.float64(p))
@@ -481,6 +485,8 @@ def choice(a, size=None, replace=True, p=None):
     w = _arrays.random_state()
     source = _array_of(a)
     chances = _array_of(p)
+    if not isinstance(source, np.ndarray):
+        check_integers(source, "a")
     n = source.shape[0] if isinstance(source, np.ndarray) else source
     _check(n > 0, "a must be a positive integer, or not empty")
     if chances is not None:
@@ -530,6 +536,7 @@ def _dirichlet(w, row, alpha):
 def multinomial(n, pvals, size=None):
     chances = _array_of(pvals)
     w = _arrays.random_state()
+    check_integers(n, "n")
     _check(n >= 0, "n < 0")
     out = np.empty((*_shape_of(size), chances.shape[0]), np.int64)
     rows = out.reshape(-1, chances.shape[0])

@@ -28,6 +28,7 @@ import types
 import numpy as np
 
 from lanewise import _core
+from lanewise.errors import TypingError
 
 __all__ = [
     "Generator", "alias_table", "create_xoroshiro128p_states", "default_rng", "init_xoroshiro128p_state",
@@ -112,7 +113,7 @@ def init_xoroshiro128p_state(states, index, seed):
     The seed for which that is zero (7046029254386353131) takes the next output, since a state of
     zeros would stay zero for ever.
     """
-    z = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
+    z = _word(seed, "seed") + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
@@ -124,7 +125,7 @@ def init_xoroshiro128p_state(states, index, seed):
 
 def uint64_to_unit_float64(x):
     """The top 53 bits of a uint64 as a float64 in [0, 1)."""
-    return np.float64(np.uint64(x) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return np.float64(_word(x, "x") >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 def uint64_to_unit_float32(x):
@@ -132,7 +133,7 @@ def uint64_to_unit_float32(x):
 
     numba's bits, except that where rounding gives 1.0 (once in 2**25) this gives 1 - 2**-24.
     """
-    y = np.float32(np.uint64(x) >> np.uint64(11)) * np.float32(1.0 / 9007199254740992.0)
+    y = np.float32(_word(x, "x") >> np.uint64(11)) * np.float32(1.0 / 9007199254740992.0)
     return min(y, _BELOW_ONE_F32)
 
 
@@ -220,6 +221,8 @@ def xoroshiro128p_integers(states, index, low, high):
 
     Source: Lemire, "Fast Random Integer Generation in an Interval", 2019. If high <= low, the result is low.
     """
+    _check_integer(low, "low")
+    _check_integer(high, "high")
     span = np.uint64(np.int64(high) - np.int64(low))
     if np.int64(high) <= np.int64(low):
         return np.int64(low)
@@ -306,6 +309,7 @@ def xoroshiro128p_binomial(states, index, n, p):
     >>> bool(4.8 < heads.mean() < 5.2)
     True
     """
+    _check_integer(n, "n")
     trials = np.int64(n)
     chance = np.float64(p)
     if trials < 0 or not (0.0 <= chance <= 1.0):
@@ -352,7 +356,7 @@ def xoroshiro128p_choice(states, index, probability, alias):
 def philox(seed, index, counter=0):
     """Return four random uint32 words that are computed from the three arguments alone, by Philox-4x32-10.
 
-    seed, index and counter are integers of up to 64 bits. Equal arguments give equal words on every device, and different pairs
+    seed, index and counter are integers from -2**63 to 2**64 - 1. Equal arguments give equal words on every device, and different pairs
     (index, counter) give different words for the same seed. Pass the number of the element as index; if an element needs several
     numbers, pass 0, 1, 2, ... as counter.
 
@@ -366,9 +370,9 @@ def philox(seed, index, counter=0):
     >>> word(0, np.arange(2))
     array([...], dtype=uint32)
     """
-    c0, c1 = _halves(counter)
-    c2, c3 = _halves(index)
-    k0, k1 = _halves(seed)
+    c0, c1 = _halves(_word(counter, "counter"))
+    c2, c3 = _halves(_word(index, "index"))
+    k0, k1 = _halves(_word(seed, "seed"))
     return _philox4x32(k0, k1, c0, c1, c2, c3)
 
 
@@ -419,6 +423,20 @@ def philox_normal2_float64(seed, index, counter=0):
 
 
 # ---- the parts, in the language of kernels ----
+
+
+def _check_integer(x, name):
+    """A float is not cut to an integer: its neighbours would give the same numbers."""
+    if isinstance(x, (float, np.floating)):
+        raise TypingError("`", name, "` needs an integer, not a float: write `int(...)` or `round(...)`")
+    if not isinstance(x, (int, np.integer, np.bool_)):
+        raise TypingError("`", name, "` needs an integer")
+
+
+def _word(x, name):
+    """The 64 bits of a parameter of this name, an integer from -2**63 to 2**64 - 1."""
+    _check_integer(x, name)
+    return np.uint64(np.int64(x)) if x < 0 else np.uint64(x)
 
 
 def _halves(x):
@@ -815,6 +833,11 @@ def _quiet(function):
     return call
 
 
+def _check_plain_integer(x, name):
+    if not isinstance(x, (int, np.integer, np.bool_)):
+        raise TypeError(f"`{name}` needs an integer, not {type(x).__name__}: write `int(...)` or `round(...)`")
+
+
 @functools.cache
 def _plain():
     """The functions of this module for plain Python, where names of lanewise.cuda are no functions: made again, with Python's functions in
@@ -824,6 +847,7 @@ def _plain():
     scope = {}
     scope.update({name: types.FunctionType(each.__code__, scope, name, each.__defaults__, each.__closure__) if isinstance(each, types.FunctionType)
                   and each.__module__ == __name__ else each for name, each in _compiled.items()})
+    scope["_check_integer"] = _check_plain_integer
     scope.update({name: intrinsic(_compiled[name]) for name in ("_sqrt_normal", "_div_normal", "_fma")})
     return scope
 

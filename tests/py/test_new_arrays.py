@@ -490,7 +490,7 @@ PUT = [
     lambda a, i, v: np.put(a, 2, 5),
     lambda a, i, v: np.put(a, i, v[:0]),
     lambda a, i, v: np.put(a, i, a[::-1]),
-    lambda a, i, v: np.put(a, (1, -1), 3.5),
+    lambda a, i, v: np.put(a, (1, -1), a.dtype.type(3.5)),
 ]
 
 

@@ -239,8 +239,8 @@ lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
     if ((lw_is_integer(from) && lw_is_integer(to)) || to == LW_DT_b1) /* by their truth */
         return LW_OK;
     if (f->run->typed->options.casting_unsafe ||
-        (!lw_weak_mode(f) && !lw_is_complex(from))) /* numba truncates without a word */
-        return LW_OK;
+        (f->run->typed->options.typing != LW_TYPING_WEAK && !lw_is_complex(from)))
+        return LW_OK; /* numba truncates without a word, in NumPy's functions, too */
     if (lw_is_complex(from) && !lw_is_complex(to))
         lost = "imaginary part";
     return lw_complain(

@@ -127,6 +127,20 @@ fits_uint64(lw_infer_frame *f, lw_type literal)
     return row->lo >= 0 && row->hi > INT64_MAX && row->hi <= (__int128)UINT64_MAX;
 }
 
+/* How to convert an int to a dtype that does not hold it; without the bits above the dtype's, a
+ * negative one is an unsigned number. No dtype has the value of an int of more than 64 bits. */
+static const char *
+help_to_convert(lw_infer_frame *f, lw_type literal, const char *value, const char *type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), literal);
+
+    if (lw_literal_is_wide(lw_types_of(f), literal) && !fits_uint64(f, literal))
+        return "Python ints are 64-bit in compiled code: use a float, `float(...)`";
+    return lw_format_text(f, "`np.%s(np.%s(%s))` keeps its low bits", type,
+                          row->hi > INT64_MAX ? "uint64" : "int64",
+                          row->lo == row->hi ? value : "x");
+}
+
 lw_status
 lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
                  uint32_t other_node)
@@ -157,6 +171,7 @@ lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
                   value, type, other)
             : lw_format_text(f, "%s does not fit %s", value, type),
         !lw_type_is_strong_int(dtype) ? NULL
+        : !*other && to != LW_T_INDEX ? help_to_convert(f, x.type, value, type)
         : *other && dtype < LW_DT_i32
             ? lw_format_text(f, "write `np.int32(%s)` to compute in int32", other)
         : fits_uint64(f, x.type)
