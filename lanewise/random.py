@@ -834,7 +834,7 @@ def _quiet(function):
 
 
 def _check_plain_integer(x, name):
-    if not isinstance(x, (int, np.integer, np.bool_)):
+    if not isinstance(x, (int, np.integer, np.bool_)) and (getattr(x, "ndim", None) != 0 or x.dtype.kind not in "iub"):
         raise TypeError(f"`{name}` needs an integer, not {type(x).__name__}: write `int(...)` or `round(...)`")
 
 

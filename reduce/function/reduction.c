@@ -175,6 +175,7 @@ widen(builder *b, bool *changed)
 
     LW_TRY(lw_reduce_infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
     *changed = false;
+    assert(typed != NULL);
     if (typed->instances.data[1].never_returns)
         goto fail;
     LW_TRY(lw_reduce_result_shape(b, typed, "combine", b->source->combine, &given));
