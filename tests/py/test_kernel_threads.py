@@ -234,7 +234,7 @@ def test_control_c_that_is_handled(run_python, tmp_path):
     script.write_text(START + """
 seen = []
 signal.signal(signal.SIGALRM, lambda *_: seen.append(time.perf_counter()))
-signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
 mine = few[:64_000]
 mine[:] = 1
 waits[1000, 64](mine, 300)
