@@ -682,7 +682,26 @@ def set_again(x, unequal):
             t = 3.0
 
 
-@pytest.mark.parametrize("function", [read_behind, set_again], ids=lambda f: f.__name__)
+def set_in_an_outer_loop(x, unequal):
+    t = 5.0
+    for k in range(2):
+        for i in prange(x.shape[0]):
+            if k == 0:
+                t = x[i]
+            x[i] += t
+
+
+def stored_in(x, unequal):
+    t = np.zeros(3)
+    for i in prange(x.shape[0]):
+        if unequal:
+            t = np.empty(3)
+        for k in range(3):
+            t[k] = x[i]
+        x[i] = t.sum()
+
+
+@pytest.mark.parametrize("function", [read_behind, set_again, set_in_an_outer_loop, stored_in], ids=lambda f: f.__name__)
 def test_a_variable_that_no_condition_decides_is_an_error(function):
     with pytest.raises(errors.CompileError, match="E168"):
         njit(function)(np.zeros(3), True)

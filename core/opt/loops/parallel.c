@@ -295,6 +295,42 @@ may_be_own_memory(const lw_parallel_loop *p, lw_ref slot)
     return false;
 }
 
+static bool
+is_of_slot(const lw_parallel_loop *p, lw_ref value, lw_ref slot)
+{
+    const lw_inst *root = lw_inst_at(&p->s, lw_ir_root(p->s.func, value));
+
+    return root->op == LW_OP_GET && root->a == slot;
+}
+
+/* Whether each part may begin with the value from before the loop. Not in another loop, whose
+ * next iteration would read what this one has set; and not an array that iterations may store
+ * in: its memory is that of all iterations where none sets the variable. */
+static bool
+may_begin_with_given(const lw_parallel_loop *p, lw_ref slot)
+{
+    for (uint32_t i = 1; i < p->l.at; i++)
+        if (lw_inst_at(&p->s, i)->op == LW_OP_LOOP && p->s.regions.ends[i] > p->l.end)
+            return false;
+    if (lw_inst_at(&p->s, slot)->type != LW_DT_ptr)
+        return true;
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        uint32_t at = 0;
+        lw_ref operand;
+        if (inst->op == LW_OP_SET ? inst->a != slot && is_of_slot(p, inst->b, slot)
+                                  : inst->op == LW_OP_STORE && is_of_slot(p, inst->a, slot))
+            return false;
+        if (inst->op != LW_OP_ATOMIC && inst->op != LW_OP_HOST_CALL &&
+            (inst->op != LW_OP_CALL || !lw_stores_elsewhere(p->module, inst->a)))
+            continue;
+        while (lw_ir_next_operand(p->s.func, inst, &at, &operand))
+            if (is_of_slot(p, operand, slot))
+                return false;
+    }
+    return true;
+}
+
 static lw_parallel_fault
 take_variable(lw_parallel_loop *p, lw_ref slot, uint32_t *culprit)
 {
@@ -309,7 +345,8 @@ take_variable(lw_parallel_loop *p, lw_ref slot, uint32_t *culprit)
         p->use[slot] = v.is_read_outside ? LW_PART_LAST : LW_PART_MADE;
     } else if (is_total(p, slot, &v)) {
         p->use[slot] = LW_PART_TOTAL;
-    } else if (!v.is_read_behind && lw_carried_is_set_by_case(&p->s, &p->l, slot)) {
+    } else if (!v.is_read_behind && may_begin_with_given(p, slot) &&
+               lw_carried_is_set_by_case(&p->s, &p->l, slot)) {
         give(p, slot); /* each part begins with the value before the loop */
         return LW_PARALLEL_GOOD;
     } else {
