@@ -75,7 +75,6 @@ cost_of_number(const lw_arg_spec *declared, const lw_arg_spec *given, lw_typing 
 int
 lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given, lw_typing typing)
 {
-
     if (declared->pointer != given->pointer)
         return declared->pointer &&
                        (given->kind == LW_ARGK_WEAK || given->kind == LW_ARGK_SCALAR) &&

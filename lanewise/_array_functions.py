@@ -19,7 +19,7 @@ import lanewise as lw
 from lanewise._core import intrinsics
 from lanewise._generator_expressions import widened
 from lanewise.errors import TypingError
-from lanewise.random import _check_integer
+from lanewise.random import _check_integer  # type: ignore[attr-defined]
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from lanewise._array_functions import _array_of, _as, _axis_first, _axis_last, _without, check_integers
+from lanewise._array_functions import _array_of, _axis_first, _axis_last, _without, check_integers
 from lanewise._array_library import _only, _select, _select_by_samples, inv, isin, matmul, unique
 from lanewise._core import intrinsics
 from lanewise._new_arrays import (
