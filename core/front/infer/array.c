@@ -364,19 +364,6 @@ is_quiet(lw_infer_frame *f, uint32_t node)
 }
 
 static lw_status
-weak_ints(lw_infer_frame *f, uint32_t n, lw_type *out)
-{
-    lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
-
-    if (types == NULL)
-        return lw_out_of_memory(f);
-    for (uint32_t i = 0; i < n; i++)
-        types[i] = lw_weak_int(f);
-    *out = lw_type_tuple(lw_types_of(f), types, n, NULL);
-    return LW_OK;
-}
-
-static lw_status
 constant_shape(lw_infer_frame *f, uint32_t node, const lw_type_row *row, lw_infer_value *out)
 {
     lw_constant constant = {.kind = LW_K_TUPLE, .n = row->ndim};
@@ -436,7 +423,7 @@ lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const 
     if (strcmp(name, "shape") == 0 && row.shape && is_quiet(f, lw_node_of(f, node)->a))
         return constant_shape(f, node, &row, out);
     if (strcmp(name, "shape") == 0 || strcmp(name, "strides") == 0)
-        return weak_ints(f, row.ndim, &out->type);
+        return lw_tuple_of(f, lw_weak_int(f), row.ndim, &out->type);
     if (strcmp(name, "dtype") == 0) {
         *out = lw_infer_dtype_of(f, node, row.elements[0]);
         return LW_OK;

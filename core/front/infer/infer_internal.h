@@ -593,6 +593,8 @@ lw_type lw_equality_operand(lw_infer_frame *f, lw_type x, lw_type y);
 lw_status lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 
 /* ---- tuple.c ---- */
+/* The type of a tuple of n items of one type. */
+lw_status lw_tuple_of(lw_infer_frame *f, lw_type item, uint32_t n, lw_type *out);
 lw_status lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 lw_status lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* value: of a bound of a slice, at a node of its own or of the slice that has it. */

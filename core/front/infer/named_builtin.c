@@ -395,7 +395,8 @@ type_indices(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
 {
     bool has_element = lw_names[name].impl == LW_IMPL_NDENUMERATE;
     const lw_type_row *array = lw_array_row(f, args[0].value.type);
-    lw_type types[LW_MAX_ARRAY_DIMS], item[2];
+    lw_type item[2];
+    lw_status status;
     uint32_t n_axes = has_element ? (array ? array->ndim : 0) : axes_of_extents(f, args, n);
 
     if (has_element && (array == NULL || !lw_type_is_dtype(array->elements[0])))
@@ -405,13 +406,12 @@ type_indices(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
                                     has_element ? "an array of at least one axis"
                                                 : "extents: integers, or a tuple of them",
                                     NULL);
-    for (uint32_t i = 0; i < n_axes; i++)
-        types[i] = lw_weak_int(f);
-    item[0] = lw_type_tuple(lw_types_of(f), types, n_axes, NULL);
+    LW_TRY(lw_tuple_of(f, lw_weak_int(f), n_axes, &item[0]));
     item[1] = has_element ? array->elements[0] : LW_T_BOTTOM;
     set_iterable(f, node, has_element ? lw_type_tuple(lw_types_of(f), item, 2, NULL) : item[0],
                  -1, out);
-    return LW_OK;
+fail:
+    return status;
 }
 
 static lw_status

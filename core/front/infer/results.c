@@ -325,20 +325,6 @@ lw_never_returns(const lw_infer_frame *f)
     return f->returns.n == 0 && !f->falls_off && !f->is_open;
 }
 
-/* The type of n results of a function that never returns. */
-static lw_status
-result_of_none(lw_infer_frame *f, uint32_t n, lw_type *out)
-{
-    lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
-
-    if (types == NULL)
-        return lw_out_of_memory(f);
-    for (uint32_t i = 0; i < n; i++)
-        types[i] = LW_DT_b1;
-    *out = n == 1 ? types[0] : lw_type_tuple(lw_types_of(f), types, n, NULL);
-    return LW_OK;
-}
-
 lw_status
 lw_infer_result(lw_infer_frame *f, lw_infer_value *result)
 {
@@ -348,8 +334,10 @@ lw_infer_result(lw_infer_frame *f, lw_infer_value *result)
     lw_status status = LW_OK;
 
     *result = (lw_infer_value){LW_T_NONE, 0};
-    if (f->caller == NULL && n_expected > 0 && f->can_raise && lw_never_returns(f))
-        return result_of_none(f, n_expected, &result->type);
+    if (f->caller == NULL && n_expected > 0 && f->can_raise && lw_never_returns(f)) {
+        result->type = LW_DT_b1; /* which can become any dtype */
+        return n_expected == 1 ? LW_OK : lw_tuple_of(f, LW_DT_b1, n_expected, &result->type);
+    }
     if (value == UINT32_MAX)
         return LW_OK;
     if ((none != UINT32_MAX || f->falls_off) && !may_give_none(f, &promised))

@@ -197,6 +197,19 @@ fail:
 }
 
 lw_status
+lw_tuple_of(lw_infer_frame *f, lw_type item, uint32_t n, lw_type *out)
+{
+    lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
+
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = item;
+    *out = lw_type_tuple(lw_types_of(f), types, n, NULL);
+    return LW_OK;
+}
+
+lw_status
 lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
