@@ -329,21 +329,26 @@ without_not(const lw_spreader *s, lw_ref condition, bool *holds)
     return condition;
 }
 
-/* Whether the IF takes one arm alone as long as what is assumed holds: *yes, the first. */
 static bool
-is_decided(const lw_spreader *s, const lw_spread_loop *l, const visit *v, uint32_t at,
-           bool *yes)
+is_assumed(const lw_spreader *s, const lw_spread_loop *l, const visit *v, lw_ref condition)
 {
-    lw_ref condition;
-
-    *yes = v->holds;
-    if (v->assumed == 0)
-        return false;
-    condition = without_not(s, lw_inst_at(s, at)->a, yes);
     if (lw_inst_at(s, condition)->op == LW_OP_GET)
         return is_get(s, v->assumed, lw_inst_at(s, condition)->a);
     return condition < v->assumed ? lw_is_equal(s, l, condition, v->assumed)
                                   : lw_is_equal(s, l, v->assumed, condition);
+}
+
+/* The arms of the IF that may be taken as long as what is assumed holds. */
+enum { FIRST = 1, SECOND = 2 };
+
+static unsigned
+arms_taken(const lw_spreader *s, const lw_spread_loop *l, const visit *v, uint32_t at)
+{
+    bool holds = v->holds;
+
+    if (v->assumed == 0 || !is_assumed(s, l, v, without_not(s, lw_inst_at(s, at)->a, &holds)))
+        return FIRST | SECOND;
+    return holds ? FIRST : SECOND;
 }
 
 /* Whether the variable is set on every path to `end`, if it is set at `at` or not. */
@@ -354,7 +359,8 @@ sets_first(const lw_spreader *s, const lw_spread_loop *l, visit *v, uint32_t at,
     for (; at < end; at++) {
         const lw_inst *inst = lw_inst_at(s, at);
         uint32_t middle = s->regions.middles[at], last = s->regions.ends[at];
-        bool yes, no, chosen;
+        bool yes = true, no = true;
+        unsigned arms;
         switch (inst->op) {
         case LW_OP_SET:
             set |= inst->a == v->slot;
@@ -364,15 +370,11 @@ sets_first(const lw_spreader *s, const lw_spread_loop *l, visit *v, uint32_t at,
         case LW_OP_BREAK:
         case LW_OP_CONTINUE: return true; /* control does not reach what follows */
         case LW_OP_IF:
-            yes = no = set;
-            if (!is_decided(s, l, v, at, &chosen)) {
+            arms = arms_taken(s, l, v, at);
+            if (arms & FIRST)
                 yes = sets_first(s, l, v, at + 1, middle ? middle : last, set);
+            if (arms & SECOND)
                 no = middle ? sets_first(s, l, v, middle + 1, last, set) : set;
-            } else if (chosen) {
-                yes = no = sets_first(s, l, v, at + 1, middle ? middle : last, set);
-            } else if (middle) {
-                yes = no = sets_first(s, l, v, middle + 1, last, set);
-            }
             set = yes && no;
             at = last;
             break;
