@@ -120,6 +120,44 @@ def test_no_update_is_lost(function, x):
         np.testing.assert_array_equal(counts, expected)
 
 
+def test_a_long_chain_of_functions():
+    """Updates that are twenty calls away, in one place of the loop and in several."""
+
+    def chain(f, length):
+        def g(counts, k):
+            if k >= 0:
+                f(counts, k)
+            return 0
+
+        return njit(g) if length == 1 else chain(njit(g), length - 1)
+
+    @njit
+    def last(counts, k):
+        counts[k] += 1
+        return 0
+
+    called = chain(last, 20)
+
+    @njit
+    def run(x, counts):
+        for i in prange(x.shape[0]):
+            called(counts, x[i])
+
+    @njit
+    def long(x, counts):
+        for i in prange(x.shape[0]):
+            for k in range(2):
+                called(counts, x[i])
+                called(counts, x[i])
+                called(counts, x[i])
+
+    x = np.random.default_rng(4).integers(0, 5, N)
+    for function, times in ((run, 1), (long, 6)):
+        counts = np.zeros(5, np.int64)
+        function(x, counts)
+        np.testing.assert_array_equal(counts, times * np.bincount(x))
+
+
 # ---- races ----
 
 
@@ -259,6 +297,42 @@ def doubles_rows(a):
     a[0, 0] = total
 
 
+@njit
+def set_bit(row, k):
+    row[k >> 3] |= 1 << (k & 7)
+
+
+@njit
+def count_in_row(counts, t, values):
+    for v in values:
+        counts[t, int(v) // 10] += 1
+
+
+def counts_in_rows(a):
+    """Which element of the row is read from memory; the row is the iteration's own. So bytes can be updated."""
+    counts = np.zeros((a.shape[0], 11), np.uint8)
+    bits = np.zeros((a.shape[0], 16), np.uint8)
+    for i in prange(a.shape[0]):
+        count_in_row(counts, i, a[i])
+        for v in a[i]:
+            set_bit(bits[i], int(v))
+    a[:, :11] = counts
+    a[:, 11] = bits.sum(axis=1)
+
+
+@njit
+def counts_of(values):
+    counts = np.zeros(11, np.uint8)
+    for v in values:
+        counts[int(v) // 10] += 1
+    return counts
+
+
+def stores_counts(a):
+    for i in prange(a.shape[0]):
+        a[i, :11] = counts_of(a[i])
+
+
 def fills_rows(a):
     for i in prange(a.shape[0]):
         a[i].fill(i)
@@ -269,7 +343,7 @@ def loops_in_loops(a):
         row_in_parallel(a, i)
 
 
-APART = [returns_early, sorts_rows, sums_segments, doubles_rows, fills_rows, loops_in_loops]
+APART = [returns_early, sorts_rows, sums_segments, doubles_rows, fills_rows, counts_in_rows, stores_counts, loops_in_loops]
 
 
 @pytest.mark.parametrize("function", APART, ids=lambda f: f.__name__)

@@ -208,7 +208,7 @@ lw_parallel_is_shared_place(const lw_parallel_loop *p, const uint8_t *on, uint32
     if (lw_place_is_of_thread(p, on, store))
         return false;
     if (address & LW_ON_MEMORY)
-        return true;
+        return !lw_parallel_has_own_axis(p, on, store);
     if (!(address & LW_ON_COUNTER))
         return !is_for_one(p, on, store);
     return !lw_parallel_is_own_place(p, on, store) && !is_for_one(p, on, store);

@@ -375,6 +375,19 @@ lw_place_is_settled(const lw_parallel_loop *p, const uint8_t *on, lw_ref address
 }
 
 bool
+lw_parallel_has_own_axis(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+{
+    lw_place to;
+
+    if (!lw_place_of_access(p, on, store, &to) || to.offset.by_hand)
+        return false;
+    for (uint32_t i = 0; i < to.offset.n; i++)
+        if (is_axis(p, on, &to.offset, i) && !lw_index_has_derived(p, on, &to.offset.terms[i]))
+            return true;
+    return false;
+}
+
+bool
 lw_parallel_is_own_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 {
     known_values known = {0};

@@ -45,38 +45,6 @@ is_in_iteration(const lw_parallel_loop *p, uint32_t at)
     return at >= p->l.first && at < p->l.latch;
 }
 
-static lw_ref old_of(const lw_parallel_loop *p, const lw_inst *made, lw_ref address);
-
-enum { MOST_CALLS = 16 };
-
-/* Whether a function that is not inlined (plain.h), one that calls itself, say, updates
- * elements: its updates do not become atomic. */
-static bool
-updates_elements(const lw_parallel_loop *p, uint32_t number, uint32_t depth)
-{
-    lw_parallel_loop called = {.s = p->s, .module = p->module};
-    const lw_func *func = p->module->funcs.data[number];
-
-    called.s.func = func;
-    called.l.first = 1;
-    called.l.latch = func->insts.n;
-    for (uint32_t i = 1; i < func->insts.n; i++) {
-        const lw_inst *inst = &func->insts.data[i];
-        lw_op root = inst->op == LW_OP_STORE
-                         ? (lw_op)func->insts.data[lw_ir_root(func, inst->a)].op
-                         : LW_OP_NONE;
-        if (inst->op == LW_OP_STORE && root != LW_OP_LOCAL && root != LW_OP_NEW) {
-            lw_ref value = lw_parallel_uncast(&called, inst->b);
-            if (old_of(&called, &func->insts.data[value], inst->a) != 0)
-                return true;
-        }
-        if (inst->op == LW_OP_CALL && depth < MOST_CALLS &&
-            updates_elements(p, inst->a, depth + 1))
-            return true;
-    }
-    return false;
-}
-
 /* Whether the iteration does nothing that is bound to its function's own thread, or to the
  * order of iterations. */
 static bool
@@ -95,8 +63,8 @@ can_move(lw_parallel_loop *p)
         case LW_OP_SREG: return false;
         case LW_OP_RETURN: p->returns = true; break;
         case LW_OP_CALL:
-            if (updates_elements(p, inst->a, 0))
-                return false;
+            if (lw_called_facts(p->called, inst->a) & LW_CALLED_UPDATES)
+                return false; /* it is not inlined, so its updates do not become atomic */
             p->heavy = true;
             break;
         case LW_OP_LOOP:
@@ -322,7 +290,8 @@ may_begin_with_given(const lw_parallel_loop *p, lw_ref slot)
                                   : inst->op == LW_OP_STORE && is_of_slot(p, inst->a, slot))
             return false;
         if (inst->op != LW_OP_ATOMIC && inst->op != LW_OP_HOST_CALL &&
-            (inst->op != LW_OP_CALL || !lw_stores_elsewhere(p->module, inst->a)))
+            (inst->op != LW_OP_CALL ||
+             !(lw_called_facts(p->called, inst->a) & LW_CALLED_STORES)))
             continue;
         while (lw_ir_next_operand(p->s.func, inst, &at, &operand))
             if (is_of_slot(p, operand, slot))
@@ -604,9 +573,13 @@ static lw_part_memory
 memory_of(const lw_parallel_loop *p, lw_ref address, uint32_t depth)
 {
     const lw_inst *inst = lw_inst_at(&p->s, address);
+    const lw_inst *call = lw_called_of(p->s.func, address);
 
     if (depth == MOST_ROOTS)
         return LW_SOME_MEMORY;
+    if (call != NULL && is_in_iteration(p, address) &&
+        (lw_called_facts(p->called, call->a) & LW_CALLED_GIVES))
+        return LW_OWN_MEMORY;
     switch (inst->op) {
     case LW_OP_OFFSET: return memory_of(p, inst->a, depth + 1);
     case LW_OP_GET: return memory_of_slot(p, inst->a, depth + 1);
@@ -651,7 +624,7 @@ is_one_step(const lw_parallel_loop *p, uint32_t load, uint32_t store)
                 return false;
             break;
         case LW_OP_CALL:
-            if (lw_stores_elsewhere(p->module, inst->a))
+            if (lw_called_facts(p->called, inst->a) & LW_CALLED_STORES)
                 return false;
             break;
         case LW_OP_ATOMIC:
@@ -820,9 +793,10 @@ typedef struct fault_place {
 } fault_place;
 
 static lw_status
-outline(lw_module *module, uint32_t number, uint32_t at, fault_place *place, lw_error *err)
+outline(lw_module *module, uint32_t number, uint32_t at, lw_called *called, fault_place *place,
+        lw_error *err)
 {
-    lw_parallel_loop p = {.module = module};
+    lw_parallel_loop p = {.module = module, .called = called};
     uint32_t n = module->funcs.data[number]->insts.n, culprit = 0, part;
     const lw_spread_source source = {.module = module, .func = number};
     lw_status status = LW_OK;
@@ -870,10 +844,10 @@ next_marked(lw_func *func, uint32_t from)
 }
 
 static void
-make_plain(lw_module *module, uint32_t number, const bool *hidden)
+make_plain(lw_module *module, uint32_t number, const lw_plain_prange *prange)
 {
     const lw_func *plain =
-        lw_plain_body(module, module->funcs.data[number], hidden, &module->arena);
+        lw_plain_body(module, module->funcs.data[number], prange, &module->arena);
 
     if (plain != NULL)
         module->funcs.data[number] = (lw_func *)plain;
@@ -885,8 +859,12 @@ lw_opt_parallel(lw_module *module, const bool *hidden, lw_parallel_fault *fault,
 {
     uint32_t n = module->funcs.n; /* those that are added have no such loop */
     fault_place place = {LW_PARALLEL_GOOD, 0};
+    lw_called called;
+    const lw_plain_prange prange = {&called, hidden};
     lw_status status = LW_OK;
 
+    if (!lw_called_init(&called, module, &module->arena))
+        return lw_fail_memory(err);
     for (uint32_t f = 0; f < n; f++) {
         bool marked = false;
         uint32_t at = 1;
@@ -894,11 +872,11 @@ lw_opt_parallel(lw_module *module, const bool *hidden, lw_parallel_fault *fault,
             marked |= module->funcs.data[f]->insts.data[i].op == LW_OP_LOOP &&
                       (module->funcs.data[f]->insts.data[i].flags & LW_LOOP_PARALLEL);
         if (marked)
-            make_plain(module, f, hidden);
+            make_plain(module, f, &prange);
         while (marked && place.fault == LW_PARALLEL_GOOD &&
                (at = next_marked(module->funcs.data[f], at)) != 0)
             if (has_form(module->funcs.data[f], at, module->funcs.data[f]->insts.n))
-                LW_TRY(outline(module, f, at, &place, err));
+                LW_TRY(outline(module, f, at, &called, &place, err));
     }
     *fault = place.fault;
     *loc = place.loc;

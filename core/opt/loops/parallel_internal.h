@@ -3,6 +3,7 @@
 #define LW_OPT_LOOPS_PARALLEL_INTERNAL_H
 
 #include "core/ir/build.h"
+#include "core/opt/loops/called.h"
 #include "core/opt/loops/carried.h"
 #include "core/opt/loops/parallel.h"
 
@@ -36,6 +37,7 @@ typedef struct lw_parallel_loop {
     lw_spreader s; /* func and regions alone: what the analyses of carried.c look at */
     lw_spread_loop l;
     lw_module *module;
+    lw_called *called;
     uint8_t *use;             /* by value: lw_part_use */
     lw_associative *combines; /* by slot that is a TOTAL */
     uint8_t *sums;            /* by value: it adds to, or multiplies, a TOTAL that is a float */
@@ -76,6 +78,9 @@ bool lw_parallel_depends(lw_parallel_loop *p, const uint8_t *on, uint32_t *culpr
  * index is a constant times the iteration's number, and what all iterations share; or an index
  * of one axis is, or those of several tell the number. */
 bool lw_parallel_is_own_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t store);
+/* Whether the index of one axis of the STORE's address is a constant times the iteration's
+ * number and what all iterations share, whatever those of others are. */
+bool lw_parallel_has_own_axis(const lw_parallel_loop *p, const uint8_t *on, uint32_t store);
 /* Whether several iterations may reach this STORE with one address. */
 bool lw_parallel_is_shared_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t store);
 /* Whether the STORE writes to such a place what is computed from, or decided by, the element

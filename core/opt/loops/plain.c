@@ -5,18 +5,23 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MOST_DEPTH = 8, MOST_REGIONS = 64, MOST_STRAIGHT = 64, MOST_INSTS = 20000 };
-
-/* What is known of a function's stores: to memory that is not its own. */
-typedef enum storing { UNKNOWN = 0, STORES_NOT, STORES } storing;
+enum {
+    MOST_DEPTH = 8,
+    MOST_DEPTH_STORING = 32, /* of functions that store, in iterations of prange */
+    MOST_REGIONS = 64,
+    MOST_STRAIGHT = 64,
+    MOST_INSTS = 20000,
+    MOST_OWNERS = 32 /* of one function: each is released wherever the part ends */
+};
 
 typedef struct plainer {
     const lw_module *module;
     lw_arena *arena;
     lw_func *out;
-    const bool *hidden; /* by file; or NULL */
-    uint8_t *storing;   /* by function */
-    bool inlined_stores;
+    const lw_plain_prange *prange; /* or NULL */
+    uint32_t n_body;               /* instructions of the body before anything is inlined */
+    uint32_t
+        loc; /* of all instructions of the function that is being copied; 0: each its own */
     bool failed;
 } plainer;
 
@@ -32,7 +37,6 @@ typedef struct copy {
     int depth;
     /* open regions; the LOOPs, and the BLOCKs and LOOPs, among them */
     uint32_t n_open, loops, blocks;
-    uint32_t loc;      /* of all its instructions; 0: each has its own */
     bool in_iteration; /* of a loop over prange, which is this region of the body */
     uint32_t iteration;
     uint8_t open[MOST_REGIONS];
@@ -64,9 +68,11 @@ emit(plainer *p, lw_inst inst)
 static lw_ref
 emit_like(plainer *p, const lw_inst *like, lw_op op, lw_dtype type, uint32_t a, uint32_t b)
 {
-    return emit(
-        p,
-        (lw_inst){.op = (uint16_t)op, .type = (uint8_t)type, .a = a, .b = b, .loc = like->loc});
+    return emit(p, (lw_inst){.op = (uint16_t)op,
+                             .type = (uint8_t)type,
+                             .a = a,
+                             .b = b,
+                             .loc = p->loc != 0 ? p->loc : like->loc});
 }
 
 /* ---- v = e if c else v ---- */
@@ -181,49 +187,12 @@ has_loops(const lw_func *func)
     return loops;
 }
 
-/* Whether the function has made the memory that the address is in. */
-static bool
-is_own(const lw_func *func, lw_ref address)
-{
-    lw_op op = (lw_op)func->insts.data[lw_ir_root(func, address)].op;
-
-    return lw_op_is_own_memory(op) || op == LW_OP_NEW;
-}
-
-/* Whether a call of the function may store in memory that it has not made. known: by function,
- * what was found out before; or NULL. */
-static bool
-stores(const lw_module *module, uint32_t number, uint8_t *known, int depth)
-{
-    const lw_func *func = module->funcs.data[number];
-    bool found = depth == MOST_DEPTH;
-
-    if (known != NULL && known[number] != UNKNOWN)
-        return known[number] == STORES;
-    for (uint32_t i = 1; i < func->insts.n && !found; i++) {
-        const lw_inst *inst = &func->insts.data[i];
-        if (inst->op == LW_OP_STORE || inst->op == LW_OP_ATOMIC)
-            found = inst->op == LW_OP_ATOMIC || !is_own(func, inst->a);
-        else if (inst->op == LW_OP_CALL)
-            found = stores(module, inst->a, known, depth + 1);
-        else
-            found = inst->op == LW_OP_RECUR || inst->op == LW_OP_HOST_CALL;
-    }
-    if (known != NULL && depth < MOST_DEPTH)
-        known[number] = found ? STORES : STORES_NOT;
-    return found;
-}
-
-bool
-lw_stores_elsewhere(const lw_module *module, uint32_t number)
-{
-    return stores(module, number, NULL, 0);
-}
-
-/* Whether the function does what only a function of its own can do. */
+/* Whether the function does what only a function of its own can do, or has too many arrays. */
 static bool
 is_bound(const lw_func *func)
 {
+    uint32_t n_owners = 0;
+
     for (uint32_t i = 1; i < func->insts.n; i++)
         switch (func->insts.data[i].op) {
         case LW_OP_RECUR:
@@ -234,27 +203,33 @@ is_bound(const lw_func *func)
         case LW_OP_DYNAMIC:
         case LW_OP_BARRIER:
         case LW_OP_SREG: return true;
+        case LW_OP_OWNER: n_owners++; break;
         default: break;
         }
-    return false;
+    return n_owners > MOST_OWNERS;
 }
 
 static bool copy_function(plainer *p, copy *c);
+
+static lw_ref
+emit_zero(plainer *p, const lw_inst *like, lw_dtype type)
+{
+    lw_constant_bits *zero = lw_array_push(&p->out->constants, p->arena);
+
+    p->failed |= zero == NULL;
+    if (p->failed)
+        return 0;
+    *zero = (lw_constant_bits){0};
+    return emit_like(p, like, LW_OP_CONST, type, p->out->constants.n - 1, 0);
+}
 
 /* Emits a slot that is 0 at first. */
 static lw_ref
 emit_zero_slot(plainer *p, const lw_inst *like, lw_dtype type)
 {
     lw_ref slot = emit_like(p, like, LW_OP_SLOT, type, 0, 0);
-    lw_constant_bits *zero = lw_array_push(&p->out->constants, p->arena);
-    lw_ref value;
 
-    p->failed |= zero == NULL;
-    if (p->failed)
-        return 0;
-    *zero = (lw_constant_bits){0};
-    value = emit_like(p, like, LW_OP_CONST, type, p->out->constants.n - 1, 0);
-    emit_like(p, like, LW_OP_SET, LW_DT_void, slot, value);
+    emit_like(p, like, LW_OP_SET, LW_DT_void, slot, emit_zero(p, like, type));
     return slot;
 }
 
@@ -269,18 +244,24 @@ begin_slots(plainer *p, copy *c)
                                       (lw_dtype)c->func->insts.data[i].type);
 }
 
-/* The place that instructions of a called function get: the call's, if the function is in a
- * hidden file. */
-static uint32_t
-place_of_called(const plainer *p, const copy *caller, const lw_inst *call, const lw_func *func)
+/* The memory of an inlined function ends with its call, as that of a called one does, and not
+ * with the part of the iterations: what it has given to the call has references of its own. */
+static void
+release_owners(plainer *p, const copy *c, const lw_inst *like)
 {
-    if (caller->loc != 0 || p->hidden == NULL)
-        return caller->loc;
-    for (uint32_t i = 1; i < func->insts.n; i++)
+    for (uint32_t i = 1; i < c->func->insts.n && !p->failed; i++)
+        if (c->func->insts.data[i].op == LW_OP_OWNER)
+            emit_like(p, like, LW_OP_HOLD, LW_DT_void, c->to[i], emit_zero(p, like, LW_DT_ptr));
+}
+
+/* Whether the user has not written the function. */
+static bool
+is_hidden(const plainer *p, const lw_func *func)
+{
+    for (uint32_t i = 1; p->prange->hidden != NULL && i < func->insts.n; i++)
         if (func->insts.data[i].loc != 0)
-            return p->hidden[p->module->locs.data[func->insts.data[i].loc].file] ? call->loc
-                                                                                 : 0;
-    return call->loc;
+            return p->prange->hidden[p->module->locs.data[func->insts.data[i].loc].file];
+    return true;
 }
 
 /* Inlines a call. A function with several returns becomes a BLOCK. */
@@ -291,12 +272,11 @@ copy_call(plainer *p, copy *caller, uint32_t at, const lw_func *func)
     copy c = {.func = func,
               .depth = caller->depth + 1,
               .in_block = !is_straight(func),
-              .loc = place_of_called(p, caller, call, func),
               .in_iteration = caller->in_iteration};
     lw_ref *args = take(p, call->c, sizeof *args);
-    uint32_t n = func->results.n;
+    uint32_t n = func->results.n, loc = p->loc;
 
-    assert(call->op == LW_OP_CALL && call->c == func->params.n && c.depth <= MOST_DEPTH);
+    assert(call->op == LW_OP_CALL && call->c == func->params.n);
     c.made = take(p, n, sizeof *c.made);
     if (p->failed)
         return;
@@ -309,28 +289,33 @@ copy_call(plainer *p, copy *caller, uint32_t at, const lw_func *func)
                         : emit_like(p, call, LW_OP_SLOT, func->results.data[i], 0, 0);
     if (c.in_block)
         emit_like(p, call, LW_OP_BLOCK, LW_DT_void, 0, 0);
+    if (loc == 0 && p->prange != NULL && is_hidden(p, func))
+        p->loc = call->loc;
     p->failed |= !copy_function(p, &c);
+    p->loc = loc;
     if (c.in_block)
         emit_like(p, call, LW_OP_END, LW_DT_void, 0, 0);
     for (uint32_t i = 0; i < n && c.in_block; i++)
         c.made[i] = emit_like(p, call, LW_OP_GET, func->results.data[i], c.made[i], 0);
+    if (c.in_iteration)
+        release_owners(p, &c, call);
     caller->results[at] = c.made;
     if (n == 1)
         caller->to[at] = c.made[0];
 }
 
-static const lw_func *
-to_put_in_line(plainer *p, const copy *c, const lw_inst *call)
+static bool
+is_to_inline(const plainer *p, const copy *c, uint32_t number)
 {
-    const lw_func *func = p->module->funcs.data[call->a];
+    const lw_func *func = p->module->funcs.data[number];
 
-    if (c->depth == MOST_DEPTH || func->linkage != LW_INTERNAL)
-        return NULL;
-    if (c->in_iteration && stores(p->module, call->a, p->storing, 0) && !is_bound(func)) {
-        p->inlined_stores = true;
-        return func;
-    }
-    return is_straight(func) || (c->loops == 0 && has_loops(func)) ? func : NULL;
+    if (func->linkage != LW_INTERNAL)
+        return false;
+    if (c->in_iteration && c->depth < MOST_DEPTH_STORING &&
+        (lw_called_facts(p->prange->called, number) & LW_CALLED_STORES) && !is_bound(func) &&
+        p->out->insts.n + p->n_body + func->insts.n < MOST_INSTS)
+        return true;
+    return c->depth < MOST_DEPTH && (is_straight(func) || (c->loops == 0 && has_loops(func)));
 }
 
 static void
@@ -365,7 +350,8 @@ follow_regions(plainer *p, copy *c, const lw_inst *inst)
         c->open[c->n_open++] = (uint8_t)op;
         c->loops += op == LW_OP_LOOP;
         c->blocks += op != LW_OP_IF;
-        if (!c->in_iteration && op == LW_OP_LOOP && (inst->flags & LW_LOOP_PARALLEL)) {
+        if (p->prange != NULL && !c->in_iteration && op == LW_OP_LOOP &&
+            (inst->flags & LW_LOOP_PARALLEL)) {
             c->in_iteration = true;
             c->iteration = c->n_open;
         }
@@ -397,8 +383,8 @@ copy_plain(plainer *p, copy *c, uint32_t at)
     const lw_inst *old = &c->func->insts.data[at];
     lw_inst inst = *old;
 
-    if (c->loc != 0)
-        inst.loc = c->loc;
+    if (p->loc != 0)
+        inst.loc = p->loc;
     p->failed |= !lw_ir_renumber(c->func, &inst, c->to, p->out, p->arena);
     write_as_logic(&inst, old);
     if (old->op == LW_OP_CONST) {
@@ -419,13 +405,12 @@ static void
 copy_inst(plainer *p, copy *c, uint32_t at)
 {
     const lw_inst *old = &c->func->insts.data[at];
-    const lw_func *called = old->op == LW_OP_CALL ? to_put_in_line(p, c, old) : NULL;
     bool yes;
 
     if (c->dropped[at] || (old->op == LW_OP_SLOT && c->to[at] != 0))
         return;
-    if (called != NULL)
-        copy_call(p, c, at, called);
+    if (old->op == LW_OP_CALL && is_to_inline(p, c, old->a))
+        copy_call(p, c, at, p->module->funcs.data[old->a]);
     else if (old->op == LW_OP_PARAM && c->args != NULL)
         c->to[at] = c->args[old->a];
     else if (old->op == LW_OP_RETURN && c->args != NULL)
@@ -456,36 +441,23 @@ copy_function(plainer *p, copy *c)
     return !p->failed;
 }
 
-static const lw_func *
-plain_body(plainer *p, const lw_func *func)
+const lw_func *
+lw_plain_body(const lw_module *module, const lw_func *func, const lw_plain_prange *prange,
+              lw_arena *arena)
 {
+    plainer p = {.module = module,
+                 .arena = arena,
+                 .out = lw_arena_take(arena, sizeof *p.out),
+                 .prange = prange,
+                 .n_body = func->insts.n};
     copy c = {.func = func};
 
-    p->failed = false;
-    p->out = take(p, 1, sizeof *p->out);
-    if (p->failed)
+    if (p.out == NULL)
         return NULL;
-    *p->out = *func;
-    memset(&p->out->insts, 0, sizeof p->out->insts);
-    memset(&p->out->lists, 0, sizeof p->out->lists);
-    memset(&p->out->constants, 0, sizeof p->out->constants);
-    emit(p, (lw_inst){0}); /* [0] is unused */
-    return copy_function(p, &c) ? p->out : NULL;
-}
-
-const lw_func *
-lw_plain_body(const lw_module *module, const lw_func *func, const bool *hidden, lw_arena *arena)
-{
-    plainer p = {.module = module, .arena = arena, .hidden = hidden};
-    const lw_func *made;
-
-    p.storing = take(&p, module->funcs.n, sizeof *p.storing);
-    if (p.storing == NULL)
-        return NULL;
-    made = plain_body(&p, func);
-    if (made == NULL && p.inlined_stores) { /* too long? */
-        memset(p.storing, STORES_NOT, module->funcs.n);
-        made = plain_body(&p, func);
-    }
-    return made;
+    *p.out = *func;
+    memset(&p.out->insts, 0, sizeof p.out->insts);
+    memset(&p.out->lists, 0, sizeof p.out->lists);
+    memset(&p.out->constants, 0, sizeof p.out->constants);
+    emit(&p, (lw_inst){0}); /* [0] is unused */
+    return copy_function(&p, &c) ? p.out : NULL;
 }
