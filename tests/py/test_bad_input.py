@@ -496,7 +496,7 @@ FUNCTIONS = [
     ("integer negative power", lambda: made("def g(x): return x ** -1", N), CompileError, ""),
     ("float bits", lambda: made("def g(x): return x & 1"), CompileError, ""),
     ("raise unknown", lambda: made("def g(x):\n raise x\n return x"), CompileError, ""),
-    ("unset on one path", lambda: made("def g(x):\n if x > 0:\n  y = 1\n return y"), CompileError, "y"),
+    ("unset on one path", lambda: made("def g(x):\n if x > 0:\n  y = 1\n return y"), UnboundLocalError, "y"),
     ("range step 0", lambda: made("def g(x):\n for i in range(0, 5, 0):\n  x += 1\n return x"), CompileError, ""),
     ("math domain by name", lambda: made("def g(x): return math.nothing(x)", math=math), CompileError, "nothing"),
     ("wrong arity", lambda: made("def g(x): return math.sin(x, x)", math=math), CompileError, "sin"),
