@@ -28,6 +28,7 @@
 #include "core/py/types/row_sorts.h"
 #include "core/py/object_shape.h"
 #include "core/py/print_py.h"
+#include "core/py/signals.h"
 #include "core/py/state.h"
 #include "core/py/types/intrinsic.h"
 #include "core/py/types/type_make.h"
@@ -79,7 +80,7 @@ module_exec(PyObject *module)
     lw_parallel_loop_register();
     lw_random_state_register();
     lw_texts_register();
-    if (lw_numpy_sorts_register() < 0)
+    if (lw_numpy_sorts_register() < 0 || lw_signals_register() < 0)
         return -1;
     lw_counted_register();
     lw_device_copy_register();

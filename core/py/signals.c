@@ -1,6 +1,38 @@
 #include "core/py/signals.h"
 
 #include <fenv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Set once, before any function is called. */
+static unsigned long main_thread;
+
+int
+lw_signals_register(void)
+{
+    PyObject *threading = PyImport_ImportModule("threading"), *thread = NULL, *ident = NULL;
+
+    if (threading != NULL)
+        thread = PyObject_CallMethod(threading, "main_thread", NULL);
+    if (thread != NULL)
+        ident = PyObject_GetAttrString(thread, "ident");
+    if (ident != NULL)
+        main_thread = PyLong_AsUnsignedLong(ident);
+    Py_XDECREF(threading);
+    Py_XDECREF(thread);
+    Py_XDECREF(ident);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Python runs handlers in its main thread alone. Any other thread must not ask for the GIL
+ * here: a Python that is ending ends a thread that asks, and with it the stack from which the
+ * thread pool's workers still read what they do. A thread that has forked is the main one of
+ * the child. */
+static bool
+runs_handlers(void)
+{
+    return PyThread_get_thread_ident() == main_thread || syscall(SYS_gettid) == getpid();
+}
 
 bool
 lw_signal_raised(void *context)
@@ -8,6 +40,8 @@ lw_signal_raised(void *context)
     PyThreadState **state = context;
     bool raised;
 
+    if (!runs_handlers())
+        return false;
     PyEval_RestoreThread(*state);
     raised = PyErr_CheckSignals() < 0;
     *state = PyEval_SaveThread();
@@ -29,10 +63,13 @@ let_others_run(void)
 bool
 lw_signal_raised_anyhow(void *keeps)
 {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    PyGILState_STATE gil;
     fenv_t flags;
     bool raised;
 
+    if (!runs_handlers() && !PyGILState_Check())
+        return false;
+    gil = PyGILState_Ensure();
     feholdexcept(&flags);
     if (gil == PyGILState_LOCKED && keeps == NULL)
         let_others_run();

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+/* Finds out which thread runs handlers. -1 with an exception. */
+int lw_signals_register(void);
 /* Lets the handlers of signals run; true: one raised, and its exception is set. context: the
  * PyThreadState * that PyEval_SaveThread gave, by address. For lw_sim_launch.stop and
  * lw_space_run.stop. */
