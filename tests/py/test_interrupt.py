@@ -296,7 +296,7 @@ for n in (2, 2):  # compiled, and its cost is known
     call(n)
 shares = []
 while not shares or min(shares) > 0.3 and len(shares) < 5:
-    thread, start = threading.Thread(target=call, args=(60_000_000,)), time.perf_counter()
+    thread, start = threading.Thread(target=call, args=(150_000_000,)), time.perf_counter()
     thread.start()
     longest, last = 0.0, start
     while thread.is_alive():
