@@ -277,13 +277,26 @@ join_loop(lw_core_shape *s, const int64_t *shape, int n)
     return true;
 }
 
+/* Whether an output of this shape holds what the loop makes: as in NumPy's gufuncs, it may lack
+ * leading dimensions of size 1. */
+static bool
+holds_loop(const lw_core_shape *s, const int64_t *shape, int n)
+{
+    int lacks = s->loop_ndim - n;
+
+    for (int d = 0; d < lacks; d++)
+        if (s->loop[d] != 1)
+            return false;
+    return memcmp(shape, s->loop + lacks, (size_t)n * sizeof *shape) == 0;
+}
+
 static lw_status
 check_output(const lw_core_shape *s, int operand, const lw_core_view *view, lw_error *err)
 {
     int64_t shape[LW_SHAPE_DIMS];
     int n = loop_part(s, operand, view, shape);
 
-    if (n == s->loop_ndim && memcmp(shape, s->loop, (size_t)n * sizeof *shape) == 0) {
+    if (holds_loop(s, shape, n)) {
         int8_t core[LW_SHAPE_DIMS];
         lw_core_shape_axes(s, operand, view->ndim, core);
         for (int a = 0; s->keepdims && a < view->ndim; a++)

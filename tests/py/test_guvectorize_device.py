@@ -355,6 +355,23 @@ def test_out_broadcasts_the_loop():
     np.testing.assert_array_equal(out.copy_to_host(), np.broadcast_to(cross(x, y), (2, 5, 3)))
 
 
+@pytest.mark.parametrize("loop, given", [((1,), ()), ((1, 1), (1,)), ((1, 1), ()), ((1, 4), (4,)), ((2,), ()), ((1, 4), ()), ((1, 4), (2, 1))])
+def test_out_without_leading_dimensions(loop, given):
+    """An output may lack leading loop dimensions of size 1, as NumPy's may, and no others."""
+    x, y = data((*loop, 3), seed=1), data(3, seed=2)
+    out = np.zeros((*given, 3), "float32")
+    device = cuda.to_device(out)
+    try:
+        cross(x, y, out=out)
+    except ValueError:
+        with pytest.raises(ValueError, match="non-broadcastable output operand 0"):
+            cross(cuda.to_device(x), cuda.to_device(y), out=device)
+    else:
+        assert out.any()
+        assert cross(cuda.to_device(x), cuda.to_device(y), out=device) is device
+    np.testing.assert_array_equal(device.copy_to_host(), out)
+
+
 @pytest.mark.parametrize("order", "KCFA")
 def test_order(order):
     x = np.asfortranarray(data((4, 5, 3), "float64"))
