@@ -106,6 +106,9 @@ typedef struct lw_emitter {
 bool lw_origins_find(lw_emitter *e); /* false: memory ran out */
 /* Whether the pointer certainly points to memory that the kernel was given. */
 bool lw_is_global_memory(const lw_emitter *e, lw_ref pointer);
+/* Whether no store of the launch changes the memory to which the pointer points, although the
+ * kernel's parameter does not say so (lw_hides_attributes). */
+bool lw_is_constant_memory(const lw_emitter *e, lw_ref pointer);
 /* Whether a parameter of the current function is to be called neither noalias nor readonly. */
 bool lw_hides_attributes(const lw_emitter *e, uint32_t param);
 

@@ -59,7 +59,8 @@ pointer_to(lw_emitter *e, const char *type, lw_ref pointer)
 static lw_name
 access_suffix(lw_emitter *e)
 {
-    bool invariant = e->inst->op == LW_OP_LOAD && (e->inst->flags & LW_MEM_INVARIANT);
+    bool invariant = e->inst->op == LW_OP_LOAD && ((e->inst->flags & LW_MEM_INVARIANT) ||
+                                                   lw_is_constant_memory(e, e->inst->a));
     lw_name name = {""};
 
     if (invariant && e->invariant == 0)

@@ -6,16 +6,18 @@
  * although y is written: it becomes ld.global.nc, which need not see what was stored, or is
  * moved out of the loop that stores to y (compute_75 to 90, libNVVM 13.0 and 13.5, seen on an
  * H200, 2026-11-29). So parameters that are never written are called neither noalias nor
- * readonly in modules in which some memory is both read and written. That y is noalias is
- * enough for libNVVM to know that no store changes x: its loads stay ld.global.nc. */
+ * readonly in modules in which some memory is both read and written. Instead, each load from
+ * them is called invariant: it stays ld.global.nc, also across barriers and stores to shared
+ * memory, and a load that libNVVM merges with one of y is an ordinary one. */
 #include "core/base/memory.h"
 #include "core/emit/emit_internal.h"
 
 /* Bits of a parameter. */
 enum {
     FROM_KERNEL = 1, /* it is offset from a parameter of a kernel, in every call */
-    LOADED = 2,      /* memory at an address offset from it is read */
-    STORED = 4,      /* such memory is written */
+    CONSTANT = 2,    /* and from one to whose memory nothing is written in the launch */
+    LOADED = 4,      /* memory at an address offset from it is read */
+    STORED = 8,      /* such memory is written */
     USED = LOADED | STORED
 };
 
@@ -89,8 +91,8 @@ note_uses(lw_emitter *e, uint32_t number, const lw_inst *inst)
     }
 }
 
-/* An argument is used as the parameter is. A parameter comes from a kernel's if it does in
- * every call. */
+/* An argument is used as the parameter is. A parameter comes from a kernel's, or from a
+ * constant one, if it does in every call. */
 static bool
 note_call(lw_emitter *e, const lw_call_site *call)
 {
@@ -102,11 +104,10 @@ note_call(lw_emitter *e, const lw_call_site *call)
         uint8_t *to = &e->origins[e->callees[inst->a].first_param + k];
         uint8_t *from = bits_of(e, call->caller, func->lists.data[inst->b + k]);
 
-        changed |= add_bits(from, *to & USED);
-        if ((*to & FROM_KERNEL) && (from == NULL || !(*from & FROM_KERNEL))) {
-            *to &= (uint8_t)~FROM_KERNEL;
-            changed = true;
-        }
+        uint8_t not_in_this = (FROM_KERNEL | CONSTANT) & ~(from == NULL ? 0u : *from);
+
+        changed |= add_bits(from, *to & USED) || (*to & not_in_this);
+        *to &= (uint8_t)~not_in_this;
     }
     return changed;
 }
@@ -158,6 +159,19 @@ list_calls(lw_emitter *e, uint32_t caller)
     return true;
 }
 
+/* What a parameter is taken for, until a call says otherwise. */
+static uint8_t
+where_from(const lw_func *func, const lw_ir_param *param)
+{
+    const uint32_t constant = LW_PARAM_NOALIAS | LW_PARAM_READONLY;
+
+    if (param->type != LW_DT_ptr || func->linkage == LW_EXPORTED)
+        return 0;
+    if (func->linkage == LW_KERNEL && (param->flags & constant) != constant)
+        return FROM_KERNEL;
+    return FROM_KERNEL | CONSTANT;
+}
+
 bool
 lw_origins_find(lw_emitter *e)
 {
@@ -173,10 +187,7 @@ lw_origins_find(lw_emitter *e)
 
         e->callees[f].first_param = first;
         for (uint32_t k = 0; k < func->params.n; k++)
-            e->origins[first++] =
-                func->params.data[k].type == LW_DT_ptr && func->linkage != LW_EXPORTED
-                    ? FROM_KERNEL
-                    : 0;
+            e->origins[first++] = where_from(func, &func->params.data[k]);
         if (!list_calls(e, f))
             return false;
     }
@@ -199,6 +210,14 @@ lw_is_global_memory(const lw_emitter *e, lw_ref pointer)
     const uint8_t *bits = bits_of(e, e->number, pointer);
 
     return bits != NULL && (*bits & FROM_KERNEL);
+}
+
+bool
+lw_is_constant_memory(const lw_emitter *e, lw_ref pointer)
+{
+    const uint8_t *bits = e->gpu && e->reads_written ? bits_of(e, e->number, pointer) : NULL;
+
+    return bits != NULL && (*bits & CONSTANT);
 }
 
 bool

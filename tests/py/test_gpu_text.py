@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise import cuda
 
 
 def ptx(function, signature, target):
@@ -170,3 +171,19 @@ def test_tanh_is_one_instruction_where_approximations_are_allowed(dtype, fastmat
     f = lw.vectorize([f"{dtype}({dtype})"], fastmath=fastmath, warn=False)(lambda x: math.tanh(x))
     assert f.inspect_ptx(target="sm_90").count("tanh.approx.f32 ") >= n
     assert n or "tanh.approx" not in f.inspect_ptx(target="sm_90")
+
+
+@cuda.jit
+def mirrored(x, y):
+    t = cuda.shared.array(64, np.float32)
+    i = cuda.grid(1)
+    t[cuda.threadIdx.x] = x[i]
+    cuda.syncthreads()
+    y[i] = t[63 - cuda.threadIdx.x] * y[i] + x[i + 1]
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
+def test_what_is_only_read_goes_by_the_read_only_path(target):
+    """Across barriers and beside memory that the kernel changes, too."""
+    text = mirrored.inspect_ptx("(float32[::1], float32[::1])", target)
+    assert len(re.findall(r"ld\.global\.nc\.[fb]32", text)) == 2 and len(re.findall(r"ld\.global\.[fb]32", text)) == 1
