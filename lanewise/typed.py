@@ -15,6 +15,7 @@ A `List` or `Dict` is passed to functions of `njit`, which change it in place, a
 
 from __future__ import annotations
 
+import operator
 import sys
 import weakref
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, ValuesView
@@ -96,17 +97,21 @@ def _array_kind(dtype: np.dtype, ndim: int, is_dense: bool, is_writeable: bool =
     return ArrayKind(made, is_dense)
 
 
-def _type_of(like: Any) -> str:
-    """The type of the items, as it is shown."""
+def _type_of(like: Any) -> Any:
+    """The type of the items."""
     if isinstance(like, Texts):
-        return str(types.unicode_type)
+        return types.unicode_type
     if isinstance(like, ArrayKind):
-        return str(_core.typeof(like.like))
-    if isinstance(like, List):
-        return f"ListType[{_type_of(like._like)}]"
-    if isinstance(like, Dict):
-        return f"DictType[{_type_of(like._key_like)},{_type_of(like._value_like)}]"
-    return f"Tuple({', '.join(map(_type_of, like))})" if isinstance(like, tuple) else str(types.from_dtype(like.dtype))
+        return _core.typeof(like.like)
+    if isinstance(like, (List, Dict)):
+        return like._numba_type_
+    return types.Tuple(tuple(map(_type_of, like))) if isinstance(like, tuple) else types.from_dtype(like.dtype)
+
+
+def _compared(x: List, other: object, compare: Callable[[Any, Any], bool]) -> Any:
+    if not isinstance(other, (list, List)):
+        return NotImplemented
+    return compare(x._list(), other._list() if isinstance(other, List) else other)
 
 
 def _converted(like: Any, x: Any, what: str) -> Any:
@@ -124,8 +129,8 @@ def _converted(like: Any, x: Any, what: str) -> Any:
             raise TypeError(f"{what} are of the type {_type_of(like)}, not {_core.typeof(x) if isinstance(x, np.ndarray) else type(x).__name__!r:.100}")
         return x
     if isinstance(like, (List, Dict)):
-        if type(x) is not type(like) or _type_of(_like_container(x)) != _type_of(like):
-            raise TypeError(f"{what} are of the type {_type_of(like)}, not {_type_of(x) if isinstance(x, (List, Dict)) else type(x).__name__!r:.100}: {x!r:.100}")
+        if type(x) is not type(like) or _like_container(x)._numba_type_ != like._numba_type_:
+            raise TypeError(f"{what} are of the type {_type_of(like)}, not {str(x._numba_type_) if isinstance(x, (List, Dict)) else type(x).__name__!r:.100}: {x!r:.100}")
         return x
     kind = like.dtype.kind
     if isinstance(x, (bool, np.bool_)):
@@ -266,7 +271,19 @@ class List(_core.ListCells, MutableSequence):
             self._replace(sorted(self._list(), key=key, reverse=reverse))
 
     def __eq__(self, other: object) -> Any:
-        return self._list() == (other._list() if isinstance(other, List) else other) if isinstance(other, (list, List)) else NotImplemented
+        return _compared(self, other, operator.eq)
+
+    def __lt__(self, other: object) -> Any:
+        return _compared(self, other, operator.lt)
+
+    def __le__(self, other: object) -> Any:
+        return _compared(self, other, operator.le)
+
+    def __gt__(self, other: object) -> Any:
+        return _compared(self, other, operator.gt)
+
+    def __ge__(self, other: object) -> Any:
+        return _compared(self, other, operator.ge)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -279,7 +296,14 @@ class List(_core.ListCells, MutableSequence):
         return str(self._list())
 
     def __repr__(self) -> str:
-        return f"ListType[{_type_of(self._like)}]({self})" if self._like is not None else f"List({self})"
+        return f"List({self})" if self._like is None else f"{self._numba_type_}({self})"
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type, ``types.ListType``, under numba's name."""
+        if self._like is None:
+            raise TypeError("nobody knows yet of what type the items of this typed list are: put one into it")
+        return types.ListType(_type_of(self._like))
 
     def __reduce__(self) -> Any:
         return _list_again, (self._like, self._list())
@@ -382,7 +406,14 @@ class Dict(_core.DictCells, MutableMapping):
         return str(self._dict())
 
     def __repr__(self) -> str:
-        return f"DictType[{_type_of(self._key_like)},{_type_of(self._value_like)}]({self})" if self._key_like is not None else f"Dict({self})"
+        return f"Dict({self})" if self._key_like is None else f"{self._numba_type_}({self})"
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type, ``types.DictType``, under numba's name."""
+        if self._key_like is None:
+            raise TypeError("nobody knows yet of what types the keys and values of this typed dict are: put one into it")
+        return types.DictType(_type_of(self._key_like), _type_of(self._value_like))
 
     def __reduce__(self) -> Any:
         return _dict_again, (self._key_like, self._value_like, self._dict())

@@ -260,3 +260,25 @@ def test_layout_is_that_of_the_compiled_classes():
     of_module = {"WORDS": _typed_containers.WORDS, "N": _typed_containers.N, "USED": _typed_containers.USED, "FILLED": _typed_containers.FILLED}
     of_module |= {"ITEMS": _typed_containers.LIST_ITEMS, "HASHES": _typed_containers.HASHES, "PLACES": _typed_containers.PLACES}
     assert of_header == of_module | {"KEYS": _typed_containers.DICT_KEYS, "DELETED": lw._growing_dicts.DELETED}
+
+
+def test_types_of_containers():
+    x = List([(1, "a", np.ones((2, 2)))])
+    d = Dict({1: List([2.5])})
+    assert lw.typeof(x) == x._numba_type_ == types.ListType(types.Tuple((types.int64, types.unicode_type, types.float64[:, ::1])))
+    assert lw.typeof(d) == types.DictType(types.int64, types.ListType(types.float64)) and d._numba_type_.value_type.item_type == types.float64
+    for none in (List(), Dict()):
+        with pytest.raises(TypeError, match="nobody knows yet"):
+            lw.typeof(none)
+    copy = List.empty_list(lw.typeof(d))
+    copy.append(d)
+    assert copy[0] is d
+
+
+def test_order_of_lists():
+    x, y = List([1, 2, 3]), List([1, 3])
+    for a, b in ((x, y), (x, [1, 3]), ([1, 2, 3], y), (x, x[:])):
+        plain = [*a], [*b]
+        assert (a < b, a <= b, a > b, a >= b) == (plain[0] < plain[1], plain[0] <= plain[1], plain[0] > plain[1], plain[0] >= plain[1])
+    with pytest.raises(TypeError, match="not supported between instances"):
+        x < (1, 2)

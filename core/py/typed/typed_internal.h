@@ -4,6 +4,7 @@
 #define LW_PY_TYPED_INTERNAL_H
 
 #include "core/py/typed/typed_items.h"
+#include "core/py/typed/typed_object.h"
 
 typedef struct lw_typed_object {
     PyObject_HEAD
@@ -11,7 +12,6 @@ typedef struct lw_typed_object {
     PyObject *likes[2]; /* of items, or of keys and of values; None: nobody knows yet */
 } lw_typed_object;
 
-bool lw_is_typed_container(PyObject *object);
 /* Borrowed, or NULL with an exception. */
 PyObject *lw_typed_container_words(PyObject *container);
 PyObject *lw_typed_container_like(PyObject *container, int i); /* borrowed, or NULL */

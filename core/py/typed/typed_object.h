@@ -5,6 +5,10 @@
 
 #include <Python.h>
 
+#include <stdbool.h>
+
+/* Whether it is such an object, or one of a class derived from these. */
+bool lw_is_typed_container(PyObject *object);
 int lw_typed_object_register(PyObject *module);
 
 #endif
