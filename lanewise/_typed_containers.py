@@ -621,60 +621,11 @@ def made_dict(key_like, value_like):
 # ---- what Python calls (lanewise/typed.py) ----
 
 
-def held_words(words, like, k):
-    """As `held`, with the words of items that are typed lists or dicts in place of these."""
-    return words_of(held(words, like, k))
+def converted_in_python(like: Any, x: Any, what: str) -> Any:
+    """The value as an item of `lanewise.typed`, or a TypeError. Not compiled."""
+    from lanewise import typed
 
-
-def words_of(items):
-    if isinstance(items, tuple):
-        return words_of_row(items)
-    if isinstance(items, Containers):
-        return Arrays(items.words, items.form())
-    return items
-
-
-def words_of_row(items):
-    if len(items) == 1:
-        return (words_of(items[0]),)
-    return (words_of(items[0]),) + words_of_row(items[1:])
-
-
-def append_rows(x, rows):
-    n = n_rows(rows)
-    for k in range(n):
-        x.append(get(rows, k))
-
-
-def n_rows(rows):
-    if isinstance(rows, tuple):
-        return n_rows(rows[0])
-    if isinstance(rows, Texts):
-        return n_rows(rows.words)
-    return len(rows)
-
-
-def given(x):
-    """A value that Python passes: a string is `Texts` of one word."""
-    if isinstance(x, tuple):
-        return given_row(x)
-    if isinstance(x, Texts):
-        return x.get(0)
-    return x
-
-
-def given_row(x):
-    if len(x) == 1:
-        return (given(x[0]),)
-    return (given(x[0]),) + given_row(x[1:])
-
-
-def store(x, i, value):
-    x[given(i)] = given(value)
-
-
-def remove(x, key):
-    x.__delitem__(given(key))
+    return typed._converted(like, x, what)
 
 
 def again(like: Any, words: Any) -> Any:

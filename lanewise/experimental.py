@@ -84,8 +84,8 @@ def jitclass(cls_or_spec: Any = None, spec: Any = None) -> Any:
     code makes the object; properties are compiled where compiled code reads them.
 
     Args:
-        cls_or_spec: the class, or the types of its fields: pairs of a name and a type, or a dict. Without it, the call returns a decorator.
-        spec: the types, if the class is given. Annotations in the class are types of fields, too.
+        cls_or_spec: the class, or the types of its fields: pairs of a name and a type, or a dict. Without a class, the call returns a decorator.
+        spec: the types, if the class is given, or `@jitclass(spec=...)`. Annotations in the class are types of fields, too.
 
     Returns:
         The class, or a decorator.
@@ -94,9 +94,10 @@ def jitclass(cls_or_spec: Any = None, spec: Any = None) -> Any:
         TypeError: it is not a class, or a type is not one of a field.
     """
     if not isinstance(cls_or_spec, type):
-        if spec is not None:
+        if spec is not None and cls_or_spec is not None:
             raise TypeError("jitclass: the first argument must be a class if spec= is given")
-        return lambda cls: jitclass(cls, cls_or_spec)
+        types_of_fields = spec if cls_or_spec is None else cls_or_spec
+        return lambda cls: jitclass(cls, types_of_fields)
     cls = cls_or_spec
     given = {**_hints_of(cls), **_fields_of(spec)}
     known = _reached(cls)

@@ -14,6 +14,7 @@
 #include "core/host/recursion.h"
 #include "core/host/simulator.h"
 #include "core/py/array/counted_array.h"
+#include "core/py/typed/typed_object.h"
 #include "core/py/array/cuda_arrays.h"
 #include "core/py/array/device_array.h"
 #include "core/py/array/runtime_memory.h"
@@ -60,7 +61,7 @@ module_exec(PyObject *module)
         lw_random_register,       lw_gufunc_register,       lw_gufunc_large_register,
         lw_forall_register,       lw_jit_register,          lw_link_register,
         lw_reduce_register,       lw_overload_ask_register, lw_runtime_memory_register,
-        lw_object_shape_register, lw_same_math_register,    lw_print_register,
+        lw_object_shape_register, lw_same_math_register,    lw_typed_object_register,
 #ifdef LW_WINDOWS
         lw_windows_register,
 #endif

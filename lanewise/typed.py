@@ -18,12 +18,12 @@ from __future__ import annotations
 import operator
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, ValuesView
 from typing import Any
 
 import numpy as np
 
-from lanewise import _core, _growing_dicts, types
+from lanewise import _core, types
 from lanewise import _typed_containers as _compiled
 from lanewise._core import jit
 from lanewise._growing_lists_arrays import ArrayKind
@@ -56,7 +56,7 @@ def _like(type_: Any, what: str) -> Any:
         dtype = np.dtype(getattr(given, "dtype", given))
     except TypeError:
         dtype = np.dtype(object)
-    if dtype.kind not in "biufc" or getattr(type_, "ndim", None) or type_ is None:
+    if dtype.kind not in "biufc" or dtype.char in "gG" or not dtype.isnative or getattr(type_, "ndim", None) or type_ is None:
         raise TypeError(f"{what} must be the type of a number, of an array, of a typed list or dict, str, or the type of a tuple of these, not {type_!r:.200}")
     return np.empty(0, dtype)
 
@@ -73,7 +73,7 @@ def _like_of(x: Any, what: str) -> Any:
         return _array_kind(x.dtype, x.ndim, x.flags.c_contiguous, x.flags.writeable)
     if isinstance(x, (List, Dict)):
         return _like_container(x)
-    if not isinstance(x, (bool, int, float, complex, np.bool_, np.number)):
+    if not isinstance(x, (bool, int, float, complex, np.bool_, np.number)) or isinstance(x, (np.longdouble, np.clongdouble)):
         raise TypeError(f"{what} must be numbers, strings, arrays, typed lists or dicts, or tuples of these, not {type(x).__name__!r:.100}: {x!r:.100}")
     return np.empty(0, np.array(x).dtype)
 
@@ -97,44 +97,40 @@ def _array_kind(dtype: np.dtype, ndim: int, is_dense: bool, is_writeable: bool =
     return ArrayKind(made, is_dense)
 
 
-def _type_of(like: Any) -> str:
-    """The type of the items, as it is shown."""
+def _type_of(like: Any) -> Any:
+    """The type of the items."""
     if isinstance(like, Texts):
-        return str(types.unicode_type)
+        return types.unicode_type
     if isinstance(like, ArrayKind):
-        return str(_core.typeof(like.like))
-    if isinstance(like, List):
-        return f"ListType[{_type_of(like._like)}]"
-    if isinstance(like, Dict):
-        return f"DictType[{_type_of(like._key_like)},{_type_of(like._value_like)}]"
-    return f"Tuple({', '.join(map(_type_of, like))})" if isinstance(like, tuple) else str(types.from_dtype(like.dtype))
+        return _core.typeof(like.like)
+    if isinstance(like, (List, Dict)):
+        return like._numba_type_
+    return types.Tuple(tuple(map(_type_of, like))) if isinstance(like, tuple) else types.from_dtype(like.dtype)
 
 
-def _known_word(text: str) -> int:
-    """The word of a string that may be in a container; a string that is only looked up is not kept."""
-    word = _core._known_text_word(text)
-    if word == 0:
-        raise OverflowError  # as for a number that no key is equal to
-    return word
+def _compared(x: List, other: object, compare: Callable[[Any, Any], bool]) -> Any:
+    if not isinstance(other, (list, List)):
+        return NotImplemented
+    return compare(x._list(), other._list() if isinstance(other, List) else other)
 
 
-def _converted(like: Any, x: Any, what: str, word: Callable[[str], int] = _core._text_word) -> Any:
-    """The value as an item; a string becomes `Texts` of one word, because its characters would be constants of the compiled code."""
+def _converted(like: Any, x: Any, what: str) -> Any:
+    """The value as an item, or a TypeError: called for values that C code does not convert at once."""
     if isinstance(like, tuple):
         if not isinstance(x, tuple) or len(x) != len(like):
             raise TypeError(f"{what} are of the type {_type_of(like)}, not {x!r:.100}")
-        return tuple(_converted(one, value, what, word) for one, value in zip(like, x))
+        return tuple(_converted(one, value, what) for one, value in zip(like, x))
     if isinstance(like, Texts):
         if not isinstance(x, str):
             raise TypeError(f"{what} are strings, not {type(x).__name__!r:.100}: {x!r:.100}")
-        return Texts(np.array([word(x)], np.int64))
+        return x
     if isinstance(like, ArrayKind):
         if not isinstance(x, np.ndarray) or not _can_stand_for(x, like.like):
             raise TypeError(f"{what} are of the type {_type_of(like)}, not {_core.typeof(x) if isinstance(x, np.ndarray) else type(x).__name__!r:.100}")
         return x
     if isinstance(like, (List, Dict)):
-        if type(x) is not type(like) or _type_of(_like_container(x)) != _type_of(like):
-            raise TypeError(f"{what} are of the type {_type_of(like)}, not {_type_of(x) if isinstance(x, (List, Dict)) else type(x).__name__!r:.100}: {x!r:.100}")
+        if type(x) is not type(like) or _like_container(x)._numba_type_ != like._numba_type_:
+            raise TypeError(f"{what} are of the type {_type_of(like)}, not {str(x._numba_type_) if isinstance(x, (List, Dict)) else type(x).__name__!r:.100}: {x!r:.100}")
         return x
     kind = like.dtype.kind
     if isinstance(x, (bool, np.bool_)):
@@ -167,48 +163,11 @@ def _hashed(like: Any, what: str) -> Any:
     return like
 
 
-def _columns(like: Any, items: list[Any]) -> Any:
-    """Arrays of these items, which have been converted."""
-    if isinstance(like, tuple):
-        return tuple(_columns(one, [x[k] for x in items]) for k, one in enumerate(like))
-    if isinstance(like, Texts):
-        return Texts(np.concatenate([x.words for x in items] or [like.words]))
-    return np.array(items, like.dtype)
-
-
-def _rows_of(arrays: Any, n: int, like: Any) -> list[Any]:
-    """The first n items as Python has them."""
-    if isinstance(like, tuple):
-        return [*zip(*(_rows_of(part, n, one) for part, one in zip(arrays, like)))]
-    if isinstance(like, (List, Dict)):
-        return [None if words is None else _again(like, words) for words in arrays[:n]]  # None: a deleted entry of a dict
-    return arrays[:n] if isinstance(arrays, list) else arrays[:n].tolist()  # a list: of strings or arrays
-
-
-# ---- what Python calls ----
-
 _call = jit(target="cpu")  # also where functions run as plain Python
-_new_list = _call(lambda like: _compiled.made_list(like).words)
-_new_dict = _call(lambda: _compiled.TypedDict().words)
-_rows = _call(_compiled.held_words)
-_append_rows = _call(_compiled.append_rows)
-_get = _call(lambda x, i: x[i])
-_entry_of = _call(lambda x, key: _compiled.entry_of(x, x.as_key(_compiled.given(key))))
-_value_of = _call(lambda x, entry: _compiled.get(x.value_items, entry))
-_pop = _call(lambda x, i: x.pop(i))
-_pop_item = _call(lambda x: x.popitem())
-_append = _call(lambda x, value: x.append(_compiled.given(value)))
-_insert = _call(lambda x, i, value: x.insert(i, _compiled.given(value)))
-_reverse = _call(lambda x: x.reverse())
 _sort = _call(lambda x, reverse: x.sort(reverse=reverse))
-_clear = _call(lambda x: x.clear())
-_store = _call(_compiled.store)
-_remove = _call(_compiled.remove)
-_entries = _call(lambda x: (_compiled.held_words(x.words, x.key_like, _compiled.DICT_KEYS),
-                            _compiled.held_words(x.words, x.value_like, _compiled.values_at(x.key_like)), _compiled.held(x.words, x.words, _compiled.HASHES)))
 
 
-class List(MutableSequence):
+class List(_core.ListCells, MutableSequence):
     """A list that Python and compiled functions share; numba's ``typed.List``.
 
     Its items are numbers of one type, strings, arrays, typed lists or dicts, or tuples of these. Functions of ``njit`` change the list itself.
@@ -232,12 +191,11 @@ class List(MutableSequence):
         ListType[float64]([2.0, 3.0])
     """
 
-    __slots__ = ("__weakref__", "_like", "_words")
-    _words: np.ndarray
+    __slots__ = ("__weakref__",)
 
     def __init__(self, iterable: Iterable[Any] = ()) -> None:
         self._like: Any = None
-        _begin(self, _new_list(None))
+        _known[self._begin()] = self
         self.extend(iterable)
 
     @staticmethod
@@ -264,102 +222,34 @@ class List(MutableSequence):
         made._like = _checked(_like(item_type, "item_type"))
         return made
 
-    def _found_type(self, x: Any) -> Any:
-        """x as an item; the first one decides what type items have."""
-        if self._like is None:
-            self._like = _checked(_like_of(x, "items of a typed list"))
-        return _converted(self._like, x, "items of this list")
-
-    def _list(self) -> list[Any]:
-        return [] if self._like is None else _rows_of(_rows(self._words, self._like, _compiled.LIST_ITEMS), len(self), self._like)
+    def _decide(self, x: Any) -> None:
+        """x is the first item, which decides what type items have."""
+        self._like = _checked(_like_of(x, "items of a typed list"))
 
     def _replace(self, items: list[Any]) -> None:
-        if items or self._like is not None:
-            made = [self._found_type(x) for x in items]
-            _clear(self)
-            self._add(made)
+        made = _list_again(self._like, items)
+        self._like = made._like
+        self.clear()
+        self.extend(made)
 
-    def _place(self, i: Any, said: str) -> int:
-        at, n = operator.index(i), len(self)
-        at += n if at < 0 else 0
-        if not 0 <= at < n:
-            raise IndexError(said)
-        return at
+    def _slice(self, i: slice) -> List:
+        return _list_again(self._like, self._list()[i])
 
-    def __len__(self) -> int:
-        return int(self._words[_compiled.N])
+    def _set_slice(self, i: slice, values: Iterable[Any]) -> None:
+        items = self._list()
+        items[i] = values
+        self._replace(items)
 
-    def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            made = List()
-            made._like = self._like
-            made._replace(self._list()[i])
-            return made
-        return _get(self, self._place(i, "list index out of range"))
-
-    def __setitem__(self, i: Any, value: Any) -> None:
-        if isinstance(i, slice):
-            items = self._list()
-            items[i] = value
-            self._replace(items)
-        else:
-            at = self._place(i, "list assignment index out of range")
-            _store(self, at, _converted(self._like, value, "items of this list"))
-
-    def __delitem__(self, i: Any) -> None:
-        if isinstance(i, slice):
-            items = self._list()
-            del items[i]
-            self._replace(items)
-        else:
-            _pop(self, self._place(i, "list assignment index out of range"))
-
-    def __iter__(self) -> Iterator[Any]:
-        i = 0
-        while i < len(self):
-            yield _get(self, i)
-            i += 1
-
-    def __contains__(self, x: Any) -> bool:
-        return x in self._list()
-
-    def append(self, value: Any) -> None:
-        """Add an item to the end."""
-        _append(self, self._found_type(value))
-
-    def extend(self, values: Iterable[Any]) -> None:
-        """Add items to the end."""
-        self._add([self._found_type(x) for x in (values._list() if isinstance(values, List) else values)])
-
-    def _add(self, made: list[Any]) -> None:
-        """Add items that have been converted."""
-        if made and _has_references(self._like):
-            for one in made:
-                _append(self, one)
-        elif made:
-            _append_rows(self, _columns(self._like, made))
-
-    def insert(self, index: int, value: Any) -> None:
-        """Add an item in front of the one at the index."""
-        one = self._found_type(value)
-        _insert(self, min(max(operator.index(index), -len(self)), len(self)), one)
-
-    def pop(self, index: int = -1) -> Any:
-        """Remove the item at the index, and return it."""
-        if not len(self):
-            raise IndexError("pop from empty list")
-        return _pop(self, self._place(index, "pop index out of range"))
+    def _delete_slice(self, i: slice) -> None:
+        items = self._list()
+        del items[i]
+        self._replace(items)
 
     def remove(self, value: Any) -> None:
         """Remove the first item that is equal to the value."""
         if value not in self:
             raise ValueError("list.remove(x): x not in list")
         del self[self.index(value)]
-
-    def clear(self) -> None:
-        """Remove all items."""
-        if len(self):
-            _clear(self)
 
     def copy(self) -> List:
         """Return a list with the same items."""
@@ -373,11 +263,6 @@ class List(MutableSequence):
         """Return how often the list has the value."""
         return self._list().count(value)
 
-    def reverse(self) -> None:
-        """Reverse the order of the items."""
-        if len(self):
-            _reverse(self)
-
     def sort(self, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
         """Sort the items; equal items keep their order."""
         if len(self) and key is None:
@@ -386,7 +271,19 @@ class List(MutableSequence):
             self._replace(sorted(self._list(), key=key, reverse=reverse))
 
     def __eq__(self, other: object) -> Any:
-        return self._list() == (other._list() if isinstance(other, List) else other) if isinstance(other, (list, List)) else NotImplemented
+        return _compared(self, other, operator.eq)
+
+    def __lt__(self, other: object) -> Any:
+        return _compared(self, other, operator.lt)
+
+    def __le__(self, other: object) -> Any:
+        return _compared(self, other, operator.le)
+
+    def __gt__(self, other: object) -> Any:
+        return _compared(self, other, operator.gt)
+
+    def __ge__(self, other: object) -> Any:
+        return _compared(self, other, operator.ge)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -399,13 +296,40 @@ class List(MutableSequence):
         return str(self._list())
 
     def __repr__(self) -> str:
-        return f"ListType[{_type_of(self._like)}]({self})" if self._like is not None else f"List({self})"
+        return f"List({self})" if self._like is None else f"{self._numba_type_}({self})"
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type, ``types.ListType``, under numba's name."""
+        if self._like is None:
+            raise TypeError("nobody knows yet of what type the items of this typed list are: put one into it")
+        return types.ListType(_type_of(self._like))
 
     def __reduce__(self) -> Any:
         return _list_again, (self._like, self._list())
 
 
-class Dict(MutableMapping):
+class _Values(ValuesView):
+    """The values of a typed dict, which are read without a look-up of each key."""
+
+    __slots__ = ()
+    _mapping: Dict
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._mapping._iterate_values()
+
+
+class _Items(ItemsView):
+    """The same of the items."""
+
+    __slots__ = ()
+    _mapping: Dict
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return self._mapping._iterate_pairs()
+
+
+class Dict(_core.DictCells, MutableMapping):
     """A dict that Python and compiled functions share; numba's ``typed.Dict``.
 
     Its keys have one type: numbers, strings, or tuples of these. So have its values, which may also be arrays or typed lists and dicts. Functions
@@ -424,13 +348,12 @@ class Dict(MutableMapping):
         (1.0, 0)
     """
 
-    __slots__ = ("__weakref__", "_key_like", "_value_like", "_words")
-    _words: np.ndarray
+    __slots__ = ("__weakref__",)
 
     def __init__(self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = ()) -> None:
         self._key_like: Any = None
         self._value_like: Any = None
-        _begin(self, _new_dict())
+        _known[self._begin()] = self
         self.update(items)
 
     @staticmethod
@@ -451,61 +374,18 @@ class Dict(MutableMapping):
         made._key_like, made._value_like = _checked(_hashed(_like(key_type, "key_type"), "key_type"), _like(value_type, "value_type"))
         return made
 
-    def _entry(self, key: Any) -> int:
-        if self._key_like is None:
-            return -1
-        try:
-            return _entry_of(self, _converted(self._key_like, key, "keys of this dict", _known_word))
-        except OverflowError:  # no key is equal to this one
-            return -1
+    def _decide(self, key: Any, value: Any) -> None:
+        """They are the first key and value, which decide what types keys and values have."""
+        key_like = _hashed(_like_of(key, "keys of a typed dict"), "keys")
+        self._key_like, self._value_like = _checked(key_like, _like_of(value, "values of a typed dict"))
 
-    def _dict(self) -> dict[Any, Any]:
-        if self._key_like is None:
-            return {}
-        used = int(self._words[_compiled.USED])
-        keys, values, hashes = _entries(self)
-        entries = zip(_rows_of(keys, used, self._key_like), _rows_of(values, used, self._value_like), hashes)
-        return {key: value for key, value, hashed in entries if hashed != _growing_dicts.DELETED}
+    def values(self) -> ValuesView[Any]:
+        """Return a view of the values."""
+        return _Values(self)
 
-    def __len__(self) -> int:
-        return int(self._words[_compiled.N])
-
-    def __getitem__(self, key: Any) -> Any:
-        entry = self._entry(key)
-        if entry < 0:
-            raise KeyError(key)
-        return _value_of(self, entry)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if self._key_like is None:
-            self._key_like, self._value_like = _checked(_hashed(_like_of(key, "keys of a typed dict"), "keys"), _like_of(value, "values of a typed dict"))
-        _store(self, _converted(self._key_like, key, "keys of this dict"), _converted(self._value_like, value, "values of this dict"))
-
-    def __delitem__(self, key: Any) -> None:
-        if self._entry(key) < 0:
-            raise KeyError(key)
-        _remove(self, _converted(self._key_like, key, "keys of this dict"))
-
-    def __contains__(self, key: Any) -> bool:
-        return self._entry(key) >= 0
-
-    def __iter__(self) -> Iterator[Any]:
-        n = len(self)
-        for key in self._dict():
-            yield key
-            if len(self) != n:
-                raise RuntimeError("dictionary changed size during iteration")
-
-    def popitem(self) -> tuple[Any, Any]:
-        """Remove the item that was added last, and return it."""
-        if not len(self):
-            raise KeyError("popitem(): dictionary is empty")
-        return _pop_item(self)
-
-    def clear(self) -> None:
-        """Remove all items."""
-        if len(self):
-            _clear(self)
+    def items(self) -> ItemsView[Any, Any]:
+        """Return a view of the pairs of keys and values."""
+        return _Items(self)
 
     def copy(self) -> Dict:
         """Return a dict with the same items."""
@@ -526,7 +406,14 @@ class Dict(MutableMapping):
         return str(self._dict())
 
     def __repr__(self) -> str:
-        return f"DictType[{_type_of(self._key_like)},{_type_of(self._value_like)}]({self})" if self._key_like is not None else f"Dict({self})"
+        return f"Dict({self})" if self._key_like is None else f"{self._numba_type_}({self})"
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type, ``types.DictType``, under numba's name."""
+        if self._key_like is None:
+            raise TypeError("nobody knows yet of what types the keys and values of this typed dict are: put one into it")
+        return types.DictType(_type_of(self._key_like), _type_of(self._value_like))
 
     def __reduce__(self) -> Any:
         return _dict_again, (self._key_like, self._value_like, self._dict())
@@ -562,20 +449,14 @@ def _dict_again(key_like: Any, value_like: Any, items: dict[Any, Any]) -> Dict:
 _known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
-def _begin(x: Any, words: np.ndarray) -> None:
-    x._words = words
-    _known[words.ctypes.data] = x
-
-
 def _of_words(cls: Any, words: np.ndarray, likes: tuple[Any, ...]) -> Any:
     """The object with these words: the one that Python has, or a new one."""
     found = _known.get(words.ctypes.data) if words.size else None
     if found is None:
         found = object.__new__(cls)
+        found._words = words
         if words.size:  # else it says what the items of another one are
-            _begin(found, words)
-        else:
-            found._words = words
+            _known[words.ctypes.data] = found
     if cls is List:
         found._like = _of_result(likes[0])
     else:
@@ -598,6 +479,7 @@ def _of_result(like: Any) -> Any:
     return no_texts() if isinstance(like, list) else like
 
 
+_core._typed_kinds(Texts, ArrayKind)
 for _cls, _form, _names, _fields in (
         (List, _compiled.TypedList, ("_words", "_like"), ("words", "like")),
         (Dict, _compiled.TypedDict, ("_words", "_key_like", "_value_like"), ("words", "key_like", "value_like"))):

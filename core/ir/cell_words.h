@@ -15,6 +15,20 @@ enum {
     LW_CELL_WORDS = 3,
 };
 
+/* Where they stand, as lanewise/_typed_containers.py counts them: core/py/array changes lists
+ * and dicts for Python as the compiled functions of that module do. */
+enum {
+    LW_TYPED_WORDS = 64, /* of any container */
+    LW_TYPED_N = 0,      /* numbers: of items … */
+    LW_TYPED_USED = 1,   /* … of entries of a dict, also of those that are deleted … */
+    LW_TYPED_FILLED = 2, /* … and of the places that these have taken */
+    LW_TYPED_ITEMS = 8,  /* cells: of a list */
+    LW_TYPED_HASHES = 8, /* of a dict … */
+    LW_TYPED_PLACES = 11,
+    LW_TYPED_KEYS = 14,    /* … with those of the values behind those of the keys */
+    LW_TYPED_DELETED = -1, /* as the hash of an entry and as the number at its place */
+};
+
 /* A slot of a list of arrays (lanewise/_growing_lists_arrays.py) is an array with any axes: the
  * cell with its address and memory, whose extent is 0, and one cell for each axis, with its
  * extent and its stride in bytes. A list that ends with its function has no reference to memory

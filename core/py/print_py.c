@@ -251,42 +251,25 @@ characters_of(PyObject *text)
     return NULL;
 }
 
-static PyObject *
-text_word(PyObject *Py_UNUSED(module), PyObject *text)
+uint64_t
+lw_print_word(PyObject *text)
 {
     const char *characters = characters_of(text);
     uint64_t word = characters ? lw_format_add(characters, NULL, 0) : 0;
 
-    if (characters == NULL)
-        return NULL;
-    return word ? PyLong_FromLongLong((long long)word) : PyErr_NoMemory();
+    if (characters != NULL && word == 0)
+        PyErr_NoMemory();
+    return word;
 }
 
-/* 0: no list or dict has the string, or can have it. */
-static PyObject *
-known_text_word(PyObject *Py_UNUSED(module), PyObject *text)
+uint64_t
+lw_print_known_word(PyObject *text)
 {
     const char *characters = characters_of(text);
     uint64_t word = characters ? lw_format_number(characters) : 0;
 
-    if (characters == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_ValueError)) /* of which UnicodeEncodeError is one */
-            return NULL;
+    if (characters == NULL &&
+        PyErr_ExceptionMatches(PyExc_ValueError)) /* of which UnicodeEncodeError is one */
         PyErr_Clear();
-    }
-    return PyLong_FromLongLong(word && lw_format_find(word) ? (long long)word : 0);
-}
-
-static PyMethodDef methods[] = {
-    {"_text_word", text_word, METH_O,
-     PyDoc_STR("the number that stands for a string in compiled code")},
-    {"_known_text_word", known_text_word, METH_O,
-     PyDoc_STR("the same of a string that has been added; 0: it has not")},
-    {NULL, NULL, 0, NULL},
-};
-
-int
-lw_print_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, methods);
+    return word && lw_format_find(word) ? word : 0;
 }

@@ -17,8 +17,10 @@ PyObject *lw_print_line(const lw_format *format, const uint64_t *slots);
 /* The string of this number (core/ir/format.h); "" if there is none, as of variables that were
  * never assigned. */
 PyObject *lw_print_text(uint64_t number);
-/* Adds `_text_word` and `_known_text_word` to lanewise._core. */
-int lw_print_register(PyObject *module);
+/* The number that stands for a string in compiled code; 0 with an exception. */
+uint64_t lw_print_word(PyObject *text);
+/* The same of a string that has been added; 0: no list or dict has it, or with an exception. */
+uint64_t lw_print_known_word(PyObject *text);
 /* The first value of a line, as a Python number or a NumPy scalar; a new reference. */
 PyObject *lw_print_value(const lw_format *format, const uint64_t *slots);
 

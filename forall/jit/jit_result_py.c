@@ -30,43 +30,23 @@ scalar_of(lw_dtype dtype, lw_value *value)
     return descr ? PyArray_Scalar(value->bytes, descr, NULL) : NULL;
 }
 
-/* In a dtype that has all its values. */
-static lw_value
-widened(const lw_value *from, lw_dtype dtype, lw_dtype wide)
-{
-    lw_value to = *from;
-
-    if (dtype != wide)
-        lw_value_cast(from, dtype, &to, wide);
-    return to;
-}
-
 /* The result as a Python number, as numba returns it; of a time, and if `exact` of each dtype
  * that no type of Python's is, NumPy's scalar. */
 static PyObject *
 number(lw_dtype dtype, const uint64_t *parts, bool exact)
 {
     const lw_dtype_row *row = &lw_dtypes[dtype];
-    lw_value from = {0}, to;
+    lw_value from = {0};
 
     if (lw_is_complex(dtype)) {
         memcpy(from.bytes, parts, row->size_bytes / 2);
         memcpy(from.bytes + row->size_bytes / 2, parts + 1, row->size_bytes / 2);
-        if (exact && !is_pythons(dtype))
-            return scalar_of(dtype, &from);
-        to = widened(&from, dtype, LW_DT_c128);
-        return PyComplex_FromDoubles(to.c128[0], to.c128[1]);
+    } else {
+        memcpy(from.bytes, parts, row->size_bytes);
     }
-    memcpy(from.bytes, parts, row->size_bytes);
     if (lw_is_time(dtype) || (exact && !is_pythons(dtype)))
         return scalar_of(dtype, &from);
-    if (dtype == LW_DT_b1)
-        return PyBool_FromLong(from.bytes[0]);
-    if (row->kind == LW_KIND_UINT)
-        return PyLong_FromUnsignedLongLong(widened(&from, dtype, LW_DT_u64).u64);
-    if (row->kind == LW_KIND_INT)
-        return PyLong_FromLongLong(widened(&from, dtype, LW_DT_i64).i64);
-    return PyFloat_FromDouble(widened(&from, dtype, LW_DT_f64).f64);
+    return lw_number_of(dtype, from.bytes);
 }
 
 /* The next result. */

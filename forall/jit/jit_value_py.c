@@ -7,6 +7,7 @@
 #include "core/host/counted_memory.h"
 #include "core/host/pieces.h"
 #include "core/host/raise_note.h"
+#include "core/py/array/counted_array.h"
 #include "core/py/compiled/renew.h"
 #include "core/py/compiled/entry.h"
 #include "core/py/print_py.h"
@@ -149,21 +150,6 @@ run_until(value_call *c, const lw_host_entry *entry, const lw_bound *bound)
     return !stop.stopped;
 }
 
-/* What becomes of an argument's array that a typed list keeps: memory with a reference to the
- * object. */
-static void
-end_of_loan(void *data, size_t n_bytes, void *information)
-{
-    PyGILState_STATE gil;
-
-    (void)data, (void)n_bytes;
-    if (!Py_IsInitialized()) /* at exit others may let go last: the process ends anyway */
-        return;
-    gil = PyGILState_Ensure();
-    Py_DECREF((PyObject *)information);
-    PyGILState_Release(gil);
-}
-
 typedef struct argument_lender {
     lw_lender base;
     const lw_bound *bound;
@@ -180,9 +166,7 @@ lend_argument(const lw_lender *lender, const void *data)
     if (object == NULL)
         return NULL;
     gil = PyGILState_Ensure(); /* the code may run without it */
-    memory = lw_counted_over((void *)(uintptr_t)data, 0, end_of_loan, object);
-    if (memory != NULL)
-        Py_INCREF(object);
+    memory = lw_counted_over_object((void *)(uintptr_t)data, object);
     PyGILState_Release(gil);
     return memory;
 }

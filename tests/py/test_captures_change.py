@@ -400,3 +400,25 @@ def test_names_of_the_package_are_not_compared_in_calls(monkeypatch):
     f(x)
     monkeypatch.setattr(_new_arrays, "copy", None)
     np.testing.assert_array_equal(f(x), [1.0, 2.0, 3.0])
+
+
+def test_names_of_the_package_are_not_compared(monkeypatch):
+    """Methods of lists and dicts have hundreds of them, and each call would compare them."""
+    from lanewise import _growing_dicts, _growing_lists
+
+    def fail(*args):
+        raise ValueError("not this one")
+
+    @lw.njit
+    def last(n):
+        out = []
+        counts = {}
+        for i in range(n):
+            out.append(i)
+            counts[i] = out[i]
+        return counts[n - 1]
+
+    assert last(3) == 2
+    monkeypatch.setattr(_growing_lists, "place", fail)
+    monkeypatch.setattr(_growing_dicts.Table, "insert", fail)
+    assert last(4) == 3

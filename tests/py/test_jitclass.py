@@ -77,6 +77,17 @@ class Turns:
         return self.items[self.counter.get() % len(self.items)]
 
 
+def test_spec_by_its_name_only():
+    @jitclass(spec=[("n", int32)])
+    class Counter:
+        def __init__(self, n):
+            self.n = n
+
+    assert lw.njit(lambda c: c.n + 1)(Counter(2)) == 3
+    with pytest.raises(TypeError, match="the type of the field `n`"):
+        jitclass(spec=[("n", 3)])(Counter)
+
+
 def test_annotations_and_objects_in_fields():
     turns = Turns(np.array([3.0, 2.0]))
     assert [turns.get() for _ in range(3)] == [3.0, 2.0, 3.0] and turns.counter.value == 3

@@ -19,7 +19,7 @@ LAYER = {
     "core/front": 3, "core/opt": 3, "core/opt/loops": 3.1, "core/emit": 3, "core/front/numeric": 3.2,
     "core/front/read": 3.4, "core/front/read/captures": 3.41, "core/front/read/classes": 3.41, "core/front/read/exceptions": 3.41, "core/front/infer": 3.4, "core/front/lower": 3.4,
     "core/link": 4, "core/device": 5, "core/host": 5, "core/plan": 5.5, "core/py": 6,
-    "core/py/cuda": 6.1, "core/py/array": 6.2, "core/py/types": 6.3, "core/py/compiled": 6.4, "core/py/numpy": 6.5, "core/py/windows": 6.6,
+    "core/py/cuda": 6.1, "core/py/array": 6.2, "core/py/typed": 6.25, "core/py/types": 6.3, "core/py/compiled": 6.4, "core/py/numpy": 6.5, "core/py/windows": 6.6,
     "gufunc/core": 6.7, "reduce/function": 6.7, "reduce/host": 6.8, "reduce/device": 6.9,
     **dict.fromkeys(DOORS, 7), "forall/jit": 7.1, "lanewise": 8,
 }

@@ -332,26 +332,15 @@ def test_many_strings():
     assert chosen(d) == ([k for k in d if k < "key 1001"], sum(range(2000)))
 
 
-def test_keys_from_python_are_compiled_once():
-    d = Dict.empty(str, int)
-    functions = [typed._store, typed._entry_of, typed._value_of, typed._remove]
-
-    def use(name):
-        d[name] = 2
-        assert d[name] == 2 and name in d
-        del d[name]
-
-    use("first")
-    known = [len(f.signatures) for f in functions]
-    use("second")
-    assert [len(f.signatures) for f in functions] == known and all(known)
-
-
 def test_what_is_only_looked_up_is_not_kept():
     d = Dict({"a": 1})
     for absent in ("only looked up", "a\0b", "\ud800"):
-        assert absent not in d and d.get(absent, 5) == 5 and _core._known_text_word(absent) == 0
-    assert _core._known_text_word("a") == _core._text_word("a")
+        assert absent not in d and d.get(absent, 5) == 5
+    before = _core._memory_live()
+    assert not any(f"looked up {i}" in d for i in range(1000)) and _core._memory_live() == before
+    for i in range(1000):
+        d[f"stored {i}"] = i
+    assert _core._memory_live() > before
     with pytest.raises(KeyError, match="only looked up"):
         d["only looked up"]
 

@@ -234,6 +234,35 @@ lw_value_cast(const lw_value *from, lw_dtype from_dtype, lw_value *to, lw_dtype 
     }
 }
 
+/* In a dtype that has all its values. */
+static lw_value
+widened(const lw_value *from, lw_dtype dtype, lw_dtype widest)
+{
+    lw_value to = *from;
+
+    if (dtype != widest)
+        lw_value_cast(from, dtype, &to, widest);
+    return to;
+}
+
+PyObject *
+lw_number_of(lw_dtype dtype, const void *bytes)
+{
+    const lw_dtype_row *row = &lw_dtypes[dtype];
+    lw_value from = {0}, to;
+
+    memcpy(from.bytes, bytes, row->size_bytes);
+    switch (row->kind) {
+    case LW_KIND_COMPLEX:
+        to = widened(&from, dtype, LW_DT_c128);
+        return PyComplex_FromDoubles(to.c128[0], to.c128[1]);
+    case LW_KIND_BOOL: return PyBool_FromLong(from.bytes[0]);
+    case LW_KIND_UINT: return PyLong_FromUnsignedLongLong(widened(&from, dtype, LW_DT_u64).u64);
+    case LW_KIND_INT: return PyLong_FromLongLong(widened(&from, dtype, LW_DT_i64).i64);
+    default: return PyFloat_FromDouble(widened(&from, dtype, LW_DT_f64).f64);
+    }
+}
+
 /* ---- shapes and layouts ---- */
 
 /* What a sequence of ints must hold. */

@@ -202,6 +202,42 @@ lw_counted_array(const lw_array_result *kind, PyArray_Descr *descr, const uint64
     return copy;
 }
 
+/* ---- arrays that typed lists and dicts keep ---- */
+
+static void
+end_of_loan(void *data, size_t n_bytes, void *information)
+{
+    PyGILState_STATE gil;
+
+    (void)data, (void)n_bytes;
+    if (!Py_IsInitialized()) /* at exit others may let go last: the process ends anyway */
+        return;
+    gil = PyGILState_Ensure();
+    Py_DECREF((PyObject *)information);
+    PyGILState_Release(gil);
+}
+
+void *
+lw_counted_over_object(void *data, PyObject *object)
+{
+    void *memory = lw_counted_over(data, 0, end_of_loan, object);
+
+    if (memory != NULL)
+        Py_INCREF(object);
+    return memory;
+}
+
+void *
+lw_counted_of_array(PyObject *array)
+{
+    PyObject *base = PyArray_BASE((PyArrayObject *)array);
+
+    if (base == NULL || Py_TYPE(base) != mem_info_type)
+        return lw_counted_over_object(PyArray_DATA((PyArrayObject *)array), array);
+    lw_counted_retain(((mem_info *)base)->memory);
+    return ((mem_info *)base)->memory;
+}
+
 int
 lw_counted_array_register(PyObject *module)
 {

@@ -13,6 +13,11 @@
 PyObject *lw_counted_array(const lw_array_result *kind, PyArray_Descr *descr,
                            const uint64_t *parts, PyObject *base);
 
+/* One reference to the memory of an array: to that of compiled code, or to `data` with a
+ * reference to the array. NULL: memory is out. */
+void *lw_counted_of_array(PyObject *array);
+void *lw_counted_over_object(void *data, PyObject *object);
+
 int lw_counted_array_register(PyObject *module);
 
 #endif

@@ -11,6 +11,7 @@
 #include "core/py/array/convert.h"
 #include "core/py/raise.h"
 #include "core/py/record_intern.h"
+#include "core/py/typed/typed_object.h"
 #include "core/py/types/type_object.h"
 
 /* ---- from pickles ---- */
@@ -257,13 +258,15 @@ type_of(PyObject *module, PyObject *value)
     if (result != Py_None)
         return result;
     Py_DECREF(result);
+    if (lw_is_typed_container(value))
+        return PyObject_GetAttrString(value, "_numba_type_");
     if (lw_operand_look(&operand, value) < 0)
         return NULL;
     if (operand.kind == LW_OPERAND_OTHER) {
         lw_operand_release(&operand);
         PyErr_Format(PyExc_TypeError,
-                     "typeof: expected a number, a NumPy scalar, an array or a tuple of these, "
-                     "got %.200s",
+                     "typeof: expected a number, a NumPy scalar, an array, a tuple of these, or a "
+                     "typed list or dict, got %.200s",
                      Py_TYPE(value)->tp_name);
         return NULL;
     }

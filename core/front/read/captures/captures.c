@@ -4,6 +4,7 @@
 #include "core/front/read/captures/captures_internal.h"
 
 #include <assert.h>
+#include <string.h>
 
 lw_captures *
 lw_captures_new(void)
@@ -109,6 +110,38 @@ lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
     return lw_captures_traverse(captures->more, visit, arg);
 }
 
+/* The name of the module to which the space belongs; a new reference, or NULL. */
+static PyObject *
+module_of(guard_kind kind, PyObject *space)
+{
+    PyObject *name = NULL;
+
+    if (kind == GUARD_DICT)
+        name = Py_XNewRef(PyDict_GetItemString(space, "__name__"));
+    else if (PyModule_Check(space))
+        name = PyModule_GetNameObject(space);
+    else if (PyType_Check(space) || PyFunction_Check(space))
+        name = PyObject_GetAttrString(space, "__module__");
+    PyErr_Clear();
+    return name;
+}
+
+/* Whether it is a private module of the package, a class or a function of one: their names are
+ * bound once. Methods of lists, dicts and functions of arrays have captured hundreds of them,
+ * and comparing these took five microseconds of a call. */
+static bool
+is_of_package(guard_kind kind, PyObject *space)
+{
+    static const char prefix[] = "lanewise._";
+    PyObject *name = module_of(kind, space);
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    bool is = text != NULL && strncmp(text, prefix, sizeof prefix - 1) == 0;
+
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return is;
+}
+
 int
 lw_guard_add(lw_captures *captures, bool frozen, guard_kind kind, PyObject *space,
              PyObject *name, PyObject *value)
@@ -123,6 +156,8 @@ lw_guard_add(lw_captures *captures, bool frozen, guard_kind kind, PyObject *spac
         return known == 1 ? 0 : -1;
     }
     Py_DECREF(key);
+    if (is_of_package(kind, space))
+        return 0;
     slot = frozen ? lw_array_push(&captures->frozen, NULL)
                   : lw_array_push(&captures->guards, NULL);
     if (slot == NULL) {
