@@ -22,6 +22,7 @@ import numpy as np
 
 from lanewise import _growing_lists
 from lanewise._growing_lists import NO_ARRAY, Arrays, GrownList, Items, Texts, augmented, check, filled, get, listed, put, taken, view, word_of
+from lanewise._growing_lists_arrays import Shared
 from lanewise.errors import TypingError
 
 KEYS, VALUES, ITEMS = "keys of this dict", "values of this dict", "items of this set"
@@ -507,6 +508,8 @@ class GrownDict(Table):
         entry = entry_of(self, one)
         if self.value_items is None or entry < 0:
             self[key] = default
+            if isinstance(default, Shared):
+                return self[key]  # another object with the same words: two names would be of one
             return default
         return get(self.value_items, entry)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise._growing_lists_arrays import Arrays, slots_for
+from lanewise._growing_lists_arrays import Arrays, Shared, slots_for
 from lanewise._growing_lists_texts import Texts, word_of
 from lanewise.errors import TypingError
 
@@ -86,8 +86,8 @@ def check_first(x, what):
         check_first(x[0], what)
         if len(x) > 1:
             check_first(x[1:], what)
-    elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number, np.ndarray, str)):
-        raise TypingError("the ", what, " must be numbers, strings, arrays, or tuples of these: in place of lists or objects in it, make an array of two axes, one list of all items, or one for each field")
+    elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number, np.ndarray, str, Shared)):
+        raise TypingError("the ", what, " must be numbers, strings, arrays, lists or dicts that are made for it, or tuples of these: write `list(x)` for a list that another function has made, and a tuple or one list for each field for objects")
 
 
 def check(items, x, what):
@@ -104,8 +104,7 @@ def check(items, x, what):
             if len(items) > 1:
                 check(items[1:], x[1:], what)
     elif isinstance(items, Arrays):
-        if not isinstance(x, np.ndarray):
-            raise TypingError("the ", what, " are arrays, but this is not one: all must have one type")
+        items.check(x, what)
     elif isinstance(items, Texts):
         if not isinstance(x, str):
             raise TypingError("the ", what, " are strings, but this is not one: all must have one type")
@@ -161,7 +160,7 @@ def appended(items, n, x):
     """The items with x as the item n."""
     if isinstance(x, tuple):
         return appended_row(items, n, x)
-    if isinstance(x, np.ndarray):
+    if isinstance(x, (np.ndarray, Shared)):
         return appended_array(items, n, x)
     if isinstance(x, str):
         return Texts(appended(None if items is None else items.words, n, word_of(x)))
@@ -712,7 +711,7 @@ def filled(x, n):
     check_first(x, ITEMS)
     if isinstance(x, tuple):
         return filled_row(x, n)
-    if isinstance(x, np.ndarray):
+    if isinstance(x, (np.ndarray, Shared)):
         made = slots_for(x, n)
         for k in range(n):
             made.put(k, x)
@@ -976,4 +975,8 @@ def in_python(items: Any, n: int) -> Any:
         return []
     if isinstance(items, tuple):
         return [*zip(*(in_python(part, n) for part in items))]
-    return items[:n] if isinstance(items, list) else items[:n].tolist()  # a list: of arrays
+    if not isinstance(items, list):
+        return items[:n].tolist()
+    from lanewise import typed
+
+    return [*map(typed._in_python, items[:n])]  # arrays, strings, or typed lists and dicts

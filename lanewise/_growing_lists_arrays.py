@@ -38,7 +38,9 @@ def new_words(like, n):
 
 
 def slots_for(x, n):
-    """Slots for n arrays of the type of x."""
+    """Slots for n arrays, or typed lists or dicts, of the type of x."""
+    if isinstance(x, Shared):
+        return x.slots(n)
     like = _arrays.slot_kind(x)
     return Arrays(new_words(like, n), like)
 
@@ -51,10 +53,22 @@ class ArrayKind:
         self.like = like
 
 
+class Shared:
+    """Typed lists and dicts (lanewise/_typed_containers.py), which can be items: whoever holds the words sees every change."""
+
+    def __init__(self, words):
+        self.words = words
+
+
 class Arrays:
     def __init__(self, words, like):
         self.words = words
         self.like = like
+
+    def check(self, x, what):
+        """Whether x can be one of the items."""
+        if not isinstance(x, np.ndarray):
+            raise TypingError("the ", what, " are arrays, but this is not one: all must have one type")
 
     def form(self):
         """What has the type of the arrays in the slots."""

@@ -17,10 +17,11 @@ import textwrap
 import types
 from typing import Any
 
-from lanewise import _growing_dicts, _growing_lists
+from lanewise import _growing_dicts, _growing_lists, _typed_containers
 
 _CHANGING = frozenset(("append", "extend", "insert", "pop", "clear", "sort", "reverse", "remove"))
 _READING = frozenset(("len", "sum", "min", "max", "any", "all", "sorted", "list", "tuple", "enumerate", "zip", "reversed", "range", "print", "bool"))
+_TAKE_ITEM = frozenset(("append", "insert", "setdefault"))  # as the last argument
 _ITERATORS = frozenset(("range", "zip", "enumerate", "reversed", "map"))
 
 
@@ -54,14 +55,26 @@ def _generator_of(node: ast.AST) -> ast.GeneratorExp | None:
 
 def _changed_by(node: ast.AST, methods: frozenset[str] = _CHANGING) -> str:
     """The text of the variable, or of the attribute of one, whose list the expression or statement may change; or an empty text."""
-    target: ast.AST | None = None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods:
-        target = node.func.value
-    elif isinstance(node, ast.AugAssign):
-        target = node.target.value if isinstance(node.target, ast.Subscript) else node.target
-    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
-        target = node.value
+    target = _target_of(node, methods)
     return ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
+
+
+def _target_of(node: ast.AST, methods: frozenset[str]) -> ast.AST | None:
+    """The expression whose list an expression or statement may change."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods:
+        return node.func.value
+    if isinstance(node, ast.AugAssign):
+        return node.target.value if isinstance(node.target, ast.Subscript) else node.target
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
+        return node.value
+    return None
+
+
+def _changed_inside(node: ast.AST) -> str:
+    """The variable of which the expression or statement may change an item, ``x[i].append(v)``; or an empty text."""
+    target = _target_of(node, _CHANGING)
+    of = _container_of(target) if target is not None else None
+    return of.id if of is not None else ""
 
 
 def _parts_of_repeated(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
@@ -163,7 +176,7 @@ class _Changes:
         """The texts of the variables, and of the attributes of variables."""
         changed = set()
         for node in ast.walk(function):
-            changed.add(_changed_by(node))
+            changed.update((_changed_by(node), _changed_inside(node)))
             if isinstance(node, ast.Call):
                 changed.update(ast.unparse(argument) for argument in self.of_arguments(node, names) if isinstance(argument, (ast.Name, ast.Attribute)))
         changed.discard("")
@@ -290,6 +303,21 @@ def _is_assigned(name: str, nodes: list[Any]) -> bool:
     return any(isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id == name and id(part) not in added for part in parts)
 
 
+def _container_of(node: ast.AST) -> ast.Name | None:
+    """The variable x of ``x[i]`` and ``x.setdefault(k, v)``; None: it is another expression."""
+    of: ast.expr | None = None
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Slice, ast.Tuple)):
+        of = node.value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setdefault":
+        of = node.func.value
+    return of if isinstance(of, ast.Name) else None
+
+
+def _makes_dict(node: ast.expr | None) -> bool:
+    """Whether an expression makes a dict: lanewise/_dict_displays.py has written it anew."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Constant) and node.func.value in (_growing_dicts.empty_dict, _growing_dicts.dict_of)
+
+
 class _Renamed(ast.NodeTransformer):
     def __init__(self, names: dict[str, str]):
         self.names = names
@@ -322,6 +350,48 @@ class _Rewriter(ast.NodeTransformer):
 
 
 class _Displays(_Rewriter):
+    def __init__(self, facts: _Facts, names: dict[str, Any], function: ast.FunctionDef):
+        super().__init__(facts, names)
+        self.inner = {name for name in self._names_of_items(function) if self._may_be_inner(name)}  # variables whose lists become items
+        self.sources = self._sources(function)
+        self.over: list[str] = []  # variables over whose lists and dicts enclosing loops run
+
+    def _names_of_items(self, function: ast.FunctionDef) -> set[str]:
+        """The variables that are items of a list or values of a dict."""
+        items: list[ast.expr | None] = []
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TAKE_ITEM:
+                items += node.args[-1:]
+            elif isinstance(node, ast.ListComp):
+                items.append(node.elt)
+            elif isinstance(node, ast.List):
+                items += node.elts
+            elif isinstance(node, ast.Assign) and any(isinstance(target, ast.Subscript) and self._is_container(target.value) for target in node.targets):
+                items.append(node.value)
+        items += [part for item in items if isinstance(item, ast.Tuple) for part in item.elts]
+        return {item.id for item in items if isinstance(item, ast.Name)}
+
+    def _may_be_inner(self, name: str) -> bool:
+        """Whether each value that the function assigns to a variable is a list, or a dict, which is made there."""
+        values = self.facts.values.get(name, [])
+        return _may_grow(self.facts, name) or (bool(values) and all(_makes_dict(value) for value in values))
+
+    def _sources(self, function: ast.FunctionDef) -> dict[str, str]:
+        """Variables that are items of the list or dict of another one, ``row = x[i]`` and ``for row in x``, wherever they have a value."""
+        found: dict[str, list[str]] = {}
+        for node in ast.walk(function):
+            of = _container_of(node.value) if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) else None
+            if of is not None:
+                found.setdefault(node.targets[0].id, []).append(of.id)
+            elif isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
+                found.setdefault(node.target.id, []).append(node.iter.id)
+        return {name: lists[0] for name, lists in found.items() if len({*lists}) == 1 and len(self.facts.values.get(name, [])) == len(lists)}
+
+    def _is_container(self, node: ast.expr) -> bool:
+        """Whether a variable has a list or a dict that grows."""
+        values = self.facts.values.get(node.id, []) if isinstance(node, ast.Name) else []
+        return self._is_list(node) or any(_makes_dict(value) for value in values)
+
     def _is_of_numpy(self, function: ast.expr) -> bool:
         if isinstance(function, ast.Name):
             return str(getattr(self.names.get(function.id), "__module__", "")).partition(".")[0] == "numpy"
@@ -338,12 +408,33 @@ class _Displays(_Rewriter):
             return self._at(node, ast.IfExp(self.visit(node.test), node.body, node.orelse))
         parts = _parts_of_repeated(node)
         if parts is not None:
-            return self._at(node, _call(_growing_lists.repeated_item, *map(self.visit, parts)))
+            return self._at(node, _call(_growing_lists.repeated_item, self._item(parts[0]), self.visit(parts[1])))
         if isinstance(node, ast.List) and node.elts:
-            return self._at(node, _call(_growing_lists.listed, ast.Tuple([self.visit(item) for item in node.elts], ast.Load())))
+            return self._at(node, _call(_growing_lists.listed, ast.Tuple([self._item(item) for item in node.elts], ast.Load())))
         return self.visit(node)
 
+    def _item(self, node: ast.expr) -> ast.expr:
+        """An expression that becomes an item of a list or a value of a dict: if it makes a list, one that all see which have it."""
+        if isinstance(node, ast.Tuple):
+            node.elts = [self._item(item) for item in node.elts]
+            return node
+        if isinstance(node, ast.IfExp):
+            node.test, node.body, node.orelse = self.visit(node.test), self._item(node.body), self._item(node.orelse)
+            return node
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and any(isinstance(operand, (ast.List, ast.ListComp)) for operand in (node.left, node.right)):
+            return self._at(node, _call(_typed_containers.inner, self.visit(node)))
+        if isinstance(node, ast.List) or _makes_dict(node) or self._makes_list(node) and not isinstance(node, (ast.Name, ast.Subscript)):
+            return self._at(node, _call(_typed_containers.inner, self._list(node)))
+        return self.visit(node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.ListComp:
+        node.elt = self._item(node.elt)
+        node.generators = [self.visit(generator) for generator in node.generators]
+        return node
+
     def _value(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        if isinstance(target, ast.Subscript) and self._is_container(target.value) or isinstance(target, ast.Name) and target.id in self.inner:
+            return self._item(value)
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             value.elts = [self._value(*pair) for pair in zip(target.elts, value.elts)]
             return value
@@ -356,9 +447,28 @@ class _Displays(_Rewriter):
             starred = self._starred(node)
             if starred is not None:
                 return starred
+            stored = self._stored_in_item(node)
+            if stored is not None:
+                return stored
         node.value = self._value(node.targets[0], node.value)
         node.targets = [self.visit(target) for target in node.targets]
         return node
+
+    def _stored_in_item(self, node: ast.Assign) -> list[ast.stmt] | None:
+        """The statements of ``x[i][k] = v``, and of ``row[k] = v`` for such a row, behind which the types of k and v are known of the items of x;
+        None: it is another assignment."""
+        target = node.targets[0]
+        item = target.value if isinstance(target, ast.Subscript) else None
+        if isinstance(item, ast.Name) and item.id in self.sources:
+            node.value, node.targets = self._item(node.value), [self.visit(target)]
+            return [node, self._at(node, self._learns(self.sources[item.id], item.id))]
+        if not isinstance(target, ast.Subscript) or not isinstance(item, ast.Subscript) or not self._is_container(item.value) or item.value.id in self.over:
+            return None
+        self.hoisted += 1
+        value, place = f".value {self.hoisted}", f".item {self.hoisted}"
+        target.value = self._at(item, _load(place))
+        statements = [_set(value, self._item(node.value)), _set(place, self.visit(item)), ast.Assign([self.visit(target)], _load(value))]
+        return [self._at(node, one) for one in (*statements, self._learns(item.value.id, place))]
 
     def _is_list(self, node: ast.expr) -> bool:
         """Whether a variable has a list that grows, wherever it has a value."""
@@ -429,6 +539,9 @@ class _Displays(_Rewriter):
     def visit_Expr(self, node: ast.Expr) -> Any:
         """``x.append(x.pop() + n)``: arguments that change a list are evaluated in statements of their own, before the list is read."""
         call = node.value
+        changed = self._changed_item(call)
+        if changed is not None:
+            return changed
         if not isinstance(call, ast.Call) or not self._changes_own_list(call):
             return self.generic_visit(node)
         statements: list[ast.stmt] = []
@@ -445,6 +558,30 @@ class _Displays(_Rewriter):
         for keyword in call.keywords:
             keyword.value = hoisted(keyword.value)
         return [*map(self.visit, statements), self.generic_visit(node)]
+
+    def _changed_item(self, call: ast.expr) -> list[ast.stmt] | None:
+        """The statements of ``x[i].append(v)``, and of ``x.setdefault(k, []).append(v)``, behind which the type of v is known of the items of x;
+        None: it is another expression."""
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in ("append", "extend", "insert"):
+            return None
+        item = call.func.value
+        if isinstance(item, ast.Name) and item.id in self.sources:
+            return [self.generic_visit(self._at(call, ast.Expr(call))), self._at(call, self._learns(self.sources[item.id], item.id))]
+        of = _container_of(item)
+        if of is None or of.id not in self.facts.values or of.id in self.over:
+            return None
+        self.hoisted += 1
+        place = f".item {self.hoisted}"
+        call.func.value = _load(place)
+        ast.copy_location(call.func.value, item)
+        found, changed = self._at(item, _set(place, item)), self._at(call, ast.Expr(call))
+        return [*_statements(self.visit(found)), *_statements(self.visit(changed)), self._at(call, self._learns(of.id, place))]
+
+    def _learns(self, of: str, item: str) -> ast.stmt:
+        """What tells a list or dict of the type of an item that was empty; nothing in a loop over it, where it must not change."""
+        if of in self.over:
+            return ast.Pass()
+        return ast.Expr(_call(_typed_containers.learned, _load(of), _load(item)))
 
     def _changes_own_list(self, call: ast.Call) -> bool:
         """Whether arguments of a call change the list whose method it is, or a list that is another argument."""
@@ -488,6 +625,9 @@ class _Displays(_Rewriter):
                 self.visit(keyword)
             return node
         name = _called(node)
+        if _makes_dict(node) and node.args and isinstance(node.args[0], ast.Tuple):
+            node.args[0].elts = [self._item(pair) for pair in node.args[0].elts]
+            return node
         generator = _generator_of(node)
         if generator is not None and self._is_builtin(name):
             node.args = [self._at(generator, ast.ListComp(generator.elt, generator.generators))]
@@ -500,6 +640,11 @@ class _Displays(_Rewriter):
         if name == "sorted" and node.args:
             made = ast.Call(_constant(_growing_lists.sorted), [self._iterated(node.args[0]), *map(self.visit, node.args[1:])], [self.visit(keyword) for keyword in node.keywords])
             return self._at(node, made)
+        takes_item = isinstance(function, ast.Attribute) and (function.attr in _TAKE_ITEM or (function.attr in ("get", "pop") and len(node.args) == 2))
+        if takes_item and node.args:
+            node.func = self.visit(function)
+            node.args = [*map(self.visit, node.args[:-1]), self._item(node.args[-1])]
+            return node
         if isinstance(function, ast.Attribute) and function.attr == "extend" and len(node.args) == 1:
             node.func = self.visit(function)
             node.args = [self._iterated(node.args[0], function.value)]
@@ -524,6 +669,9 @@ class _Displays(_Rewriter):
                 return node
             iterated = self._iterated(node.value)
             node.value = self._list(node.value) if iterated is node.value and not _is_constant(node.value) else iterated
+            return node
+        if isinstance(target, ast.Subscript) and self._is_container(target.value):
+            node.target, node.value = self.visit(target), self._list(node.value)
             return node
         return self.generic_visit(node)
 
@@ -554,7 +702,11 @@ class _Displays(_Rewriter):
     def visit_For(self, node: ast.For) -> Any:
         name = node.iter.id if isinstance(node.iter, ast.Name) else ""
         if not name or _is_assigned(name, node.body) or not self._changes_in(name, node.body):
-            return self.generic_visit(node)
+            over = [*self.over]
+            self.over += [part.id for part in ast.walk(node.iter) if isinstance(part, ast.Name)]
+            self.generic_visit(node)
+            self.over = over
+            return node
         self.loops += 1
         place = f".place {self.loops}"
         item = ast.Assign([node.target], ast.Subscript(_load(name), _load(place), ast.Load()))
@@ -570,7 +722,7 @@ class _Displays(_Rewriter):
 def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionDef | None:
     """The function with lists that grow; None: it has none. names: its globals."""
     makes = (ast.List, ast.ListComp, ast.Delete)
-    if not any(isinstance(node, makes) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
+    if not any(isinstance(node, makes) or _makes_dict(node) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
         return None
     made = copy.deepcopy(function)
     _move(made)
@@ -579,7 +731,7 @@ def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionD
     if aliases:
         made = _Renamed(aliases).visit(made)
         facts = _Facts(made, names)
-    displays = _Displays(facts, names)
+    displays = _Displays(facts, names, made)
     made.body = [part for statement in made.body for part in _statements(displays.visit(statement))]
     return made
 

@@ -24,7 +24,7 @@ from lanewise._growing_dicts import (
     KEYS, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, settle,
 )
 from lanewise._growing_lists import ITEMS, Arrays, GrownList, Texts, bounds, check_first, get, matrix, place, put, view
-from lanewise._growing_lists_arrays import ArrayKind, KeptArrays, slot
+from lanewise._growing_lists_arrays import ArrayKind, KeptArrays, Shared, new_words, slot
 from lanewise._growing_lists_texts import no_texts
 from lanewise import types
 from lanewise.errors import TypingError
@@ -32,7 +32,7 @@ from lanewise.types import unicode_type
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
-N, USED, FILLED = 0, 1, 2  # words with numbers
+N, USED, FILLED, TAG = 0, 1, 2, 3  # words with numbers; the last one of an InnerList or InnerDict
 CELL = 3  # words of a cell
 LIST_ITEMS = 8  # cells: of a list
 HASHES, PLACES, DICT_KEYS = 8, 11, 14  # of a dict, with those of the values behind those of the keys
@@ -40,7 +40,11 @@ WORDS = 64  # of any container
 MOST_CELLS = 16  # of its items
 
 OTHER_ITEMS = " are typed lists or dicts with items of one type, and this one is not: all must have one type"
+PLAIN = " can be typed lists and dicts, and this is a plain one: make it by `lanewise.typed.List(...)` or `Dict(...)`"
 NOT_KNOWN = "nobody knows yet of what type the items of this list or dict are: put one into it, before it is put into another list or dict; or begin with `List.empty_list(...)` or `Dict.empty(...)`"
+
+UNSEEN = "the items of a list or dict in another one have a type that the other one was not told: it learns the type where `x[i].append(v)` or `x[k][j] = v` is written with x, the variable of the outer list or dict; begin with an inner one that has an item"
+NUMBERS = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128)
 
 
 # ---- items that are typed lists or dicts ----
@@ -61,8 +65,14 @@ class Containers(KeptArrays):
     def put(self, at, x):
         self.keep(at, x.words)
 
+    def check(self, x, what):
+        check(self.like, x, what)
+
     def check_comparable(self):
         pass
+
+    def stacked(self, n, axis=0):
+        raise TypingError("no array of lists or dicts is made: fill one in a loop, or write `np.array([[... for v in y] for u in x])`")
 
     def augment(self, at, x, op):
         y = self.get(at)
@@ -70,6 +80,12 @@ class Containers(KeptArrays):
             y += x
         else:
             raise TypingError("only `+=` has a meaning for lists in a list")
+
+
+def slots_of(x, n):
+    """Slots for n lists or dicts of the type of x."""
+    like = x.without_words()
+    return Containers(new_words(like.words, n), like)
 
 
 # ---- cells ----
@@ -210,7 +226,7 @@ def check_new(x, what):
     elif isinstance(x, (TypedList, TypedDict)):
         pass
     elif isinstance(x, (list, dict)):
-        raise TypingError("the ", what, " can be typed lists and dicts, and this is a plain one: make it by `lanewise.typed.List(...)` or `Dict(...)`")
+        raise TypingError("the ", what, PLAIN)
     else:
         check_first(x, what)
 
@@ -251,9 +267,17 @@ def check(like, x, what):
         raise TypingError("the ", what, " are ints, and this is a float: write int(x), or make the container for floats, `types.float64`")
 
 
+def check_typed(x, what):
+    """Whether x, which is put into a typed list or dict, is no plain list or dict."""
+    if isinstance(x, (InnerList, InnerDict)):
+        raise TypingError("the ", what, PLAIN)
+
+
 def check_alike(like, x, what):
     """Whether x says that items have the same type as `like` does."""
-    if isinstance(like, tuple) and isinstance(x, tuple) and len(like) == len(x):
+    if like is None or x is None:
+        pass  # of an InnerList without items
+    elif isinstance(like, tuple) and isinstance(x, tuple) and len(like) == len(x):
         check_alike(like[0], x[0], what)
         if len(like) > 1:
             check_alike(like[1:], x[1:], what)
@@ -285,7 +309,7 @@ def forget(items, at):
 # ---- lists ----
 
 
-class TypedList(GrownList):
+class TypedList(GrownList, Shared):
     def __init__(self, x=None, *, words=None, like=None):
         self.words = _arrays.cells(WORDS) if words is None else words
         self.like = like
@@ -296,6 +320,10 @@ class TypedList(GrownList):
         """The list of this type with these words."""
         return TypedList(words=words, like=self.like)
 
+    def another(self):
+        """A list of this type without items."""
+        return made_list(self.like)
+
     def check_known(self):
         if self.like is None:
             raise TypingError(NOT_KNOWN)
@@ -304,6 +332,9 @@ class TypedList(GrownList):
         """What says that items are such lists."""
         self.check_known()
         return self.over(_arrays.slot_kind(self.words))
+
+    def slots(self, n):
+        return slots_of(self, n)
 
     @property
     def n(self):
@@ -321,20 +352,25 @@ class TypedList(GrownList):
     def items(self, items):
         put_in(self.words, items, LIST_ITEMS)
 
+    def held_items(self):
+        return held(self.words, self.like, LIST_ITEMS)
+
     def __iter__(self):
-        return iter(view(held(self.words, self.like, LIST_ITEMS), self.n))
+        return iter(view(self.held_items(), self.n))
 
     def __array__(self):
         if isinstance(self.like, tuple):
             return matrix(self.items, self.n)
-        if isinstance(self.like, ArrayKind):
+        if isinstance(self.like, (ArrayKind, TypedList, TypedDict)):
             return self.items.stacked(self.n)
-        if isinstance(self.like, (TypedList, TypedDict)):
-            raise TypingError("no array of typed lists or dicts is made: loop over them")
-        return view(held(self.words, self.like, LIST_ITEMS), self.n)
+        return view(self.held_items(), self.n)
+
+    def check_item(self, x, what):
+        check_typed(x, what)
+        check(self.like, x, what)
 
     def append(self, x):
-        check(self.like, x, ITEMS)
+        self.check_item(x, ITEMS)
         n = self.n
         if self.like is None:
             check_cells(n_cells(kind_of(x)))
@@ -345,7 +381,7 @@ class TypedList(GrownList):
         self.n = n + 1
 
     def __setitem__(self, i, x):
-        check(self.like, x, ITEMS)
+        self.check_item(x, ITEMS)
         put(self.items, place(i, self.n), x)
 
     def __delslice__(self, start=None, stop=None, step=None):
@@ -366,7 +402,7 @@ class TypedList(GrownList):
 
     def __getslice__(self, start=None, stop=None, step=None):
         first, by, n = bounds(start, stop, step, self.n)
-        made = made_list(self.like)
+        made = self.another()
         for k in range(n):
             made.append(get(self.items, first + k * by))
         return made
@@ -397,7 +433,7 @@ def made_list(like):
 # ---- dicts ----
 
 
-class TypedDict(GrownDict):
+class TypedDict(GrownDict, Shared):
     def __init__(self, x=None, *, words=None, key_like=None, value_like=None):
         self.words = _arrays.cells(WORDS) if words is None else words
         self.key_like = key_like
@@ -420,6 +456,9 @@ class TypedDict(GrownDict):
         """What says that items are such dicts."""
         self.check_known()
         return self.over(_arrays.slot_kind(self.words))
+
+    def slots(self, n):
+        return slots_of(self, n)
 
     @property
     def n(self):
@@ -517,9 +556,13 @@ class TypedDict(GrownDict):
         self.n += 1
         settle(self.places, hashed, used + 1)
 
+    def check_item(self, x, what):
+        check_typed(x, what)
+        check(self.value_like, x, what)
+
     def __setitem__(self, key, value):
         one = self.as_new_key(key)
-        check(self.value_like, value, VALUES)
+        self.check_item(value, VALUES)
         if self.key_like is None:
             check_cells(n_cells(kind_of(key)) + n_cells(kind_of(value)))
             self.key_like = kind_of(key)
@@ -543,7 +586,7 @@ class TypedDict(GrownDict):
 
     def setdefault(self, key, default):
         one = self.as_new_key(key)
-        check(self.value_like, default, VALUES)
+        self.check_item(default, VALUES)
         entry = entry_of(self, one)
         if self.value_like is None or entry < 0:
             self[key] = default
@@ -564,8 +607,12 @@ class TypedDict(GrownDict):
             return typed_view(None, self)
         return typed_view((self.held_keys(), self.held_values()), self)
 
+    def another(self):
+        """A dict of this type without entries."""
+        return made_dict(self.key_like, self.value_like)
+
     def copy(self):
-        made = made_dict(self.key_like, self.value_like)
+        made = self.another()
         made.update(self)
         return made
 
@@ -616,6 +663,199 @@ def values_at(key_like):
 
 def made_dict(key_like, value_like):
     return TypedDict(key_like=key_like, value_like=value_like)
+
+
+# ---- lists and dicts in plain lists and dicts ----
+
+
+class InnerList(TypedList):
+    """A list that is an item of a plain list, or a value of a plain dict: `x[i].append(v)` changes the one list that all see which have it.
+
+    What type its items have need not be known when it is put there, as in `[[] for _ in range(n)]`: `learned` tells the outer list of the first
+    item. A word with the type of the items, as a number, keeps those who were told of another type, or of none, from reading them."""
+
+    def over(self, words):
+        return InnerList(words=words, like=self.like)
+
+    def another(self):
+        return InnerList(like=self.like)
+
+    def check_known(self):
+        pass
+
+    def check_item(self, x, what):
+        check(self.like, x, what)
+
+    @property
+    def items(self):
+        check_tag(self.words, self.like)
+        return lent(self.words, self.like, LIST_ITEMS)
+
+    @items.setter
+    def items(self, items):
+        put_in(self.words, items, LIST_ITEMS)
+
+    def held_items(self):
+        check_tag(self.words, self.like)
+        return held(self.words, self.like, LIST_ITEMS)
+
+    def append(self, x):
+        set_tag(self.words, kind_of(x) if self.like is None else self.like)
+        super().append(x)
+
+    def __getslice__(self, start=None, stop=None, step=None):
+        if self.like is None:
+            check_tag(self.words, None)
+            return InnerList()
+        return super().__getslice__(start, stop, step)
+
+
+InnerList.__name__ = "list"
+
+
+class InnerDict(TypedDict):
+    """The same of dicts."""
+
+    def over(self, words):
+        return InnerDict(words=words, key_like=self.key_like, value_like=self.value_like)
+
+    def another(self):
+        return InnerDict(key_like=self.key_like, value_like=self.value_like)
+
+    def check_known(self):
+        pass
+
+    def check_item(self, x, what):
+        check(self.value_like, x, what)
+
+    @property
+    def key_items(self):
+        check_tag(self.words, likes_of(self.key_like, self.value_like))
+        return lent(self.words, self.key_like, DICT_KEYS)
+
+    @key_items.setter
+    def key_items(self, items):
+        put_in(self.words, items, DICT_KEYS)
+
+    @property
+    def value_items(self):
+        check_tag(self.words, likes_of(self.key_like, self.value_like))
+        return lent(self.words, self.value_like, values_at(self.key_like))
+
+    @value_items.setter
+    def value_items(self, items):
+        put_in(self.words, items, values_at(self.key_like))
+
+    def held_keys(self):
+        check_tag(self.words, likes_of(self.key_like, self.value_like))
+        return held(self.words, self.key_like, DICT_KEYS)
+
+    def held_values(self):
+        check_tag(self.words, likes_of(self.key_like, self.value_like))
+        return held(self.words, self.value_like, values_at(self.key_like))
+
+    def insert(self, key, value):
+        set_tag(self.words, likes_of(self.key_like, self.value_like))
+        super().insert(key, value)
+
+
+InnerDict.__name__ = "dict"
+
+
+def likes_of(key_like, value_like):
+    return None if key_like is None else (key_like, value_like)
+
+
+# ---- the type of the items as a number ----
+
+
+def check_tag(words, like):
+    """Whether the items, if there are any, have this type."""
+    tag = words[TAG]
+    if tag != 0 and tag != tag_of(like):
+        raise TypeError(UNSEEN)
+
+
+def set_tag(words, like):
+    """The same, before an item is put in."""
+    tag = words[TAG]
+    if tag != tag_of(like):
+        if tag != 0:
+            raise TypeError(UNSEEN)
+        _arrays.set_word(words, TAG, tag_of(like))
+
+
+def tag_of(like):
+    """A constant; 0: nobody knows the type."""
+    if like is None:
+        return 0
+    if isinstance(like, tuple):
+        return tag_of_row(like)
+    if isinstance(like, Texts):
+        return 1
+    if isinstance(like, ArrayKind):
+        return 2 + 8 * (tag_of(like.like) + 512 * (2 * like.like.ndim + like.is_dense))
+    if isinstance(like, InnerList):
+        return 3
+    if isinstance(like, InnerDict):
+        return 4
+    if isinstance(like, TypedList):
+        return tag_of_row((3, like.like))
+    if isinstance(like, TypedDict):
+        return tag_of_row((4, like.key_like, like.value_like))
+    if isinstance(like, int):
+        return like
+    return 5 + 8 * tag_of_number(like.dtype.type(0))
+
+
+def tag_of_row(row):
+    if len(row) == 1:
+        return 6 + 8 * tag_of(row[0])
+    return (7 + 8 * (tag_of(row[0]) + 10007 * tag_of_row(row[1:]))) & 0xFFFFFFFFFF
+
+
+def tag_of_number(x):
+    for k, type_ in enumerate(NUMBERS):
+        if isinstance(x, type_):
+            return k
+    raise TypingError("items of this type are in no list of a list")
+
+
+def inner(x):
+    """The value as an item of a plain list or dict."""
+    if isinstance(x, Shared):
+        return x
+    if isinstance(x, GrownList):
+        made = InnerList()
+        made.extend(x)
+        return made
+    if isinstance(x, GrownDict):
+        table = InnerDict()
+        table.update(x)
+        return table
+    return x
+
+
+def learned(x, item):
+    """Tells a list or dict of the type of one of its items, which was empty until now. Where the type is known, this changes nothing in x."""
+    if isinstance(x, Shared):
+        pass
+    elif isinstance(x, GrownList):
+        if isinstance(x.items, Containers):
+            if isinstance(item, InnerList):
+                if x.items.like.like is None:
+                    x.items = Containers(x.items.words, item.without_words())
+            elif isinstance(item, InnerDict):
+                if x.items.like.key_like is None:
+                    x.items = Containers(x.items.words, item.without_words())
+    elif isinstance(x, GrownDict):
+        if isinstance(x.value_items, Containers):
+            if isinstance(item, InnerList):
+                if x.value_items.like.like is None:
+                    x.value_items = Containers(x.value_items.words, item.without_words())
+            elif isinstance(item, InnerDict):
+                if x.value_items.like.key_like is None:
+                    x.value_items = Containers(x.value_items.words, item.without_words())
 
 
 # ---- what Python calls (lanewise/typed.py) ----
@@ -682,4 +922,6 @@ def in_python(cls: Any, words: Any, *likes: Any) -> Any:
     """The object of `lanewise.typed` with these words. Not compiled."""
     from lanewise import typed
 
+    if cls in (InnerList, InnerDict):
+        return typed._of_inner(typed._InnerList if cls is InnerList else typed._InnerDict, words, likes)
     return typed._of_words(typed.List if cls is TypedList else typed.Dict, words, likes)

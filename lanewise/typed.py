@@ -457,11 +457,51 @@ def _of_words(cls: Any, words: np.ndarray, likes: tuple[Any, ...]) -> Any:
         found._words = words
         if words.size:  # else it says what the items of another one are
             _known[words.ctypes.data] = found
-    if cls is List:
+    if issubclass(cls, List):
         found._like = _of_result(likes[0])
     else:
         found._key_like, found._value_like = map(_of_result, likes)
     return found
+
+
+class _InnerList(List):
+    """A list that is an item of a plain one, while it becomes a list of Python."""
+
+
+class _InnerDict(Dict):
+    """The same of a dict."""
+
+
+def _of_inner(cls: Any, words: np.ndarray, likes: tuple[Any, ...]) -> Any:
+    """The list or dict of Python, or what says that the items of another one are such lists or dicts."""
+    made = _of_words(cls, words, likes)
+    return _in_python(made) if words.size else made
+
+
+def _in_python(x: Any) -> Any:
+    """Lists and dicts that are items of plain ones become those of Python."""
+    if type(x) is tuple:
+        return tuple(map(_in_python, x))
+    if type(x) not in (_InnerList, _InnerDict):
+        return x
+    likes = _likes(x)
+    _compiled.check_tag(x._words, _compiled_like(likes if len(likes) > 1 else likes[0]))
+    if likes[0] is None:
+        return [] if type(x) is _InnerList else {}
+    return [*map(_in_python, x)] if type(x) is _InnerList else {key: _in_python(value) for key, value in x.items()}
+
+
+def _compiled_like(like: Any) -> Any:
+    """The same with the classes of compiled code, for `tag_of`."""
+    if isinstance(like, tuple):
+        return None if like[0] is None else tuple(map(_compiled_like, like))
+    for cls, form in ((_InnerList, _compiled.InnerList), (_InnerDict, _compiled.InnerDict), (List, _compiled.TypedList), (Dict, _compiled.TypedDict)):
+        if type(like) is cls:
+            made = object.__new__(form)
+            for name, value in zip(("like",) if issubclass(cls, List) else ("key_like", "value_like"), _likes(like)):
+                setattr(made, name, _compiled_like(value))
+            return made
+    return like
 
 
 def _again(like: Any, words: np.ndarray) -> Any:

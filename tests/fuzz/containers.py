@@ -55,7 +55,8 @@ CODES = collections.Counter()  # of the errors of programs that were not compile
 class Writer:
     """One program, `f(x, n, k)`: x is an array of 6 floats, n and k are ints from 0 to 5. A variable's name begins with the letter of its type:
     i, f, t, p: an int, a float, a string, a pair of an int and a float; li, lf, lt, lp: lists of these; d: a dict of ints and floats; e: of
-    strings and ints; s: a set of ints; z: of strings; a: an array; m: a list of arrays."""
+    strings and ints; s: a set of ints; z: of strings; a: an array; m: a list of arrays;
+    g: a list of lists of ints; h: a dict of ints and such lists; q: of ints and dicts of ints and floats."""
 
     def __init__(self, rng):
         self.rng, self.names, self.lines, self.depth, self.busy = rng, [{"i": ["n", "k"], "a": ["x"]}], [], 1, []
@@ -105,9 +106,12 @@ class Writer:
         return self.pick(*self.known("t"), '"a"', '"bc"', '""', '"é"', '"a"')
 
     def int(self, depth=2):
-        kind = self.rng.randrange(12)
+        kind = self.rng.randrange(13)
         if depth <= 0 or kind < 2:
             return self.pick(*self.known("i"), "1", "2", "-3")
+        if kind == 12 and (lists := self.known("g") + self.known("h")):
+            name = self.pick(*lists)
+            return self.pick(f"{name}[{self.place()}][{self.place()}]", f"len({name}[{self.place()}])", f"near(sum({name}[{self.place()}]))", f"len({name})")
         if kind < 6:
             return f"near({self.int(depth - 1)} {self.pick('+', '-', '*')} {self.int(depth - 1)})"
         if kind == 6:
@@ -129,9 +133,12 @@ class Writer:
         return f"{self.int(depth - 1)} % 5"
 
     def float(self, depth=2):
-        kind = self.rng.randrange(12)
+        kind = self.rng.randrange(13)
         if depth <= 0 or kind < 2:
             return self.pick(*self.known("f"), "0.5", "1.25", "-2.0")
+        if kind == 12 and (dicts := self.known("q")):
+            name = self.pick(*dicts)
+            return self.pick(f"{name}[{self.int(0)}][{self.int(0)}]", f"{name}[{self.int(0)}].get({self.int(0)}, 0.5)", f"float(len({name}))")
         if kind < 5:
             return f"near({self.float(depth - 1)} {self.pick('+', '-')} {self.float(depth - 1)})"
         if kind == 5:
@@ -193,7 +200,7 @@ class Writer:
 
     def statement(self):
         kinds = [self.number, self.texts, self.change_texts, self.list, self.list, self.change_list, self.change_list, self.change_list, self.branch, self.loop, self.loop, self.dict, self.change_dict,
-                 self.change_dict, self.set, self.change_set, self.tuple, self.tuple, self.rows, self.change_rows, self.array, self.attempt, self.leave, self.call]  # fmt: skip
+                 self.change_dict, self.set, self.change_set, self.tuple, self.tuple, self.rows, self.change_rows, self.array, self.attempt, self.leave, self.call, self.nested, self.change_nested, self.change_nested]  # fmt: skip
         self.rng.choice(kinds)() if self.depth < 5 else self.number()
 
     def number(self):
@@ -263,7 +270,7 @@ class Writer:
         self.loops += 1
         if self.loops > 4:
             return self.number()
-        sizes = [name for kind in ("li", "lf", "lp", "lt", "m") for name in self.known(kind)]
+        sizes = [name for kind in ("li", "lf", "lp", "lt", "m", "g") for name in self.known(kind)]
         kind = self.rng.randrange(10)
         before, over = [], None
         if kind < 2 or not sizes:
@@ -290,7 +297,7 @@ class Writer:
             head, before, over = f"for u{self.loops}, w{self.loops} in {name}:", [("i", f"u{self.loops}"), ("f", f"w{self.loops}")], name
         else:
             name = self.pick(*sizes)
-            letter = {"l": name[1], "m": "a"}[name[0]]
+            letter = {"l": name[1], "m": "a", "g": "li"}[name[0]]
             variable = f"v{self.loops}"
             head, before, over = f"for {variable} in {name}:", [(letter, variable)], name
             if self.rng.random() < 0.3:
@@ -415,6 +422,45 @@ class Writer:
         ]  # fmt: skip
         self.put(self.rng.choice(forms))
 
+    def nested(self):
+        """A list of lists, a dict of lists or of dicts."""
+        kind = self.pick("g", "g", "h", "q")
+        if kind == "q":
+            name = self.new(kind)
+            self.put(f"{name} = {self.pick('{}', '{1: {2: 0.5}}', '{j: {j: 0.25} for j in range(n)}')}")
+            self.put(f"{name}[{self.int(0)}] = {self.pick('{}', f'{{{self.int(0)}: {self.float(0)}}}')}")
+            return self.put(f"for j in {name}: {name}[j][{self.int(0)}] = {self.float(0)}")
+        items = [f"[{self.int(1)}]", f"[{self.int(0)}, {self.int(0)}]", f"[{self.int(0)}] * {self.pick('n', 'k', '2')}", "[j for j in range(k)]", "[]", *self.known("li")]
+        if kind == "h":
+            name = self.new(kind)
+            self.put(f"{name} = {{}}")
+            self.put(f"{name}[{self.int(0)}] = {self.pick(*items)}")
+            return self.put(f"{name}.setdefault({self.int(0)}, []).append({self.int(0)})")
+        forms = [f"[{self.pick(*items)} for j in range({self.pick('n', 'k', '3')})]", f"[{self.pick(*items)}, {self.pick(*items)}]", f"[{self.pick(*items)}] * {self.pick('n', '2')}", "[]"]
+        value = self.rng.choice(forms)
+        name = self.new(kind)
+        self.put(f"{name} = {value}")
+        self.put(f"{name}.append({self.pick(*items)})")
+        return self.put(f"{name}[{self.pick('0', '-1')}].append({self.int(1)})")
+
+    def change_nested(self):
+        known = self.free("g") + self.free("h") + self.free("q")
+        if not known:
+            return self.nested()
+        name, at, v = self.pick(*known), self.pick(self.place(), self.int(0)), self.int(1)
+        if name[0] == "q":
+            return self.put(self.pick(f"{name}[{at}][{v}] = {self.float(0)}", f"{name}[{at}][{v}] += 0.5", f"{name}.setdefault({at}, {{}})[{v}] = 0.5", f"if {at} in {name}: del {name}[{at}]", f"{name}[{at}].pop({v}, 0.25)"))
+        item = self.pick(f"[{v}]", "[]", f"[j * {self.int(0)} for j in range(n)]", *self.known("li"))
+        forms = [f"{name}[{at}].append({v})", f"{name}[{at}] = {item}", f"{name}[{at}][{self.place()}] = {v}", f"{name}[{at}] += [{v}]", f"{name}[{at}].pop()", f"{name}[{at}].sort()", f"{name}[{at}].extend([{v}, 1])",
+                 f"{self.new('li')} = {name}[{at}]", f"{self.new('li')} = {name}[{at}] + [{v}]", f"{name}[{at}].insert(0, {v})", f"{name}[{at}][{self.place()}] += 1", f"{self.new('li')} = {name}[{at}][{self.slice()}]"]  # fmt: skip
+        if name[0] == "g":
+            forms += [f"{name}.append({item})", f"{name}.insert({self.place()}, {item})", f"{name}.reverse()", f"{self.new('li')} = {name}.pop()", f"{name}[0], {name}[-1] = {name}[-1], {name}[0]", f"{name}.sort(key=len)",
+                      f"{self.new('g')} = [{item} for r in {name} if r]", f"{self.new('g')} = {name}[{self.slice()}]", f"for r in {name}: r.append({v})", f"{self.new('g')} = [[v + 1 for v in r] for r in {name}]",
+                      f"{self.new('li')} = [len(r) for r in {name}]", f"{self.new('g')} = {name}.copy()", f"del {name}[{self.slice()}]", f"{name}.clear()"]  # fmt: skip
+        else:
+            forms += [f"{name}.setdefault({at}, []).append({v})", f"{name}[{at}] = {name}.get({at}, []) + [{v}]", f"if {at} in {name}: del {name}[{at}]", f"{self.new('li')} = sorted({name})"]
+        return self.chosen(forms)
+
     def array(self):
         a = self.pick(*self.known("a"))
         if self.rng.random() < 0.5:
@@ -456,7 +502,7 @@ class Writer:
         for _ in range(self.rng.randrange(4, 11)):
             self.statement()
         self.names[1:] = []
-        kept = [name for kind in ("i", "f", "t", "p", "li", "lf", "lp", "lt", "m", "d", "e") for name in self.known(kind) if name not in ("n", "k")]
+        kept = [name for kind in ("i", "f", "t", "p", "li", "lf", "lp", "lt", "m", "d", "e", "g", "h", "q") for name in self.known(kind) if name not in ("n", "k")]
         self.rng.shuffle(kept)
         self.put(f"return {', '.join([*kept[:5], 'n'])}")
         return HEAD + "\n".join(["def f(x, n, k):", *self.lines]) + "\n"

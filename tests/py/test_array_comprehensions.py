@@ -100,7 +100,7 @@ def test_numba_typing():
 
 
 @pytest.mark.parametrize("f, message", [
-    (lambda x: np.array([((v,), v) for v in x]), "E120: an array of a list of tuples that contain tuples"), (lambda x: np.array([[[v * u for v in x] for u in x] for w in x]), "E120: the items of this list must be numbers"),
+    (lambda x: np.array([((v,), v) for v in x]), "E120: an array of a list of tuples that contain tuples"), (lambda x: np.array([[[v * u for v in x] for u in x] for w in x]), "E120: no array of lists"),
     (lambda x: np.array(v for v in x), "E103: a generator expression cannot be compiled"), (lambda x: np.zeros([v for v in x]), "E120: `numpy.empty` needs a shape"),
 ])
 def test_what_is_refused(f, message):

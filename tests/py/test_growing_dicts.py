@@ -435,7 +435,7 @@ class Colour(enum.Enum):
 
 REFUSED = [
     (lambda n: {b"a": n}, "E1"),
-    (lambda n: {n: [1, 2]}, "E120.*values of this dict must be numbers, or tuples"),
+    (lambda n: {n: {1, 2}}, "E120.*values of this dict must be numbers"),
     (lambda n: {1: 2} | {1.5: 3}, "E120.*keys of this dict are ints, and this is a float"),
     (lambda n: {1: 2} | {2: 3.5}, "E120.*values of this dict are ints, and this is a float"),
     (lambda n: {1} | {2.5}, "E120.*items of this set are ints"),

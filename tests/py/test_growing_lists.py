@@ -348,8 +348,8 @@ def bool_after_int(n):
     return out
 
 
-def list_of_lists(n):
-    return [[i] for i in range(n)]
+def list_of_sets(n):
+    return [{i} for i in range(n)]
 
 
 def never_filled(n):
@@ -372,7 +372,7 @@ def put_elsewhere(n):
 @pytest.mark.parametrize("function, message, line", [
     (many, "have a type of fewer bits", "out.append(n)"), (float_after_int, "are ints, and this is a float: begin with a float", "out.append(0.5)"),
     (tuple_of_another_length, "tuples of another length", "out.append((1, 2, 3))"), (number_after_tuple, "are tuples, but this is not one", "out[0] = n"),
-    (bool_after_int, "write int", "out.insert(0, n > 1)"), (list_of_lists, "items of this list must be numbers", "[[i] for i in range(n)]"),
+    (bool_after_int, "write int", "out.insert(0, n > 1)"), (list_of_sets, "items of this list must be numbers", "[{i} for i in range(n)]"),
     (never_filled, "nothing is ever put into this list, dict or set", "return out[0]"), (put_elsewhere, "are ints, and this is a float", "x.append(v)"),
 ])
 @pytest.mark.parametrize("typing", ["weak", "numba"])

@@ -340,7 +340,7 @@ def test_containers_of_containers_in_python():
     (lambda x: x.append([1]), "this is a plain one"),
     (lambda x: x.append(1), "with items of one type"),
     (lambda x: x.sort(), "sort by a key"),
-    (lambda x: np.array(x), "no array of typed lists"),
+    (lambda x: np.array(x), "no array of lists"),
 ])
 def test_what_compiled_functions_refuse(f, text):
     with pytest.raises(errors.TypingError, match=text):

@@ -425,6 +425,8 @@ set_grown(lw_reader *r, PyObject *object, lw_class *class)
         {"Texts", "Texts", LW_SERVICE_GROWING_LISTS, 0, false, LW_ITEMS_TEXTS},
         {"List", "TypedList", LW_SERVICE_TYPED, LW_GROWN_LIST, true, LW_ITEMS_NONE},
         {"Dict", "TypedDict", LW_SERVICE_TYPED, LW_GROWN_DICT, true, LW_ITEMS_NONE},
+        {"list", "InnerList", LW_SERVICE_TYPED, LW_GROWN_LIST, true, LW_ITEMS_NONE},
+        {"dict", "InnerDict", LW_SERVICE_TYPED, LW_GROWN_DICT, true, LW_ITEMS_NONE},
         {"typed dict view", "TypedView", LW_SERVICE_TYPED, LW_GROWN_VIEW, true, LW_ITEMS_NONE},
         {"KeptArrays", "KeptArrays", LW_SERVICE_TYPED, 0, false, LW_ITEMS_ARRAYS},
         {"ArrayKind", "ArrayKind", LW_SERVICE_TYPED, 0, false, LW_ITEMS_ARRAY_KIND},
@@ -436,13 +438,15 @@ set_grown(lw_reader *r, PyObject *object, lw_class *class)
         if (strcmp(class->name, kinds[i].name) != 0)
             continue;
         found = lw_service_find(kinds[i].service, kinds[i].class);
-        if (found == object) {
-            class->grown = kinds[i].kind;
-            class->is_typed = kinds[i].is_typed;
-            class->items = kinds[i].items;
-        }
         Py_XDECREF(found);
-        return found ? true : lw_read_failed(r);
+        if (found == NULL)
+            return lw_read_failed(r);
+        if (found != object)
+            continue;
+        class->grown = kinds[i].kind;
+        class->is_typed = kinds[i].is_typed;
+        class->items = kinds[i].items;
+        break;
     }
     return true;
 }

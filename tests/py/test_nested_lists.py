@@ -1,0 +1,342 @@
+"""Lists and dicts that are items of plain lists and values of plain dicts, against CPython."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise.typed import List
+from memory_checks import check_that_typed_containers_end
+
+PAIRS = ((1, 2), (1, 3), (2, 5), (1, 2))
+
+
+def neighbours(n):
+    g = [[] for _ in range(n)]
+    for i in range(n - 1):
+        g[i].append(i + 1)
+        g[i + 1].append(i)
+    s = 0
+    for i in range(n):
+        for j in g[i]:
+            s += j
+    return g, s, len(g[1])
+
+
+def begun_with_items(n):
+    g = [[0] for _ in range(n)]
+    for i in range(n - 1):
+        g[i].append(i + 1)
+        g[i + 1].append(i)
+    return g
+
+
+def breadth_first(n):
+    g = [[] for _ in range(n)]
+    for i in range(n):
+        g[i].append((i * 7 + 1) % n)
+        g[i].append((i * 3 + 2) % n)
+    distance = [-1] * n
+    distance[0] = 0
+    queue = [0]
+    while len(queue) > 0:
+        u = queue.pop(0)
+        for v in g[u]:
+            if distance[v] < 0:
+                distance[v] = distance[u] + 1
+                queue.append(v)
+    return distance
+
+
+def comprehensions(n):
+    g = []
+    for i in range(n):
+        g.append([j for j in range(i)])
+    m = [[i * n + j for j in range(n)] for i in range(n)]
+    return g, [[m[j][i] for j in range(n)] for i in range(n)], [[v + 1 for v in r] for r in g]
+
+
+def matrix(n):
+    m = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            m[i][j] = i * 10.0 + j
+            m[i][j] += 1
+    return m
+
+
+def named(n):
+    g = []
+    m = []
+    m.append(n)
+    g.append(m)
+    m.append(2)
+    return g, m
+
+
+def rows_of_a_loop(n):
+    rows = []
+    for i in range(n):
+        row = []
+        for j in range(i + 1):
+            row.append(i * j)
+        rows.append(row)
+    t = 0
+    for row in rows:
+        t += len(row) + sum(row)
+    return rows, t
+
+
+def pascal(n):
+    t = [[1]]
+    for i in range(1, n):
+        p = t[i - 1]
+        row = [1] * (i + 1)
+        for j in range(1, i):
+            row[j] = p[j - 1] + p[j]
+        t.append(row)
+    return t
+
+
+def one_list_under_many_names(n):
+    g = [[] for _ in range(n)]
+    a = g[0]
+    b = g[0]
+    a.append(1)
+    b.append(2)
+    h = g.copy()
+    h[0].append(3)
+    same = [[0]] * n
+    same[0].append(7)
+    return g, a, b, h, same
+
+
+def deeper(n):
+    g = [[[i]] for i in range(n)]
+    g[0][0].append(4)
+    g[0].append([5])
+    return g
+
+
+def methods(n):
+    g = [[i] for i in range(n)]
+    g[0], g[1] = g[1], g[0]
+    g.reverse()
+    g.insert(0, [9, 9])
+    x = g.pop()
+    g[0] += [5]
+    g[1][0] += 100
+    g[2] = [n, n]
+    g[2].extend([1, 2])
+    return g, x, len(g), g[1:], [1] in g, g[2] == [n, n, 1, 2]
+
+
+def sorted_rows(n):
+    g = [[i * 7 % 5, i] for i in range(n)]
+    g.sort(key=lambda r: r[0])
+    return g
+
+
+def chosen(n):
+    return [[i] if i % 2 else [] for i in range(n)]
+
+
+def pairs_in_lists(n):
+    g = [[(i, 1.5)] for i in range(n)]
+    g[0].append((4, 2.5))
+    t = 0.0
+    for r in g:
+        for a, b in r:
+            t += a * b
+    return g, t
+
+
+def texts(n):
+    g = [["."] * n for _ in range(n)]
+    g[1][1] = "#"
+    return g
+
+
+def lists_in_a_dict(n):
+    d = {}
+    for i in range(n):
+        k = i % 3
+        if k not in d:
+            d[k] = [i]
+        else:
+            d[k].append(i)
+    return d
+
+
+def set_by_default(n):
+    d = {}
+    for i in range(n):
+        d.setdefault(i % 3, []).append(i)
+    e = {}
+    for i in range(n):
+        e[i % 2] = e.get(i % 2, []) + [i]
+    return d, e
+
+
+def groups(n):
+    d = {}
+    for a, b in PAIRS:
+        if a in d:
+            d[a].append(b)
+        else:
+            d[a] = [b]
+    out = []
+    for k in d:
+        s = 0
+        for v in d[k]:
+            s += v
+        out.append((k, s))
+    return out, d
+
+
+def dicts_in_a_dict(n):
+    d = {}
+    for i in range(n):
+        k = i % 3
+        if k not in d:
+            d[k] = {}
+        d[k][i] = i * i
+    return d, {1: {2: 0.5}}
+
+
+def counts(n):
+    d = {}
+    for a, b in PAIRS:
+        e = d.setdefault(a, {})
+        e[b] = e.get(b, 0) + 1
+    return d
+
+
+def dicts_in_a_list(n):
+    table = [{} for i in range(n)]
+    for i in range(n):
+        table[i][i * 2] = 1.5
+    table[0][7] = 3.0
+    table[0][7] += 1
+    return table, len(table[0])
+
+
+def empty(n):
+    return [[] for _ in range(n)], {n: []}, [{}]
+
+
+PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix, named, rows_of_a_loop, pascal, one_list_under_many_names, deeper, methods, sorted_rows, chosen,
+            pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty]  # fmt: skip
+
+
+@pytest.mark.distinct_cases
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_programs(program):
+    compiled = lw.njit(program)
+    for n in (3, 5):
+        assert compiled(n) == program(n)
+
+
+def test_memory_is_freed():
+    for program in (neighbours, deeper, counts, one_list_under_many_names):
+        f = lw.njit(program)
+        check_that_typed_containers_end(lambda f=f: f(4), 30)
+
+
+def test_arrays_in_lists():
+    @lw.njit
+    def f(n):
+        g = [[np.arange(i)] for i in range(n)]
+        g[0].append(np.ones(2, np.int64))
+        return g[0][1].sum()
+
+    assert f(3) == 2
+
+
+def test_typed_lists_in_a_plain_one():
+    @lw.njit
+    def f(n):
+        g = [List([i]) for i in range(n)]
+        g[0].append(7)
+        return g
+
+    made = f(2)
+    assert type(made) is list and all(type(row) is List for row in made) and [[*row] for row in made] == [[0, 7], [1]]
+
+
+def test_functions_change_them():
+    @lw.njit
+    def add(g, u, v):
+        g[u].append(v)
+
+    @lw.njit
+    def make(n):
+        return [[i] for i in range(n)]
+
+    @lw.njit
+    def f(n):
+        g = make(n)
+        add(g, 0, 5)
+        return g
+
+    assert f(2) == [[0, 5], [1]]
+
+
+def test_a_type_that_the_outer_list_was_not_told():
+    @lw.njit
+    def late(n):
+        m = []
+        g = []
+        g.append(m)
+        m.append(1.5)
+        h = [3]
+        g.append(h)
+        g[1].append(2)
+        return g[0][0]
+
+    @lw.njit
+    def copied(n):
+        g = [[] for _ in range(n)]
+        h = g.copy()
+        g[0].append(1)
+        h[0].append(2.5)
+        return g
+
+    @lw.njit
+    def untold(n):
+        d = {1: {}}
+        for k in d:
+            d[k][n] = 1.25
+        return d
+
+    for f in (late, copied, untold):
+        with pytest.raises(TypeError, match="was not told"):
+            f(2)
+
+
+@pytest.mark.parametrize("wrong", [lambda: [[1], [2.5]], lambda: [[1], 2], lambda: [[1.5], [2]]])
+def test_items_of_other_types(wrong):
+    with pytest.raises(lw.errors.TypingError):
+        lw.njit(lambda n: wrong())(1)
+
+
+def test_where_they_do_not_work():
+    @lw.vectorize
+    def f(x):
+        g = [[x], [x + 1]]
+        g[0].append(3.0)
+        return g[0][1]
+
+    with pytest.raises(lw.errors.TypingError, match="E163"):
+        f(np.ones(2))
+
+    @lw.njit(parallel=True)
+    def p(n):
+        g = [[0] for _ in range(n)]
+        for i in lw.prange(n):
+            g[i].append(i)
+        return g
+
+    with pytest.raises(lw.errors.UnsupportedError, match="E168"):
+        p(3)
