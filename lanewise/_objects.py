@@ -406,15 +406,16 @@ def _by_names(compiled, args, kwargs, n):
 
 
 def vectorize(ufunc, *args, out=_ABSENT, **kwargs):
+    given, named = args, dict(kwargs)
     placed = _Placed(ufunc, args, kwargs, count_defaults=True)
     args = (*placed.operands, *placed.outputs) if placed.operands else _by_names(ufunc, args, kwargs, ufunc.nin)
     nin = len(placed.operands) or ufunc.nin
     _refuse_options(ufunc, ufunc._state())
     _refuse_keywords(ufunc, kwargs, ("out", "where", "casting", "order", "subok", "stream"))
-    if _are_lazy(ufunc, (*args, kwargs.get("where"))):
+    if _are_lazy(ufunc, (*args, *placed.wholes, kwargs.get("where"))):
         from lanewise._dask_ufuncs import call
 
-        return call(ufunc, "__call__", args[:nin], {**kwargs, "out": _one_out(args[nin:], None if out is _ABSENT else out)})
+        return call(ufunc, "__call__", given[:len(given) - len(args[nin:])], {**named, "out": _one_out(args[nin:], None if out is _ABSENT else out)})
     operands = [_array(value) for value in args[:nin]]
     out = _one_out(args[nin:], out)
     if len(operands) < nin:

@@ -11,6 +11,7 @@
 #include "core/py/numpy/call_kinds.h"
 #include "core/py/numpy/object_operands.h"
 #include "core/py/numpy/override.h"
+#include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
 
 #include <stddef.h>
@@ -62,7 +63,7 @@ place_positional(lw_family_args *c, PyObject *const *args, Py_ssize_t n_args)
 static int
 place_keyword(lw_family_args *c, PyObject *name, PyObject *value)
 {
-    int i = lw_family_reserved(name) ? -1 : lw_family_index(c->family, name);
+    int i = lw_ufunc_names_keyword(name) ? -1 : lw_family_index(c->family, name);
 
     if (i < 0 || c->family->roles[i] == LW_ROLE_OUTPUT) {
         if (c->n_rest == (Py_ssize_t)(sizeof c->rest / sizeof *c->rest)) {
@@ -568,7 +569,7 @@ lw_family_brings_objects(const lw_ufunc_head *self, PyObject *const *args, Py_ss
         int at = parameter_of(self->family, i, n_args, kwnames);
         uint8_t role = at < 0 ? LW_ROLE_OUTPUT : self->family->roles[at];
 
-        if (i >= n_args && lw_family_reserved(PyTuple_GET_ITEM(kwnames, i - n_args)))
+        if (i >= n_args && lw_ufunc_names_keyword(PyTuple_GET_ITEM(kwnames, i - n_args)))
             continue;
         if (role == LW_ROLE_STATIC)
             continue; /* a constant, whatever it is */

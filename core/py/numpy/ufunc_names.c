@@ -16,9 +16,8 @@ enum {
     N_OF_ITEMS = 3 /* the last ones, which gufuncs alone take */
 };
 
-/* Keywords of the call go before parameters of the same name. */
-static bool
-is_keyword(PyObject *name)
+bool
+lw_ufunc_names_keyword(PyObject *name)
 {
     for (size_t i = 0; i < N_WORDS; i++)
         if (PyUnicode_CompareWithASCIIString(name, words[i]) == 0)
@@ -78,7 +77,7 @@ param_of(const lw_ufunc_head *self, PyObject *name, int n_params)
 {
     const lw_fn *fn = function_of(self);
 
-    for (int i = 0; i < n_params && !is_keyword(name); i++)
+    for (int i = 0; i < n_params && !lw_ufunc_names_keyword(name); i++)
         if (!fn->params.data[i].unnamed && lw_text_is(name, fn->params.data[i].name))
             return i;
     return -1;
@@ -249,7 +248,7 @@ show_one(const lw_ufunc_head *self, int i, bool named, PyObject *defaults, lw_te
     }
     if (text == NULL)
         return -1;
-    lw_text_addf(out, is_keyword(text) ? "%s_" : "%s", name);
+    lw_text_addf(out, lw_ufunc_names_keyword(text) ? "%s_" : "%s", name);
     Py_DECREF(text);
     value = default_of(self, i);
     if (value != NULL)
