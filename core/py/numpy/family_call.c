@@ -487,6 +487,23 @@ bring_back(const lw_family_args *c, const lw_ufunc_head *member, CUstream stream
     return 0;
 }
 
+/* Masks stay on the host. The call of the member would count its own operands only. */
+static int
+refuse_masks(const lw_family_args *c)
+{
+    char what[128];
+
+    for (uint32_t i = 0; i < c->family->n_params; i++) {
+        if (!lw_family_broadcasts(c, i) || !PyArray_Check(c->values[i]))
+            continue;
+        PyOS_snprintf(what, sizeof what, "%.60s: argument `%.50s`", lw_family_name(c->self),
+                      lw_family_param(c, i));
+        if (lw_refuse_container(c->values[i], false, what) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static PyObject *
 run_device(lw_family_args *c)
 {
@@ -496,6 +513,8 @@ run_device(lw_family_args *c)
     CUstream stream = 0;
     row r;
 
+    if (refuse_masks(c) < 0)
+        return NULL;
     for (Py_ssize_t i = 0; i < c->n_rest; i++)
         if (PyUnicode_CompareWithASCIIString(c->names[i], "stream") == 0 &&
             lw_stream_read(c->rest[i], &stream) < 0)

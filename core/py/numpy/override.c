@@ -1,7 +1,7 @@
 /* NEP 13, as numpy/_core/src/umath/override.c does it for real ufuncs, but with our object in
  * the call: operands that define `__array_ufunc__` are asked before anything else happens.
  * Device arrays are operands of ours, so their own `__array_ufunc__` (made for numpy.ufunc) is
- * not asked. */
+ * not asked, nor is that of the host arrays that stand for them. */
 #include "core/py/numpy_api.h"
 
 #include "core/py/numpy/override.h"
@@ -36,6 +36,13 @@ never_overrides(PyTypeObject *type)
             PyType_IsSubtype(type, &PyGenericArrType_Type));
 }
 
+/* Whether arrays of the type stand for device arrays on the CPU: operands of ours as well. */
+static bool
+stands_in(PyTypeObject *type)
+{
+    return PyType_IsSubtype(type, &PyArray_Type) && lw_args_type_has(type, "__lanewise_live__");
+}
+
 /* New reference, or NULL without an exception: nothing of its own. */
 static PyObject *
 override_of(PyObject *object)
@@ -53,7 +60,7 @@ override_of(PyObject *object)
     method = _PyType_Lookup(type, name); /* borrowed; no exception */
     default_method = method ? _PyType_Lookup(&PyArray_Type, name) : NULL;
     Py_DECREF(name);
-    if (method == NULL || method == default_method)
+    if (method == NULL || method == default_method || stands_in(type))
         return NULL;
     return Py_NewRef(method);
 }
