@@ -475,7 +475,8 @@ bring_back(const lw_family_args *c, const lw_ufunc_head *member, CUstream stream
     for (int i = 0; i < c->n_arrays; i++) {
         PyObject *host;
         int failed;
-        if (c->copies[i] == NULL || !(member->member->written >> i & 1))
+        if (c->copies[i] == NULL || c->arrays[i].spec.readonly ||
+            !(member->member->written >> i & 1))
             continue;
         host = lw_device_array_to_host((lw_device_array *)c->copies[i], stream);
         failed = host == NULL || PyArray_CopyInto((PyArrayObject *)c->values[c->params[i]],
