@@ -249,4 +249,4 @@ def __dir__():
     import importlib
 
     others = (importlib.import_module("lanewise." + name).__all__ for name in ("types", "ufuncs"))
-    return sorted({name for name in globals() if not name.startswith("_") or name.endswith("__")}.union(__all__, *others))
+    return sorted({name for name in globals() if not name.startswith("_") or name.endswith("__")}.union(__all__, _MODULES, *others))
