@@ -339,7 +339,9 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
     if (self->base.family != NULL
             ? lw_family_brings_objects((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf),
                                        kwnames)
-            : lw_brings_objects((lw_compiled *)self, args, PyVectorcall_NARGS(nargsf)))
+            : lw_brings_objects((lw_compiled *)self, args, PyVectorcall_NARGS(nargsf)) ||
+                  lw_names_objects((lw_compiled *)self, args + PyVectorcall_NARGS(nargsf),
+                                   kwnames))
         return lw_call_of_objects("guvectorize", object, args, PyVectorcall_NARGS(nargsf),
                                   kwnames);
     s = lw_look(args, PyVectorcall_NARGS(nargsf), kwnames, false);

@@ -78,7 +78,7 @@ _set_services({
     "array functions": "lanewise._array_functions", "array protocol": "lanewise._array_protocol", "array ufuncs": "lanewise._array_ufuncs", "changes": "lanewise._changes", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library", "array parts": "lanewise._array_parts", "linear algebra": "lanewise._linear_algebra",
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
     "device arrays": "lanewise._device_arrays", "device array kernels": "lanewise._device_array_kernels", "cuda on the host": "lanewise._host_cuda", "dicts": "lanewise._dicts", "errors": "lanewise.errors", "extending": "lanewise.extending",
-    "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "growing lists": "lanewise._growing_lists", "growing dicts": "lanewise._growing_dicts", "linking": "lanewise._linking", "local types": "lanewise._local_types", "memory": "lanewise._memory", "methods": "lanewise._methods", "numba names": "lanewise._numba_names", "objects": "lanewise._objects",
+    "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "growing lists": "lanewise._growing_lists", "growing dicts": "lanewise._growing_dicts", "linking": "lanewise._linking", "local types": "lanewise._local_types", "memory": "lanewise._memory", "methods": "lanewise._methods", "numba names": "lanewise._numba_names", "objects": "lanewise._objects", "families": "lanewise._families",
     "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "places": "lanewise._places", "progress": "lanewise._progress", "python random": "lanewise._python_random", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
     "reduce": "lanewise._reduce", "rewriting": "lanewise._rewriting", "partials": "lanewise._partials", "dask": "lanewise._dask", "labelled": "lanewise._labelled", "reductions": "lanewise.reductions", "same math": "lanewise._same_math", "slices": "lanewise._slices",
     "thread random": "lanewise._thread_random", "toolchain": "lanewise._toolchain", "typed": "lanewise._typed_containers", "ufunc calls": "lanewise._ufunc_calls", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
@@ -249,4 +249,4 @@ def __dir__():
     import importlib
 
     others = (importlib.import_module("lanewise." + name).__all__ for name in ("types", "ufuncs"))
-    return sorted({name for name in globals() if not name.startswith("_") or name.endswith("__")}.union(__all__, *others))
+    return sorted({name for name in globals() if not name.startswith("_") or name.endswith("__")}.union(__all__, _MODULES, *others))

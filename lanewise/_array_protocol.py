@@ -25,6 +25,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 import lanewise as lw
 from lanewise import _device_array_kernels as _kernels
 from lanewise import _device_arrays, _placing, cuda, reductions
+from lanewise._containers import refuse_masks
 
 # numpy's text for them works on any object with these methods
 _BY_METHOD = {
@@ -37,6 +38,7 @@ _FUNCTIONS: dict[Any, Any] = {}
 
 def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """`self` is the array that was asked: it stands for like= where no argument is an array."""
+    refuse_masks(function, args, kwargs)
     if not all(map(_is_known, types)):
         return NotImplemented
     found = _FUNCTIONS.get(function)

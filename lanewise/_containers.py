@@ -130,6 +130,24 @@ def refuse_loss(what: str, a: Any, labels: bool) -> None:
         raise TypeError(f"{what} is {lost}")
 
 
+def refuse_masks(function: Any, args: Any, kwargs: Any) -> None:
+    """TypeError for a masked array among the arguments of NumPy's function, or among the items of one: its result has no mask."""
+    for key, value in (*enumerate(args), *kwargs.items()):
+        many = type(value) in (list, tuple)
+        for one in value if many else (value,):
+            if issubclass(type(one), np.ma.MaskedArray):  # isinstance would ask for the attribute __class__
+                name = f"argument {key + 1}" if isinstance(key, int) else f"{key}="
+                refuse_loss(f"{_called(function)}: {'an item of ' * many}{name}", one, labels=False)
+
+
+def _called(function: Any) -> str:
+    """NumPy's function as a program calls it, or a ufunc that is not one of NumPy's own."""
+    name = function.__name__
+    if getattr(np, name, None) is function:
+        return f"numpy.{name}"
+    return name if isinstance(function, np.ufunc) else f"{function.__module__}.{name}"
+
+
 def answers_itself(a: Any) -> bool:
     """Does it say itself what NumPy's functions make of it? Arrays of NumPy and of devices do not."""
     from lanewise import cuda

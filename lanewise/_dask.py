@@ -300,7 +300,7 @@ def refuse_masks(blocks: Any, dtypes: Any) -> None:
 # ---- where the calls come from ----
 
 
-def array_ufunc(x, ufunc, method, *inputs, **kwargs):
+def array_ufunc(x, ufunc, method, /, *inputs, **kwargs):
     """What `x.__array_ufunc__` is asked for a ufunc or gufunc of lanewise, with all arguments as they were given."""
     from lanewise import _dask_ufuncs
 

@@ -33,30 +33,49 @@ def call(ufunc, method, inputs, kwargs):
     raise TypeError(f"{name}() does not take Dask arrays: call it on their blocks, as in x.map_blocks(...), or on x.compute()")
 
 
+#: Keywords of every call, which go before parameters of the same name.
+_KEYWORDS = {"out", "where", "order", "casting", "dtype", "subok", "signature", "sig", "stream", "axes", "axis", "keepdims"}
+
+
+class _Arguments:
+    """The arguments of a call in the order of the parameters, and which of them are whole (excluded or static). The last ones, as
+    many as `names`, go by name: parameters that a name alone can give, and those behind one that has not been given."""
+
+    def __init__(self, values, whole, names=()):
+        self.values, self.whole, self.names = values, whole, names
+
+    def call(self, ufunc, values, keywords):
+        """A call with values in their places."""
+        n = len(values) - len(self.names)
+        return ufunc(*values[:n], **dict(zip(self.names, values[n:])), **keywords)
+
+
 def _arguments(ufunc, inputs, given):
-    """The arguments in the order of the parameters, which of them are whole (excluded or static), and the other keywords."""
+    """The arguments of a call, and its other keywords."""
     options = ufunc._state()["options"]
     marked = [one for key in ("excluded", "static") for one in _several(options.get(key, ()))]
-    if not marked:
-        return list(inputs), [False] * len(inputs), given
-    values, whole, by_name = list(inputs), [], False
-    for parameter, is_whole in _given_parameters(ufunc, marked):
-        name, default = parameter.name, parameter.default
+    parameters = _given_parameters(ufunc, marked)
+    by_names = {parameter.name for parameter, _ in parameters} & given.keys() - _KEYWORDS
+    if not marked and not by_names:
+        return _Arguments(list(inputs), [False] * len(inputs)), given
+    values, whole, names = list(inputs), [], []
+    by_name = False
+    for parameter, is_whole in parameters:
+        name = parameter.name
         by_name = by_name or parameter.kind is parameter.KEYWORD_ONLY
         if not by_name and len(whole) < len(values):
             whole.append(is_whole)  # by position
-        elif name not in given and default is parameter.empty:
-            raise TypeError(f"{called(ufunc)}() missing a required argument: '{name}'")
-        elif not is_whole and default is not parameter.empty:
-            by_name = True  # a constant, behind which nothing can come by position
-        elif not by_name:
-            values.append(given.pop(name, default))
+        elif name in by_names:
+            values.append(given.pop(name))
             whole.append(is_whole)
-        elif is_dask(given.get(name)):
-            raise TypeError(f"{called(ufunc)}: `{name}` comes behind a parameter with a default that is no argument, and cannot be a Dask array: pass x.compute()")
-    if len(values) > len(whole) + ufunc.nout:
+            names += [name] * by_name
+        elif parameter.default is parameter.empty:
+            raise TypeError(f"{called(ufunc)}() missing a required argument: '{name}'")
+        else:
+            by_name = True  # behind one that was not given, nothing can come by position
+    if len(values) > len(whole):
         raise TypeError(f"{called(ufunc)}() takes at most {len(whole)} arguments, {len(values)} given")
-    return values, whole, given
+    return _Arguments(values, whole, tuple(names)), given
 
 
 def _several(names):
@@ -72,11 +91,10 @@ def _given_parameters(ufunc, marked):
     return [(one, whole[one.name]) for _, one in parameters if one.name not in operands[ufunc.nin:]]
 
 
-def _call_by_blocks(ufunc, values, whole, given):
-    if not any(is_dask(value) for value, is_whole in zip(values, whole) if not is_whole) and not is_dask(given.get("where")):
-        read = [in_memory(value) for value in values]  # a table of Dask's, and nothing else
-        return ufunc(*read, **given)
-    return (_elementwise if ufunc.signature is None else _by_layout)(ufunc, values, whole, given)
+def _call_by_blocks(ufunc, args, given):
+    if not any(is_dask(value) for value, is_whole in zip(args.values, args.whole) if not is_whole) and not is_dask(given.get("where")):
+        return args.call(ufunc, [in_memory(value) for value in args.values], given)  # a table of Dask's, and nothing else
+    return (_elementwise if ufunc.signature is None else _by_layout)(ufunc, args, given)
 
 
 # ---- elements ----
@@ -87,8 +105,8 @@ def _is_literal(value) -> bool:
     return isinstance(value, (bool, int, float, complex, np.generic)) or value is None or is_object(value)
 
 
-def _elementwise(ufunc, values, whole, given):
-    mask = given.pop("where", True)
+def _elementwise(ufunc, args, given):
+    values, whole, mask = args.values, args.whole, given.pop("where", True)
     operands = [value if is_whole or _is_literal(value) else as_dask(value, f"argument {i + 1}") for i, (value, is_whole) in enumerate(zip(values, whole))]
     lie = [not (is_whole or _is_literal(value)) for value, is_whole in zip(operands, whole)]
     if mask is not True:
@@ -98,22 +116,22 @@ def _elementwise(ufunc, values, whole, given):
     ndim = max(x.ndim for x, is_array in zip(operands, lie) if is_array)
     pairs = _unified(operands, [tuple(range(ndim - x.ndim, ndim)) if is_array else None for x, is_array in zip(operands, lie)])
     sample = [_zero_of(value, is_array) for value, is_array in zip(operands[: len(values)], lie)]
-    dtypes = _dtypes_of(ufunc(*sample, **given))
+    dtypes = _dtypes_of(args.call(ufunc, sample, given))
     pairs[::2] = [Given(x) if not is_array and is_object(x) else x for x, is_array in zip(pairs[::2], lie)]
     more = {"given": dtypes} if mask is not True else {}
     return blocks_of(Shipped(ufunc, _masked if mask is not True else _on_elements), tuple(range(ndim)), pairs, dtypes, _like(operands),
-                     token=name_of(ufunc), of=_of(operands), keywords=given, **more)
+                     token=name_of(ufunc), of=_of(operands, lie), names=args.names, keywords=given, **more)
 
 
-def _of(operands):
-    """The dtypes that blocks must have, for check_dtypes()."""
-    return tuple(x.dtype if is_dask(x) else None for x in operands)
+def _of(operands, lie):
+    """The dtypes that blocks must have, for check_dtypes(); None: the same for every block."""
+    return tuple(x.dtype if is_array else None for x, is_array in zip(operands, lie))
 
 
-def _on_elements(ufunc, *blocks, of, keywords):
+def _on_elements(ufunc, *blocks, of, names, keywords):
     """Dask's functions have keywords of the same names, as dtype=."""
     check_dtypes(blocks, of)
-    return ufunc(*out_of_tasks(blocks), **keywords)
+    return _Arguments(None, None, names).call(ufunc, out_of_tasks(blocks), keywords)
 
 
 def _unified(operands, indices):
@@ -143,15 +161,17 @@ def _like(operands):
     return next((x for x in arrays if not is_host(x._meta)), arrays[0])
 
 
-def _masked(ufunc, *blocks, of, keywords, given):
+def _masked(ufunc, *blocks, of, keywords, given, names=()):
     """Elements that the mask leaves out are 0: nobody's memory, whatever the chunks."""
     check_dtypes(blocks, of)
     *operands, mask = out_of_tasks(blocks)
     dtypes = given if isinstance(given, tuple) else (given,)
-    shape = np.broadcast_shapes(*(np.shape(x) for x in operands), mask.shape)
-    masks = [np.ma.getmaskarray(x) for x in operands if isinstance(x, np.ma.MaskedArray)]
-    operands = [x.data if isinstance(x, np.ma.MaskedArray) else x for x in operands]
-    made = ufunc(*operands, where=mask, out=tuple(zeros_where(operands, shape, one) for one in dtypes), **keywords)
+    arrays = [x for x, dtype in zip(operands, of) if dtype is not None]
+    shape = np.broadcast_shapes(*(x.shape for x in arrays), mask.shape)
+    masks = [np.ma.getmaskarray(x) for x in arrays if isinstance(x, np.ma.MaskedArray)]
+    operands = [x.data if dtype is not None and isinstance(x, np.ma.MaskedArray) else x for x, dtype in zip(operands, of)]
+    keywords = {"where": mask, "out": tuple(zeros_where(operands, shape, one) for one in dtypes), **keywords}
+    made = _Arguments(None, None, names).call(ufunc, operands, keywords)
     return _with_masks(made, masks, shape) if masks else made
 
 
@@ -217,7 +237,8 @@ def _layout(signature):
     return sides
 
 
-def _by_layout(ufunc, values, whole, given):
+def _by_layout(ufunc, args, given):
+    values, whole = args.values, args.whole
     allow = bool(given.pop("allow_rechunk", False))
     name = called(ufunc)
     places = [i for i, is_whole in enumerate(whole) if not is_whole]
@@ -245,10 +266,10 @@ def _by_layout(ufunc, values, whole, given):
             continue
         sizes = iter(x.shape[x.ndim - len(names):])
         sample[i] = np.empty((0, *(1 if one in missing else int(next(sizes)) for one in whole_core)), x.dtype)
-    probe = ufunc(*map(in_memory, sample), **given)
+    probe = args.call(ufunc, [in_memory(value) for value in sample], given)
     results = [(one.dtype, [n for n, core_name in zip(one.shape[1:], names) if core_name not in missing])
                for one, names in zip(probe if isinstance(probe, tuple) else (probe,), layout[1])]
-    made = _layout_blocks(ufunc, _unified(operands, indices), loops, core, results, given)
+    made = _layout_blocks(ufunc, _unified(operands, indices), loops, core, results, args.names, given)
     return moves.results(made)
 
 
@@ -274,15 +295,15 @@ def _in_one_chunk(name, x, names, i, allow, given):
     return x
 
 
-def _layout_blocks(ufunc, pairs, loops, core, results, given):
+def _layout_blocks(ufunc, pairs, loops, core, results, names, given):
     """results: dtype and sizes of the core dimensions of each."""
     index = tuple(range(loops))
     function, token = Shipped(ufunc, _on_blocks), name_of(ufunc)
     sizes = [dict(enumerate(own, core)) for _, own in results]
-    like, of = _like(pairs[::2]), _of(pairs[::2])
+    like, of = _like(pairs[::2]), _of(pairs[::2], [index is not None for index in pairs[1::2]])
     if len(results) == 1:
-        return blocks_of(function, index + tuple(sizes[0]), pairs, results[0][0], like, new_axes=sizes[0], token=token, of=of, keywords=given)
-    made = blocks_of(function, index, pairs, results[0][0], like, token=token, of=of, keywords=given)
+        return blocks_of(function, index + tuple(sizes[0]), pairs, results[0][0], like, new_axes=sizes[0], token=token, of=of, names=names, keywords=given)
+    made = blocks_of(function, index, pairs, results[0][0], like, token=token, of=of, names=names, keywords=given)
     return tuple(_result(made, index, i, size, dtype, like, token) for i, (size, (dtype, _)) in enumerate(zip(sizes, results)))
 
 
@@ -290,11 +311,11 @@ def _result(made, index, i, size, dtype, like, token):
     return blocks_of(item_of, index + tuple(size), [made, index, i, None], dtype, like, new_axes=size, token=token)
 
 
-def _on_blocks(ufunc, *blocks, of, keywords):
+def _on_blocks(ufunc, *blocks, of, names, keywords):
     """Dask gives the blocks along a dimension that the result does not have in lists, here of one."""
     blocks = [_out_of_lists(block) for block in blocks]
     check_dtypes(blocks, of)
-    return ufunc(*blocks, **keywords)
+    return _Arguments(None, None, names).call(ufunc, blocks, keywords)
 
 
 def _out_of_lists(block):

@@ -73,8 +73,19 @@ def _wald(normal, uniform, mean, scale):
     """Michael, Schucany and Haas, 1976."""
     w = mean * normal * normal
     q = w + math.sqrt(4.0 * scale * w + w * w)
-    x = 4.0 * mean * scale * w / (q * q) if w > 0.0 else mean  # mean + mean / 2s (w - root), without the difference
+    p = 4.0 * mean * scale * w
+    if not (1e-140 < mean < 1e140 and 1e-280 < p < 1e280 and 1e-280 < q * q < 1e280):
+        return _wald_far(normal, uniform, mean, scale)
+    x = p / (q * q)  # mean + mean / 2s (w - root), without the difference
     return x if uniform * (mean + x) <= mean else mean * mean / x
+
+
+def _wald_far(normal, uniform, mean, scale):
+    """The same of quotients, where products would overflow or vanish: the smaller root is mean / d, or scale / normal**2."""
+    w = mean / scale * normal * normal
+    d = 1.0 + 0.5 * w + math.sqrt(w + 0.25 * w * w)
+    x = mean / d if w < 1e15 else scale / (normal * normal)
+    return x if uniform * (1.0 + x / mean) <= 1.0 else mean * d
 
 
 def _geometric(exponential, p):

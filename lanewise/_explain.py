@@ -149,7 +149,9 @@ def _example(value: Any, shape: tuple[int, ...]) -> Any:
     _objects = importlib.import_module("lanewise._objects")
     if type(value) in (int, float, complex):
         return value
-    value = _objects._array(value)
+    value = _objects._operand("explain", "an object", value)
+    if isinstance(value, _objects._Apart):
+        return value.example
     dtype = np.asarray(value).dtype if not hasattr(value, "dtype") else np.dtype(value.dtype)
     return _objects._value_of(dtype) if shape == () else np.zeros(shape, dtype)
 

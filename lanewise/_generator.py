@@ -215,7 +215,9 @@ class Generator(_core._Draws, Distributions):
         loc, scale = parameter("loc", loc), parameter("scale", scale, "not negative")
         return self._placed("normal", loc, scale, size, dtype, out, stream, target)
 
-    def _standard_exponential(self, size=None, dtype=None, out=None, *, stream=0):
+    def _standard_exponential(self, size=None, dtype=None, out=None, *, stream=0, method="zig"):
+        if method not in ("zig", "inv"):
+            raise ValueError(f"method must be 'zig' or 'inv', which give the same numbers here, not {method!r:.200}")
         return self._placed("exponential", _ZERO, _ONE, size, dtype, out, stream, None)
 
     def _exponential(self, scale=1.0, size=None, dtype=None, out=None, *, stream=0):

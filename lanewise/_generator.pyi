@@ -90,11 +90,11 @@ class Generator(Generic[_A]):
     ) -> Any: ...
     @overload
     def standard_exponential(
-        self, size: _Shape, dtype: DTypeLike | None = None, out: None = None, *, stream: _Stream = 0, chunks: None = None,
+        self, size: _Shape, dtype: DTypeLike | None = None, out: None = None, *, stream: _Stream = 0, method: Literal["zig", "inv"] = "zig", chunks: None = None,
     ) -> _A: ...
     @overload
     def standard_exponential(
-        self, size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0, chunks: Any = None,
+        self, size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0, method: Literal["zig", "inv"] = "zig", chunks: Any = None,
     ) -> Any: ...
     @overload
     def exponential(

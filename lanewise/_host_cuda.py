@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 from lanewise import _core, errors
-from lanewise._containers import refuse_loss
+from lanewise._containers import refuse_loss, refuse_masks
 
 _cuda = _core.cuda
 _UNSET = 0xCD  # what fresh memory holds: zeros would hide that nothing was written there
@@ -136,6 +136,7 @@ class HostArray(np.ndarray):
 
     def fill(self, value, stream=0):
         _check_stream(stream)
+        refuse_loss("value", value, labels=False)
         if np.ndim(value) != 0:
             raise ValueError(f"value: expected a scalar, got {np.ndim(value)} dimensions")
         _plain(self)[...] = value
@@ -219,6 +220,20 @@ class HostArray(np.ndarray):
 
         return _dask_blocks.token(self)
 
+    def __array_ufunc__(self, ufunc, method, /, *inputs, **kwargs):
+        """As ndarray's, but that a mask is refused, which the result would not have."""
+        refuse_masks(ufunc, inputs, kwargs)
+        out = kwargs.get("out", ())
+        if any(map(_has_its_own, (*inputs, *out, kwargs.get("where")))):
+            return NotImplemented
+        plain = {key: _plain_ones(value) if key in ("out", "where") else value for key, value in kwargs.items()}
+        results = getattr(ufunc, method)(*map(_plain_ones, inputs), **plain)
+        if kwargs.get("subok") is False or results is None:
+            return results
+        if isinstance(results, tuple):
+            return tuple(_wrapped(one, out[i] if out else None) for i, one in enumerate(results))
+        return _wrapped(results, out[0] if out else None)
+
     def __array_function__(self, function, types, args, kwargs):
         from lanewise import _array_protocol
 
@@ -234,6 +249,26 @@ class HostMappedArray(np.ndarray):
 
 def _plain(array):
     return array.view(np.ndarray)
+
+
+def _plain_ones(value):
+    """The operand of a ufunc without its class, where that is HostArray; those of a tuple."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain_ones, value))
+    return np.ndarray.view(value, np.ndarray) if type(value) is HostArray else value
+
+
+def _wrapped(result, out):
+    return np.asarray(result).view(HostArray) if out is None else out
+
+
+def _has_its_own(operand):
+    """Does it answer ufuncs in its own way, as pandas, xarray and Dask do?"""
+    method = getattr(type(operand), "__array_ufunc__", _OF_NUMPY)
+    return method is not _OF_NUMPY and method is not HostArray.__array_ufunc__
+
+
+_OF_NUMPY = np.ndarray.__array_ufunc__
 
 
 _MANY = 256  # elements from which NumPy's vectorised sort saves more than the look at zeros and NaN costs

@@ -152,7 +152,7 @@ def _top(function: Any, x: Any, k: Any, axis: Any, split_every: Any) -> Any:
 # ---- ufuncs ----
 
 
-def array_ufunc(x: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def array_ufunc(x: Any, ufunc: Any, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
     """What `x.__array_ufunc__` is asked for a ufunc or gufunc of lanewise: xarray's answer, or how to call what it does not know."""
     name = ufunc.__name__
     if method != "__call__":

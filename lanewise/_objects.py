@@ -11,6 +11,7 @@ What the user's function gives for these types is asked of `lanewise.jit` (`_cor
 
 from __future__ import annotations
 
+import enum
 import inspect
 import itertools
 import keyword
@@ -21,7 +22,7 @@ import numpy as np
 
 import lanewise as lw
 from lanewise import _core, _elements, _struct_types, _texts
-from lanewise._containers import is_dask, is_lazy, with_library
+from lanewise._containers import is_dask, is_lazy, refuse_loss, with_library
 
 _cuda = _core.cuda
 _made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # compiled object -> {key: what was made for it}
@@ -38,12 +39,17 @@ def _dtype_of_object(value):
     try:
         return _elements.dtype_for(cls, {})
     except TypeError:
-        names = cls._fields if issubclass(cls, tuple) else _core._fields_of_object(value)
-        return _elements.dtype_for(cls, {name: _dtype_of_field(getattr(value, name)) for name in names}, has_fields=bool(names))
+        names = _field_names(value)
+        return _elements.dtype_for(cls, {name: _dtype_of_field(cls, name, getattr(value, name)) for name in names}, has_fields=bool(names))
 
 
-def _dtype_of_field(value):
-    return _dtype_of_object(value) if _is_object(value) else np.asarray(value).dtype
+def _dtype_of_field(cls, name, value):
+    if _is_object(value) and not isinstance(value, np.void):
+        return _dtype_of_object(value)
+    if not _is_number(value) and _class(value) is None:
+        raise TypeError(f"an object of class `{cls.__name__}` is taken as an element of an array here, so that its fields must be numbers, or objects of such, and its "
+                        f"field `{name}` is {_a(type(value))}; pass the field as an argument of its own, or the object to forall or to lanewise.jit")
+    return np.asarray(value).dtype
 
 
 def dtype_of_type(type_):
@@ -72,6 +78,124 @@ def _check_plain(cls):
     if cls is not None and _struct_types.typeof_impl.dispatch(cls) is not None:
         raise TypeError(f"an operand of class `{cls.__name__}`, whose objects have a type with a model (typeof_impl): such objects can be arguments "
                         "of lanewise.jit and forall, but not elements of arrays")
+
+
+class _Apart:
+    """An operand that is one object whose fields are not all numbers, so that no element of an array can be it. The numbers in it
+    become operands, and its arrays and records excluded arrays; None and members of enum classes are constants.
+
+    form: what it is made of, to compare and to build it: a word, and what goes with it. example: an object of the same types.
+    names: what `wholes` are called, by their paths.
+    """
+
+    shape, ndim = (), 0
+
+    def __init__(self, called, path, value):
+        self.called, self.numbers, self.wholes, self.names = called, [], [], []
+        self.form, self.example = self._take(path, value)
+
+    def _take(self, path, value):
+        if path.count(".") + path.count("[") > _DEEPEST:
+            raise ValueError(f"`{self.called}`: argument `{path}`: objects nested more than {_DEEPEST} deep")
+        if value is None or (isinstance(value, enum.Enum) and not isinstance(value, (int, float))):
+            return ("constant", type(value), value), value
+        if isinstance(value, np.void) and value.dtype.names is not None and _class(value) is None:
+            return self._take_whole("record", path, _readonly(np.array([value]))), value
+        if _is_array(value):
+            return self._take_whole("array", path, value), value
+        if type(value) is slice:
+            forms, parts = self._take_all({f"{path}.{name}": getattr(value, name) for name in ("start", "stop", "step")})
+            return ("slice", forms), slice(*parts)
+        if type(value) is tuple:
+            forms, parts = self._take_all({f"{path}[{k}]": one for k, one in enumerate(value)})
+            return ("tuple", forms), tuple(parts)
+        if _is_object(value):
+            return self._take_object(path, value)
+        number = np.asarray(value) if isinstance(value, (bool, int, float, complex, np.generic, np.ndarray)) else None
+        if number is None or number.dtype.kind in "OSUV":
+            self._refuse(path, value)
+        self.numbers.append(number)
+        return ("number",), number[()]
+
+    def _refuse(self, path, value):
+        shown = f"{value!r:.100}, which has more than 64 bits" if isinstance(value, int) else _a(type(value))
+        hint = ("; pass a tuple, tuple(x)" if isinstance(value, list) else
+                f"; or name `{re.split('[.[]', path)[0]}` in static=, which makes the object a constant" if isinstance(value, str) else "")
+        raise TypeError(f"`{self.called}`: argument `{path}` is {shown}; expected an array, a number, a record, None, a member of an enum class, or an object or tuple "
+                        f"of these{hint}")
+
+    def _take_all(self, parts):
+        taken = [self._take(path, value) for path, value in parts.items()]
+        return tuple(form for form, _ in taken), [example for _, example in taken]
+
+    def _take_whole(self, word, path, value):
+        refuse_loss(f"`{self.called}`: argument `{path}`", value, labels=None)
+        self.wholes.append(value)
+        self.names.append(path)
+        return (word,)
+
+    def _take_object(self, path, value):
+        cls, names = type(value), _field_names(value)
+        _check_plain(cls)
+        forms, parts = self._take_all({f"{path}.{name}": getattr(value, name) for name in names})
+        return ("object", cls, names, forms), _object_of(cls, dict(zip(names, parts)))
+
+
+_DEEPEST = 8  # as in arguments of jit
+
+
+def _is_array(value):
+    """Is it an array with axes, of whichever library?"""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.ndim > 0
+    return any(hasattr(type(value), name) for name in ("__array__", "__dlpack__", "__cuda_array_interface__"))
+
+
+def _a(cls):
+    name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _field_names(value):
+    return tuple(value._fields if isinstance(value, tuple) else _core._fields_of_object(value))
+
+
+def _object_of(cls, values):
+    if issubclass(cls, tuple):
+        return cls(**values)
+    made = object.__new__(cls)
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _says_types(cls):
+    """Whether the class itself says which numbers its fields are."""
+    try:
+        return _elements.dtype_for(cls, {}) is not None
+    except TypeError:
+        return False
+
+
+def _is_record(value, deep=0):
+    """Are the fields of an object numbers, or objects of such?"""
+    if isinstance(value, np.void) or _says_types(type(value)):
+        return True
+    fields = [getattr(value, name) for name in _field_names(value)]
+    return deep < _DEEPEST and all(_is_record(one, deep + 1) if _is_object(one) else _is_number(one) for one in fields)
+
+
+def _is_number(value):
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**64
+    return isinstance(value, (float, complex)) or (isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0 and not isinstance(value, np.void)
+                                                               and value.dtype.kind in "biufcV")
+
+
+def _operand(called, path, value):
+    """An operand as an array, as a number, or as an object that is taken apart, for the function that errors call so; path: its
+    parameter."""
+    return _Apart(called, path, value) if _is_object(value) and not _is_record(value) else _array(value)
 
 
 def _array(value):
@@ -113,6 +237,8 @@ def _at(array, path):
 
 def _example(operand):
     """A value of the operand's type of elements, for `_form_of_call`."""
+    if isinstance(operand, _Apart):
+        return operand.example
     dtype = getattr(operand, "dtype", None)
     return operand if dtype is None else _value_of(dtype)
 
@@ -123,12 +249,7 @@ def _value_of(dtype):
     cls, values = _elements.class_of(dtype), {name: _value_of(dtype[name]) for name in dtype.names}
     if cls is None:
         raise TypeError(f"a record of {dtype!r:.200} among objects: make its class with fields, and its dtype with lanewise.extending.dtype_of")
-    if issubclass(cls, tuple):
-        return cls(**values)
-    made = object.__new__(cls)
-    for name, value in values.items():
-        object.__setattr__(made, name, value)
-    return made
+    return _object_of(cls, values)
 
 
 # ---- forms of results ----
@@ -174,6 +295,7 @@ class _Writer:
     def __init__(self, name):
         self.name = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
         self.names, self.lines, self.n = {}, [], 0
+        self.numbers, self.wholes = [], []  # parameters
 
     def constant(self, value):
         for name, known in self.names.items():
@@ -183,6 +305,40 @@ class _Writer:
         name = name if name.isidentifier() else f"_value_{len(self.names)}"
         self.names[name] = value
         return name
+
+    def number(self):
+        """The next parameter that is a number."""
+        self.numbers.append(f"x{len(self.numbers)}")
+        return self.numbers[-1]
+
+    def whole(self, path):
+        """The next parameter that is an excluded array, which errors call so."""
+        name = re.sub(r"\W+", "_", path).strip("_")
+        while name in self.wholes or re.fullmatch(r"[xo]\d+", name):
+            name += "_"
+        self.wholes.append(name)
+        return name
+
+    def operand(self, operand):
+        """The value of an operand whose numbers and arrays are the next parameters."""
+        if isinstance(operand, _Apart):
+            numbers, wholes = [self.number() for _ in operand.numbers], [self.whole(path) for path in operand.names]
+            return self.build_apart(operand.form, iter(numbers), iter(wholes))
+        if _class(operand) is None:
+            return self.number()
+        return self.build(operand.dtype, iter([self.number() for _ in _leaves(operand.dtype)]))
+
+    def build_apart(self, form, numbers, wholes):
+        """The object of such a form."""
+        word = form[0]
+        if word == "constant":
+            return "None" if form[2] is None else self.constant(form[2])
+        if word in ("number", "array", "record"):
+            return next(numbers) if word == "number" else next(wholes) + "[0]" * (word == "record")
+        parts = [self.build_apart(one, numbers, wholes) for one in form[-1]]
+        if word == "object":
+            return self.make(form[1], dict(zip(form[2], parts)))
+        return f"slice({', '.join(parts)})" if word == "slice" else f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
     def variable(self):
         self.n += 1
@@ -292,7 +448,7 @@ class _Placed:
         options, self.function, self.excluded, self.wholes = compiled._state()["options"], compiled.py_func, [], []
         self.operands, self.outputs = (), ()
         of_function = inspect.signature(compiled.py_func).parameters
-        parameters = list(of_function)
+        parameters = self.names = list(of_function)  # of the operands, the first ones
         static, excluded = parameter_names(options.get("static"), parameters), parameter_names(options.get("excluded"), parameters)
         names = [name for name in parameters if name not in filled]
         by_place = [name for name in names if of_function[name].kind is not inspect.Parameter.KEYWORD_ONLY]
@@ -312,14 +468,14 @@ class _Placed:
         self.wholes = [_readonly(np.array(given[name])) if type(given[name]) in (list, tuple) else given[name] for name in self.excluded]
         beside = {*constants, *self.excluded}
         self.operands, self.outputs = tuple(given[name] for name in given if name not in beside), args[len(by_place):]
-        order = [name for name in given if name not in beside]
+        self.names = order = [name for name in given if name not in beside]
         key = ("bound", tuple(order), tuple(self.excluded), *((name, _static_key(compiled, name, value)) for name, value in constants.items()))
         self.function = _kept(compiled, key, lambda: self._bound(compiled, [*order, *filled], constants))
 
     def _bound(self, compiled, order, constants):
         write = _Writer(compiled.py_func.__name__)
-        parameters = [f"a{k}" for k in range(len(order) + len(self.excluded))]
-        given = [f"{name}={one}" for name, one in zip([*order, *self.excluded], parameters)]
+        parameters = [*order, *self.excluded]
+        given = [f"{name}={name}" for name in parameters]
         given += [f"{name}={write.constant(value)}" for name, value in constants.items()]
         write.lines.append(f"return {write.constant(compiled.py_func)}({', '.join(given)})")
         return write.function(parameters, compiled.py_func)
@@ -342,26 +498,36 @@ def _static_key(compiled, name, value):
 def _of_fields(ufunc, operands, form, placed):
     """The ufunc of the fields of these operands; excluded arrays are behind them."""
     write = _Writer(ufunc.py_func.__name__)
-    parameters, given = [], []
-    for operand in operands:
-        if _class(operand) is None:
-            parameters.append(f"x{len(parameters)}")
-            given.append(parameters[-1])
-            continue
-        names = [f"x{len(parameters) + k}" for k in range(len(_leaves(operand.dtype)))]
-        parameters += names
-        given.append(write.build(operand.dtype, iter(names)))
-    wholes = [f"t{k}" for k in range(len(placed.wholes))]
-    write.lines.append(f"result = {write.constant(placed.function)}({', '.join([*given, *wholes])})")
+    given = [write.operand(operand) for operand in operands] + [write.whole(name) for name in placed.excluded]
+    if not write.numbers:
+        write.number()  # _fields() gives a 0 for it
+    write.lines.append(f"result = {write.constant(placed.function)}({', '.join(given)})")
     write.lines.append(f"return {', '.join(write.flatten(form, 'result'))}")
     options = {name: value for name, value in ufunc._state()["options"].items() if name not in ("excluded", "static", "source", "identity")}
-    return lw.vectorize(write.function([*parameters, *wholes], ufunc.py_func), **options, **({"excluded": wholes} if wholes else {}))
+    return lw.vectorize(write.function([*write.numbers, *write.wholes], ufunc.py_func), **options, **({"excluded": write.wholes} if write.wholes else {}))
 
 
 def _fields(operands):
     """The operands with fields in the place of objects."""
-    return [_at(operand, path) for operand in operands
-            for path, _ in (_leaves(operand.dtype) if _class(operand) is not None else [((), None)])]
+    return [number for operand in operands for number in _numbers_of(operand)] or [np.zeros((), np.int8)]
+
+
+def _numbers_of(operand):
+    if isinstance(operand, _Apart):
+        return operand.numbers
+    return [_at(operand, path) for path, _ in (_leaves(operand.dtype) if _class(operand) is not None else [((), None)])]
+
+
+def _wholes(operands, placed):
+    """The arrays of a call that are excluded: those of objects, then the user's."""
+    return [*(array for operand in operands if isinstance(operand, _Apart) for array in operand.wholes), *placed.wholes]
+
+
+def _key_of(operand):
+    """What the function of the fields depends on."""
+    if isinstance(operand, _Apart):
+        return operand.form
+    return None if _class(operand) is None else (_class(operand), operand.dtype)
 
 
 def _new_array(shape, dtype, operands, stream):
@@ -406,16 +572,17 @@ def _by_names(compiled, args, kwargs, n):
 
 
 def vectorize(ufunc, *args, out=_ABSENT, **kwargs):
+    given, named = args, dict(kwargs)
     placed = _Placed(ufunc, args, kwargs, count_defaults=True)
     args = (*placed.operands, *placed.outputs) if placed.operands else _by_names(ufunc, args, kwargs, ufunc.nin)
     nin = len(placed.operands) or ufunc.nin
     _refuse_options(ufunc, ufunc._state())
     _refuse_keywords(ufunc, kwargs, ("out", "where", "casting", "order", "subok", "stream"))
-    if _are_lazy(ufunc, (*args, kwargs.get("where"))):
+    if _are_lazy(ufunc, (*args, *placed.wholes, kwargs.get("where"))):
         from lanewise._dask_ufuncs import call
 
-        return call(ufunc, "__call__", args[:nin], {**kwargs, "out": _one_out(args[nin:], None if out is _ABSENT else out)})
-    operands = [_array(value) for value in args[:nin]]
+        return call(ufunc, "__call__", given[:len(given) - len(args[nin:])], {**named, "out": _one_out(args[nin:], None if out is _ABSENT else out)})
+    operands = [_operand(ufunc.__name__, name, value) for name, value in zip(placed.names, args[:nin])]
     out = _one_out(args[nin:], out)
     if len(operands) < nin:
         raise TypeError(f"`{ufunc.__name__}` takes {nin} operands, {len(operands)} given")
@@ -423,9 +590,8 @@ def vectorize(ufunc, *args, out=_ABSENT, **kwargs):
     forms = _outputs(ufunc.__name__, form)
     if not any(map(_is_objects, forms)):  # the result is what the library of such an operand makes of it
         operands = [value if _answers_ufuncs(value) else operand for value, operand in zip(args, operands)]
-    key = (tuple((_class(x), getattr(x, "dtype", None)) if _class(x) is not None else None for x in operands), form, placed.function)
-    inner = _kept(ufunc, key, lambda: _of_fields(ufunc, operands, form, placed))
-    return _call(ufunc, inner, operands, forms, _given_outputs(ufunc, out, len(forms)), kwargs, placed.wholes)
+    inner = _kept(ufunc, (tuple(map(_key_of, operands)), form, placed.function), lambda: _of_fields(ufunc, operands, form, placed))
+    return _call(ufunc, inner, operands, forms, _given_outputs(ufunc, out, len(forms)), kwargs, _wholes(operands, placed))
 
 
 def _are_lazy(compiled, values):
@@ -447,7 +613,7 @@ def _call(ufunc, inner, operands, forms, outs, kwargs, wholes=()):
             continue
         dtype = _dtype_of_form(form)
         if out is None:
-            made.append(_new_array(shape, dtype, operands, kwargs.get("stream")))
+            made.append(_new_array(shape, dtype, [*operands, *wholes], kwargs.get("stream")))
         else:
             _check_output(ufunc, out, dtype)
             made.append(out)
@@ -583,17 +749,18 @@ def _filled(gufunc):
 
 def _gufunc_of_fields(gufunc, args, out, placed):
     """The gufunc whose operands are the fields of the objects, where objects are parameters: they have no dimensions of the
-    layout, and neither all operands nor an output are objects. Else None."""
-    operands, sides = [_array(value) if _is_object(value) else value for value in args[:gufunc.nin]], gufunc._layout.split("->")
+    layout, and neither all operands nor an output are objects; its operands. Else None."""
+    operands = [_operand(gufunc.__name__, name, value) if _is_object(value) else value for name, value in zip(placed.names, args[:gufunc.nin])]
+    sides = gufunc._layout.split("->")
     outs = [*args[gufunc.nin:], *(out if isinstance(out, tuple) else (out,))]
     cores = re.findall(r"\([^)]*\)", sides[0])
-    of_class = [_class(x) is not None for x in operands]
-    if len(operands) < gufunc.nin or all(of_class) or not any(of_class) or any(_class(one) is not None for one in outs):
+    apart, of_class = any(isinstance(x, _Apart) for x in operands), [_key_of(x) is not None for x in operands]
+    if len(operands) < gufunc.nin or (all(of_class) and not apart) or not any(of_class) or any(_class(one) is not None for one in outs):
         return None
     if any(of_class[k] and core != "()" for k, core in enumerate(core.replace(" ", "") for core in cores)):
         return None
-    key = ("gufunc", tuple((_class(x), x.dtype) if _class(x) is not None else None for x in operands), placed.function)
-    return _kept(gufunc, key, lambda: _make_gufunc(gufunc, operands, cores, sides[1] if len(sides) > 1 else "", placed))
+    key = ("gufunc", tuple(map(_key_of, operands)), placed.function)
+    return _kept(gufunc, key, lambda: _make_gufunc(gufunc, operands, cores, sides[1] if len(sides) > 1 else "", placed)), operands
 
 
 def gufunc_of_fields(gufunc, values):
@@ -601,35 +768,38 @@ def gufunc_of_fields(gufunc, values):
     excluded arrays, which are its last arguments."""
     placed = _Placed(gufunc, (), dict(values), _filled(gufunc))
     operands = placed.operands or tuple(values.values())
-    return _gufunc_of_fields(gufunc, operands, None, placed), placed.wholes
+    found = _gufunc_of_fields(gufunc, operands, None, placed)
+    return found and found[0], placed.wholes
 
 
 def _make_gufunc(gufunc, operands, cores, right, placed):
     write = _Writer(gufunc.py_func.__name__)
-    parameters, given, left = [], [], []
+    given, left = [], []
     for operand, core in zip(operands, cores):
-        names = [f"x{len(parameters) + k}" for k in range(len(_leaves(operand.dtype)) if _class(operand) is not None else 1)]
-        parameters += names
-        left += [core] * len(names)
-        given.append(write.build(operand.dtype, iter(names)) if _class(operand) is not None else names[0])
-    filled, wholes = [f"o{k}" for k in range(len(_filled(gufunc)))], [f"t{k}" for k in range(len(placed.wholes))]
+        n = len(write.numbers)
+        given.append(write.operand(operand))
+        left += [core] * (len(write.numbers) - n)
+    if not write.numbers:
+        write.number()  # _fields() gives a 0 for it
+        left.append("()")
+    filled, wholes = [f"o{k}" for k in range(len(_filled(gufunc)))], [write.whole(name) for name in placed.excluded]
     write.lines.append(f"return {write.constant(placed.function)}({', '.join([*given, *filled, *wholes])})")
     options = {name: value for name, value in gufunc._state()["options"].items() if name not in ("excluded", "static", "source")}
     if writable := options.pop("writable_args", None):
-        places = [name for name in inspect.signature(gufunc.py_func).parameters]
+        places = list(inspect.signature(gufunc.py_func).parameters)
         given_names = [one if isinstance(one, str) else places[one] for one in ((writable,) if isinstance(writable, (str, int)) else writable)]
-        options["writable_args"] = [given[places.index(name)] for name in given_names]
-    function = write.function([*parameters, *filled, *wholes], gufunc.py_func)
-    return lw.guvectorize(f"{','.join(left)}->{right}", **options, **({"excluded": wholes} if wholes else {}))(function)
+        options["writable_args"] = [given[placed.names.index(name)] for name in given_names]
+    function = write.function([*write.numbers, *filled, *write.wholes], gufunc.py_func)
+    return lw.guvectorize(f"{','.join(left)}->{right}", **options, **({"excluded": write.wholes} if write.wholes else {}))(function)
 
 
 def guvectorize(gufunc, *args, out=_ABSENT, stream=None, **kwargs):
     placed = _Placed(gufunc, args, kwargs, _filled(gufunc))
     args = (*placed.operands, *placed.outputs) if placed.operands else _by_names(gufunc, args, kwargs, gufunc.nin)
-    if (inner := _gufunc_of_fields(gufunc, args, out, placed)) is not None:
-        values = [_array(value) if _is_object(value) else value for value in args]
+    if (found := _gufunc_of_fields(gufunc, args, out, placed)) is not None:
+        inner, operands = found
         more = {**({} if stream is None else {"stream": stream}), **({} if out is _ABSENT else {"out": out})}
-        return inner(*_fields(values[:gufunc.nin]), *placed.wholes, *values[gufunc.nin:], **more, **kwargs)
+        return inner(*_fields(operands), *_wholes(operands, placed), *args[gufunc.nin:], **more, **kwargs)
     _refuse_options(gufunc, gufunc._state(), ("writable_args", "sizes"))
     dims = _layout(gufunc)
     nin, nout = len(dims[0]), len(dims[1])

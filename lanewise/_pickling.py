@@ -38,9 +38,16 @@ def _names(code):
             yield from _names(const)
 
 
+def _is_made(value):
+    """Is it an object of a decorator?"""
+    return hasattr(type(value), "_state") and isinstance(getattr(value, "py_func", None), types.FunctionType)
+
+
 def _pack(value, seen):
     if isinstance(value, types.ModuleType):
         return ("module", value.__name__)
+    if _is_made(value) and id(value.py_func) in seen:
+        return ("recursion", value.__name__)
     if isinstance(value, types.FunctionType) and _importable(value) is None:
         if id(value) in seen:
             return ("recursion", value.__name__)
@@ -244,6 +251,10 @@ _sources: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by object, 
 
 def token(made):
     """What Dask's keys of equal objects have in common, in every process: the source and what it captured."""
+    return _made_token(made, frozenset())
+
+
+def _made_token(made, seen):
     from dask.tokenize import normalize_token
 
     state = made._state()
@@ -251,7 +262,7 @@ def token(made):
     if source is None:
         _sources[made] = source = state["options"].get("source") or _source_of(made.py_func)
     options = {key: _option_token(value) for key, value in state["options"].items() if key != "source"}
-    function = _function_token(made.py_func, source, frozenset({id(made.py_func)}))
+    function = _function_token(made.py_func, source, seen | {id(made.py_func)})
     # Dask takes the text of what this returns, and that of an array does not have all elements
     return normalize_token(("lanewise", state["door"], state["signatures"], state["layout"], function, options))
 
@@ -288,8 +299,10 @@ def _value_token(value, seen):
     """Of what a function captured: functions and classes by their text, not by their names alone, and modules by name."""
     if isinstance(value, types.ModuleType):
         return "module", value.__name__
-    if id(value) in seen:
+    if id(value) in seen or (_is_made(value) and id(value.py_func) in seen):
         return "recursion", value.__name__
+    if _is_made(value):
+        return _made_token(value, seen)
     if isinstance(value, types.FunctionType) and (text := _text_token(value, _function_text)) is not None:
         return _function_token(value, text, seen | {id(value)})
     if isinstance(value, type) and (text := _text_token(value, _class_source)) is not None:

@@ -857,6 +857,10 @@ globals().update({name: _quiet(each) for name, each in list(globals().items())
                   if isinstance(each, types.FunctionType) and (name.startswith(("philox", "xoroshiro128p_", "uint64_to_")) or name == "init_xoroshiro128p_state")})
 
 
+def __dir__():
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name):
     if name in ("Generator", "default_rng"):
         from lanewise import _generator

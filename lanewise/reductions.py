@@ -1,4 +1,5 @@
-"""The usual reductions and scans, for host and device arrays. All but `topk` and `argtopk` are made with `lanewise.reduce` alone.
+"""The usual reductions and scans, for host and device arrays. All but `topk`, `argtopk`, medians and quantiles are made with
+`lanewise.reduce` alone.
 
     >>> import numpy as np
     >>> import lanewise as lw
@@ -33,8 +34,8 @@ DeviceArray = _core.cuda.DeviceArray  # lanewise.cuda, which has much more, is i
 
 __all__ = [
     "affine_scan", "all", "any", "argmax", "argmin", "argtopk", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
-    "mean", "min", "minmax", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
-    "nanstd", "nansum", "nanvar", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "topk", "var",
+    "mean", "median", "min", "minmax", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod",
+    "nanquantile", "nanstd", "nansum", "nanvar", "percentile", "prod", "quantile", "running_maximum", "segmented_sum", "std", "sum", "top1", "topk", "var",
 ]
 
 
@@ -291,7 +292,8 @@ def _theirs(a: Any, name: str, axis: Any, stream: Any, progress: Any, **given: A
 
 #: These have no where= that a mask could be given to.
 _WITHOUT_WHERE = frozenset(("count_nonzero", "argmax", "argmin", "nanargmax", "nanargmin", "top1", "cumsum", "cumprod", "nancumsum",
-                            "nancumprod", "running_maximum", "affine_scan", "segmented_sum"))
+                            "nancumprod", "running_maximum", "affine_scan", "segmented_sum", "median", "nanmedian", "quantile", "nanquantile",
+                            "percentile", "nanpercentile"))
 _ENDS = frozenset(("min", "max"))
 
 
@@ -869,4 +871,5 @@ def segmented_sum(values, starts, axis=0, out=None, *, stream=None, progress=Non
 from lanewise._nan_reductions import (  # noqa: E402: they use what stands above
     nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar,
 )
+from lanewise._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile  # noqa: E402
 from lanewise._topk import argtopk, topk  # noqa: E402

@@ -631,13 +631,15 @@ static PyMemberDef members[] = {
                "the items of a run, and those of the whole array")},
     {NULL, 0, 0, 0, NULL}};
 
-#define DRAW(name, function, parameters, text)                                                 \
+#define DRAW_WITH(name, function, parameters, more, text)                                      \
     {                                                                                          \
         name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS,          \
-            PyDoc_STR(name "($self, " parameters ", *, stream=0, chunks=None)\n--\n\n" text)   \
+            PyDoc_STR(name "($self, " parameters ", *, stream=0, " more                        \
+                           "chunks=None)\n--\n\n" text)                                        \
     }
-#define FILL "size=None, dtype=None, out=None"
-#define HOST "size=None"
+#define DRAW(name, function, parameters, text) DRAW_WITH(name, function, parameters, "", text)
+#define FILL                                   "size=None, dtype=None, out=None"
+#define HOST                                   "size=None"
 
 static PyMethodDef methods[] = {
     DRAW("random", draw_random_alone, FILL,
@@ -648,8 +650,9 @@ static PyMethodDef methods[] = {
          "Draw normal numbers of mean 0 and variance 1, with the method of Box and Muller."),
     DRAW("normal", draw_normal_alone, "loc=0.0, scale=1.0, " FILL,
          "Draw normal numbers of mean loc and standard deviation scale >= 0."),
-    DRAW("standard_exponential", draw_standard_exponential_alone, FILL,
-         "Draw exponential numbers of mean 1."),
+    DRAW_WITH("standard_exponential", draw_standard_exponential_alone, FILL, "method='zig', ",
+              "Draw exponential numbers of mean 1, by inversion. method= is 'zig' or 'inv', as "
+              "in NumPy; both give the same numbers."),
     DRAW("exponential", draw_exponential_alone, "scale=1.0, " FILL,
          "Draw exponential numbers of mean scale >= 0, by inversion."),
     DRAW("gamma", draw_gamma_alone, "shape, scale=1.0, " FILL,

@@ -405,7 +405,8 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
         return result;
     if (self->base.family != NULL
             ? lw_family_brings_objects((lw_ufunc_head *)self, args, n_args, kwnames)
-            : lw_brings_objects((lw_compiled *)self, args, n_args))
+            : lw_brings_objects((lw_compiled *)self, args, n_args) ||
+                  lw_names_objects((lw_compiled *)self, args + n_args, kwnames))
         return lw_call_of_objects("vectorize", object, args, n_args, kwnames);
     if (self->base.family != NULL)
         return lw_family_call((lw_ufunc_head *)self, args, n_args, kwnames);

@@ -109,7 +109,7 @@ KEYWORDS = [
     ("opt level", {"opt": 3}, (TypeError, ValueError), "opt"),
     ("fma", {"fma": "no"}, TypeError, "fma"),
     ("warn", {"warn": 1}, TypeError, "warn"),
-    ("nopython", {"nopython": False}, ValueError, "nopython"),
+    ("nopython", {"nopython": False}, UnsupportedError, "there is no object mode"),
     ("registers negative", {"max_registers": -1}, ValueError, "max_registers"),
     ("registers huge", {"max_registers": 10**30}, (ValueError, OverflowError), "max_registers"),
     ("registers float", {"max_registers": 32.0}, TypeError, "max_registers"),

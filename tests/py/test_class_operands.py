@@ -177,7 +177,7 @@ def test_outputs(a, b):
     (lambda a: add.reduceat(a, [0, 1]), TypeError, r"write lanewise.reduce\(add.py_func\).reduceat\(a, indices\)"),
     (lambda a: add.outer(a, a), TypeError, r"write add\(a\[:, None\], b\[None, :\]\)"),
     (lambda a: add.at(a, [0], a[:1]), TypeError, r"write a\[indices\] = add\(a\[indices\], b\)"),
-    (lambda a: lw.vectorize(lambda s: s.x)(Named("n", 1.0)), TypeError, "field `name` of `Named`"),
+    (lambda a: lw.vectorize(lambda s: s.x)(Named("n", 1.0)), TypeError, "argument `s.name` is a str"),
     (lambda a: lw.vectorize(lambda p, k: p.lo + k, static=["k"])(a, [2.0]), TypeError, "static argument `k` must be hashable .* not list"),
     (lambda a: lw.vectorize(lambda p, k: p.lo + k, static=["k"])(a), TypeError, "missing a required argument: 'k'"),
     (lambda a: lw.vectorize(lambda x, k: x + k.lo, static=["k"])(1.0, OBJECTS[0]), TypeError, "must be hashable .* not Interval; make its class a dataclass with frozen=True, or take"),

@@ -103,6 +103,80 @@ def test_what_is_not_lazy_with_an_object_is_an_error(lazy):
     assert not seen
 
 
+@lw.vectorize(static="mode")
+def shifted(line, x, mode=0):
+    return line.at(x) + mode
+
+
+@lw.vectorize(static="mode")
+def shifted_too(mode, x, line):
+    return line.at(x) + mode
+
+
+@lw.vectorize(excluded="table", static="mode")
+def from_table(x, line, table, *, mode, y=5.0):
+    return line.at(x) + table[mode] + 100 * y
+
+
+@lw.vectorize
+def moved(line, x, *, y=5.0):
+    return line.at(x) + y
+
+
+@lw.guvectorize("(),(n)->(n)", static="mode")
+def shifted_along(line, x, out, mode=0):
+    for i in range(x.size):
+        out[i] = line.at(x[i]) + mode
+
+
+def in_all_ways(f, names, keyword_only, values):
+    """The call of a function with its first arguments by position and the others by name, for each number of these."""
+    for n in range(len(names) - len(keyword_only) + 1):
+        yield f(*(values[name] for name in names[:n]), **{name: values[name] for name in names[n:]})
+
+
+@pytest.mark.parametrize(
+    ("f", "names", "keyword_only"),
+    [(shifted, ("line", "x", "mode"), ()), (shifted_too, ("mode", "x", "line"), ()), (from_table, ("x", "line", "table", "mode"), ("mode",)),
+     (from_table, ("x", "line", "table", "mode", "y"), ("mode", "y")), (moved, ("line", "x", "y"), ("y",)), (shifted_along, ("line", "x", "mode"), ())],
+)
+def test_static_values_and_arguments_by_name(f, names, keyword_only):
+    """The static value was lost, and an argument given by name taken for an output."""
+    x, pairs = np.arange(6.0), Pairs()
+    d = da.from_array(x, chunks=6 if f is shifted_along else 4)
+    values = {"line": Line(2.0), "x": x, "mode": 2, "table": np.array([10.0, 20.0, 30.0]), "y": x / 2}
+    for host, lazy in zip(in_all_ways(f, names, keyword_only, values), in_all_ways(f, names, keyword_only, {**values, "x": d})):
+        pairs.add(host, lazy)
+    for host, lazy in zip(in_all_ways(f, names, keyword_only, values), in_all_ways(f, names, keyword_only, {**values, "x": d, "table": da.from_array(values["table"], chunks=2)})):
+        pairs.add(host, lazy)
+    if "y" in names:
+        for host, lazy in zip(in_all_ways(f, names, keyword_only, values), in_all_ways(f, names, keyword_only, {**values, "y": da.from_array(x / 2, chunks=3)})):
+            pairs.add(host, lazy)
+    pairs.check()
+
+
+def test_where_beside_excluded_and_static_arguments():
+    """The size of the table was taken for that of an operand."""
+    x, table, line = np.arange(6.0), np.array([10.0, 20.0, 30.0]), Line(2.0)
+    d, pairs = da.from_array(x, chunks=4), Pairs()
+    pairs.add(np.where(x > 2, from_table(x, line, table, mode=1), 0), from_table(d, line, table, mode=1, where=d > 2))
+    pairs.add(np.where(x > 2, shifted(line, x, 3), 0), shifted(line, d, 3, where=d > 2))
+    plain = lw.vectorize(lambda x, table: x + table[1], excluded="table")
+    masked = np.ma.array(x, mask=x == 4)
+    pairs.add(np.where(x > 2, plain(x, table), 0), plain(d, da.from_array(table, chunks=2), where=d > 2))
+    pairs.check()
+    result = plain(da.from_array(masked, chunks=4), table, where=d > 2).compute()
+    np.testing.assert_array_equal(np.ma.getmaskarray(result), masked.mask)
+    np.testing.assert_array_equal(result.data[[0, 3, 5]], [0.0, 23.0, 25.0])
+
+
+def test_an_argument_named_as_ours():
+    """The names of parameters of the functions that take the call."""
+    f = lw.vectorize(lambda x, ufunc, method=1: x + ufunc * method, static=("ufunc", "method"))
+    d = da.arange(6.0, chunks=4)
+    np.testing.assert_array_equal(f(x=d, ufunc=2, method=3), np.arange(6.0) + 6)
+
+
 def test_other_processes(lazy):
     d = da.arange(6.0, chunks=4)
     np.testing.assert_array_equal(on(Line(2.0), d).compute(scheduler="processes", num_workers=2), np.arange(6.0) * 2)

@@ -117,3 +117,15 @@ def test_random_states():
     host = states.copy_to_host()
     for _ in range(2):
         np.testing.assert_array_equal(draw(cuda.to_device(np.arange(500)), states).copy_to_host(), draw(np.arange(500), host))
+
+
+def test_masks_stay_on_the_host():
+    masked, table, out = np.ma.array([1.0, 2.5, 3.0], mask=[0, 1, 0]), cuda.to_device(TABLE), cuda.to_device(np.zeros(3))
+    for f in (lambda: interpolate(masked, table), lambda: interpolate(masked, TABLE, out=out), lambda: interpolate(x=masked, table=table, extra=1.0)):
+        with pytest.raises(TypeError, match="interpolate: argument `x` is a masked array, whose mask compiled code would ignore; pass its .data"):
+            f()
+    for f in (lambda: np.add(np.ones(3), masked, out=out), lambda: np.add(np.ones(3), 1, out=out, where=masked > 1), lambda: np.add(out, masked), lambda: out + masked,
+              lambda: np.concatenate([out, masked]), lambda: np.stack([masked, out])):
+        with pytest.raises(TypeError, match="is a masked array, whose mask compiled code would ignore"):
+            f()
+    assert out.copy_to_host().tolist() == [0, 0, 0]

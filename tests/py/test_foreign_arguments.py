@@ -44,7 +44,7 @@ FOREIGN = {
 }
 KINDS = [pytest.param(make, id=kind, marks=() if make else pytest.mark.skip(reason="its library is not installed")) for kind, make in FOREIGN.items()]
 KEYWORDS = {"dtype": np.float32, "keepdims": True, "initial": 10.0, "where": W, "ddof": 1, "correction": 1, "mean": 2.0, "stream": 5, "progress": lambda *done: told.append(done)}
-ARGUMENTS = {"top1": (X,), "affine_scan": (X,), "segmented_sum": (W,), "topk": (2,), "argtopk": (2,)}
+ARGUMENTS = {"top1": (X,), "affine_scan": (X,), "segmented_sum": (W,), "topk": (2,), "argtopk": (2,), **dict.fromkeys(("quantile", "nanquantile", "percentile", "nanpercentile"), (0.5,))}
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 
 import numpy as np
@@ -57,3 +58,97 @@ def test_a_list_as_a_result():
 def test_functions_of_numbas_programs(f, says):
     with pytest.raises(lw.errors.TypingError, match=says):
         lw.njit(f)(np.ones(2))
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Flags(enum.Flag):
+    A = 1
+    B = 2
+
+
+def raised(m, x):
+    if x > 0:
+        raise ValueError(f"{m}")
+    return x
+
+
+def spaced(m, x):
+    if x > 0:
+        raise ValueError(f"{x!r:>6}")
+    return x
+
+
+def looped(m, x):
+    n = 0
+    for c in m:
+        n += 1
+    return n
+
+
+def with_objects(m, x):
+    with lw.objmode(y="float64"):
+        y = x
+    return y
+
+
+@pytest.mark.parametrize("f, first, says", [
+    (lambda m, x: len(x), 1, r"this is float(.|\n)*pass an array, if only of one element"), (lambda m, x: x.shape, 1, "pass an array, if only of one element"),
+    (lambda m, x: x.mean(), 1, "pass an array, if only of one element; in `guvectorize`, the layout says which operands have axes"),
+    (looped, "abc", r"a for loop needs a range(.|\n)*this is the string 'abc'(.|\n)*pass its characters, `tuple\(s\)`"),
+    (with_objects, 1, r"there is no object mode(.|\n)*call it from a Python function, which does this with its results, and calls a second compiled function"),
+    (lambda m, x: Color[m].value, "RED", r"members of an enum class are found by names and values that are constants, `C\[\"A\"\]` and `C\(1\)`: pass the member"),
+    (lambda m, x: Flags.A, 1, r"E183(.|\n)*a member of an enum.Flag(.|\n)*as the `.value` of a member, or a member of an `enum.Enum`"),
+    (lambda m, x: Flags.A if x > 0 else Flags.B, 1, r"E104(.|\n)*those of an `enum.Flag` have numbers, `.value`"),
+    (raised, Color.RED, r"this is Color(.|\n)*show its value, `{m.value}`"), (spaced, 1, r'`!s` and `!r` with a format, are not supported(.|\n)*f"{x:>6}"'),
+])
+def test_what_is_written_instead(f, first, says):
+    with pytest.raises(lw.errors.CompileError, match=says):
+        lw.njit(f)(first, 1.5)
+
+
+def test_what_is_written_instead_works():
+    assert lw.njit(looped)(tuple("abc"), 1.0) == 3
+    assert lw.njit(lambda m, x: m)(Color["RED"], 1.0) is Color.RED and lw.njit(lambda x: Flags.A.value if x > 0 else Flags.B.value)(1.0) == 1
+
+    def shown(m, x):
+        raise ValueError(f"{m.value} {x:>6}")
+
+    with pytest.raises(ValueError, match="1    1.5"):
+        lw.njit(shown)(Color.RED, 1.5)
+
+
+def test_numbers_of_gufuncs():
+    with pytest.raises(lw.errors.TypingError, match="the layout says which operands have axes, as `\\(n\\)`"):
+        lw.guvectorize("(),(n)->()")(lambda s, x, out: len(s))(1.0, np.ones(2))
+
+
+@pytest.mark.parametrize("decorator", [lw.jit, lw.njit, lw.cuda.jit, lw.vectorize, lw.forall, lw.reduce])
+def test_object_mode(decorator):
+    with pytest.raises(lw.errors.UnsupportedError, match="there is no object mode"):
+        decorator(nopython=False)
+
+
+def test_parameters_of_gufuncs_that_are_no_operands():
+    @lw.guvectorize("(n)->(n)")
+    def scaled(x, out, factor=2.0):
+        for i in range(x.size):
+            out[i] = x[i] * factor
+
+    x = np.ones(3)
+    with pytest.raises(TypeError, match=r"scaled\(\) got 'factor', which has a default and is no operand of the layout, .*: name it in static="):
+        scaled(x, factor=3.0)
+    assert lw.guvectorize("(n)->(n)", static="factor")(scaled.py_func)(x, factor=3.0).tolist() == [3, 3, 3]
+    with pytest.raises(TypeError, match=r"<lambda>\(\) got the output 'made' by name: pass it by out="):
+        lw.guvectorize("(n)->(n)")(lambda x, made: None)(x, made=x)
+    with pytest.raises(TypeError, match="got multiple values for argument 'y'"):
+        lw.vectorize(lambda x, y: x + y)(x, x, y=x)
+
+
+def test_names_that_are_loaded_when_they_are_asked_for_are_in_dir():
+    assert {"experimental", "special", "typed", "add", "float64"} <= set(dir(lw)) and set(lw.__all__) <= set(dir(lw))
+    for module in (lw.random, lw.cuda, lw.reductions, lw.special, lw.ufuncs, lw.types, lw.typed, lw.extending, lw.errors):
+        assert set(module.__all__) <= set(dir(module)), module

@@ -4,6 +4,7 @@ own with LANEWISE_TARGET=cpu, and what their arrays, streams, events and devices
 from __future__ import annotations
 
 import copy
+import operator
 import pickle
 
 import numpy as np
@@ -633,6 +634,82 @@ def test_masks_are_not_lost_beside_device_arrays(cpu):
         with pytest.raises(TypeError, match="masked array, whose mask compiled code would ignore"):
             f()
     assert (add(m, 1.0).mask == m.mask).all() and (d.copy_to_host() == 1).all()
+
+
+BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lt", "le", "gt", "ge", "eq", "ne", "and_", "or_", "xor", "lshift", "rshift")
+IN_PLACE = tuple("i" + name.rstrip("_") for name in BINARY if name not in ("lt", "le", "gt", "ge", "eq", "ne"))
+
+
+@pytest.mark.parametrize("name", BINARY + IN_PLACE)
+def test_no_operator_loses_a_mask(cpu, name):
+    """A stand-in's operator refuses a masked array, as a DeviceArray's does; the masked array's own operator keeps its mask."""
+    x, m = np.array([1, 2, 3]), np.ma.array([1, 1, 2], mask=[0, 1, 0])
+    d, f = cuda.to_device(x), getattr(operator, name)
+    for other in (m, np.ma.array([1, 1, 2]), np.ma.masked):
+        with pytest.raises(TypeError, match="argument 2 is a masked array, whose mask compiled code would ignore; pass its .data"):
+            f(d, other)
+    assert d.copy_to_host().tolist() == [1, 2, 3]
+    for made in (cuda.mapped_array(3, int), cuda.managed_array(3, int), cuda.pinned_array(3, int)):
+        made[...] = x
+        if name not in IN_PLACE + ("matmul",):
+            np.testing.assert_array_equal(np.ma.getmaskarray(f(made, m)), m.mask)
+            np.testing.assert_array_equal(np.ma.getmaskarray(f(m, made)), m.mask)
+    if name in ("add", "sub", "mul", "truediv", "floordiv", "pow", "lt", "le", "gt", "ge", "eq", "ne"):  # which masked arrays have of their own
+        np.testing.assert_array_equal(np.ma.getmaskarray(f(m, d)), m.mask)
+    elif name in BINARY:
+        with pytest.raises(TypeError, match="argument 1 is a masked array"):
+            f(m, d)
+
+
+def test_no_function_of_numpy_loses_a_mask(cpu):
+    x, m = np.array([1.0, 2.0, 3.0]), np.ma.array([1.0, 1.0, 2.0], mask=[0, 1, 0])
+    d, out = cuda.to_device(x), cuda.to_device(np.zeros(3))
+    for f in (lambda: np.add(d, m), lambda: np.add(m, d), lambda: np.add(x, m, out=out), lambda: np.add(x, 1, out=out, where=m > 1), lambda: np.add(d, 1, out=m.copy()),
+              lambda: np.add.outer(d, m), lambda: np.add.at(out, slice(None), m), lambda: np.where(d > 1, m, 0), lambda: np.concatenate([d, m]), lambda: np.stack([d, m]),
+              lambda: np.dot(d, m), lambda: d.dot(m), lambda: np.copyto(out, m), lambda: d.searchsorted(m), lambda: out.put([0], m[:1]), lambda: np.clip(d, m, None),
+              lambda: np.isclose(d, m), lambda: np.array_equal(d, m), lambda: np.cross(d, m), lambda: np.einsum("i,i", d, m), lambda: out.fill(np.ma.masked),
+              lambda: np.add.reduce(d, where=m > 1)):
+        with pytest.raises(TypeError, match="is a masked array, whose mask compiled code would ignore"):
+            f()
+    assert d.copy_to_host().tolist() == [1, 2, 3] and out.copy_to_host().tolist() == [0, 0, 0]
+
+
+def test_ufuncs_of_numpy_give_stand_ins(cpu):
+    """The results of a stand-in's own answer: of its class, also without axes, and the outputs that were given."""
+    x = np.arange(6.0).reshape(2, 3) + 1
+    d, one, out = cuda.to_device(x), cuda.to_device(np.array(3.0)), cuda.device_array((2, 3))
+    where = cuda.to_device(np.array([True, False, True]))
+    for made, expected in ((d + x, x + x), (x + d, x + x), (1 + one, 4.0), (np.modf(d)[1], x), (divmod(d, 2)[0], x // 2), (np.add.accumulate(d), np.add.accumulate(x)),
+                           (np.add.outer(d, x), np.add.outer(x, x)), (np.add.reduce(d, axis=None), x.sum()), (np.add(d, 1, dtype="f4"), x.astype("f4") + 1)):
+        assert isinstance(made, cuda.DeviceArray) and made.dtype == np.asarray(expected).dtype
+        np.testing.assert_array_equal(made.copy_to_host(), expected)
+    out.fill(0)
+    assert np.add(d, 1, out=out, where=where) is out and out.copy_to_host().tolist() == [[2, 0, 4], [5, 0, 7]]
+    assert np.add(d, 1, out) is out and (out.copy_to_host() == x + 1).all()
+    first, second = np.frexp(d, out=(out, None))
+    assert first is out and isinstance(second, cuda.DeviceArray)
+    plain = np.empty((2, 3))
+    assert np.add(d, 1, out=plain) is plain and type(np.add(d, 1, subok=False)) is np.ndarray
+    np.add.at(out, (0, 0), 5.0)
+    assert out.copy_to_host()[0, 0] == 5.5
+    d += 1
+    assert isinstance(d, cuda.DeviceArray) and (d.copy_to_host() == x + 1).all()
+
+
+def test_operands_of_other_libraries_answer_beside_stand_ins(cpu):
+    x = np.array([1, 2, 3])
+    d = cuda.to_device(x)
+    pd, xr, da = pytest.importorskip("pandas"), pytest.importorskip("xarray"), pytest.importorskip("dask.array")
+    for other in (pd.Series([1, 1, 2]), xr.DataArray([1, 1, 2], dims="t")):
+        for f in (operator.add, operator.mul, operator.lt, operator.pow):
+            for made, expected in ((f(d, other), f(x, other)), (f(other, d), f(other, x))):
+                assert type(made) is type(expected)
+                np.testing.assert_array_equal(np.asarray(made), np.asarray(expected))
+    missing = pd.Series([1, None, 2], dtype="Int64")
+    assert (d + missing).isna().tolist() == [False, True, False] and (missing + d).isna().tolist() == [False, True, False]
+    np.testing.assert_array_equal((d + da.from_array(x, chunks=2)).compute(), x + x)
+    with pytest.raises(TypeError, match="is a masked array"):
+        (d + da.from_array(np.ma.array(x, mask=x > 1), chunks=2)).compute(scheduler="synchronous")
 
 
 def test_overrides_of_settings_can_be_entered_again(cpu):

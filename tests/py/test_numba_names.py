@@ -173,7 +173,7 @@ def test_objmode_and_literally():
         return y
 
     assert f(1) == 2.0
-    with pytest.raises(lw.errors.UnsupportedError, match="E101(?s:.*)move the statement to the Python function"):
+    with pytest.raises(lw.errors.UnsupportedError, match="E101(?s:.*)call it from a Python function"):
         lw.njit(f)(1)
     assert literally(3) == 3 and lw.njit(lambda x: literally(x) + 1)(3) == 4
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import array
 import collections
+import math
 import pickle
 
 import numpy as np
 import pytest
 
+import lanewise as lw
 from lanewise.random import Generator
 
 from random_checks import KINDS
@@ -134,3 +136,29 @@ def test_shuffle_of_sequences(kind):
     assert Generator(1).shuffle(x) is None and list(x) == (order + 10).tolist()
     with pytest.raises(NotImplementedError, match=f"axis must be 0 for a {type(x).__name__}"):
         Generator(1).shuffle(x, 1)
+
+
+@pytest.mark.parametrize(
+    ("mean", "scale", "lowest", "highest"),
+    [(1e300, 1.0, 0.05, 50.0), (1e-300, 1.0, 0.9e-300, 1.1e-300), (1.0, math.inf, 1.0, 1.0), (1.0, 1e300, 1.0, 1.0), (1.0, 1e-300, 1e-302, 1e-298), (1e200, 1e200, 1e198, 1e202),
+     (1e-200, 1e200, 0.9e-200, 1.1e-200), (math.inf, 1.0, 0.05, 50.0)],
+)
+def test_wald_numbers_of_parameters_far_from_1(mean, scale, lowest, highest):
+    """Products of the parameters overflowed, or vanished: the numbers were NaN, or 0."""
+    for size in (20, 2000):
+        x = np.sort(lw.random.default_rng(3).wald(mean, scale, size))[size // 4: -(size // 4)]  # these are Levy numbers where the mean is large
+        assert ((x >= lowest) & (x <= highest)).all(), x
+    assert lw.random.default_rng(3).wald(np.full(5, mean), scale).tolist() == lw.random.default_rng(3).wald(mean, scale, 5).tolist()
+
+
+def test_methods_of_standard_exponential():
+    """NumPy's two algorithms are one here."""
+    expected = lw.random.default_rng(3).standard_exponential(5)
+    for method in ("zig", "inv"):
+        assert lw.random.default_rng(3).standard_exponential(5, method=method).tolist() == expected.tolist()
+        out = np.empty(5)
+        assert lw.random.default_rng(3).standard_exponential(method=method, out=out) is out and out.tolist() == expected.tolist()
+        assert lw.random.default_rng(3).standard_exponential(5, dtype="f4", method=method).dtype == np.float32
+        assert Generator(3, bit_generator="xoroshiro128p").standard_exponential(3, method=method).shape == (3,)
+    with pytest.raises(ValueError, match="method must be 'zig' or 'inv', which give the same numbers here, not 'log'"):
+        lw.random.default_rng(3).standard_exponential(5, method="log")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import signal
 import sys
@@ -697,3 +698,44 @@ def wide_2(n, x):
 def test_recursion_with_many_constants(x):
     """Each constant makes instances of its own, too many of them: the ints of the functions lose theirs."""
     assert lw.jit(wide_0)(5, x) == wide_0(5, x)
+
+
+def test_pickles_of_functions_that_name_themselves():
+    """A function that cannot be imported travels with what it names, which may be itself."""
+    @lw.vectorize
+    def factorial(n):
+        return 1 if n < 2 else n * factorial(n - 1)
+
+    @lw.jit
+    def power(x, n):
+        return 1.0 if n == 0 else x * power(x, n - 1)
+
+    @lw.vectorize
+    def both(x, n):
+        return power(x, n) + factorial(n)
+
+    for f, args, expected in ((factorial, (5,), 120), (power, (2.0, 3), 8.0), (both, (2.0, 3), 14.0)):
+        received = pickle.loads(pickle.dumps(f))
+        assert received is not f and received(*args) == f(*args) == expected
+
+
+def test_dask_keys_of_functions_that_call_themselves():
+    da = pytest.importorskip("dask.array")
+
+    @lw.vectorize
+    def factorial(n):
+        return 1 if n < 2 else n * factorial(n - 1)
+
+    @lw.jit
+    def even(n):
+        return True if n == 0 else odd(n - 1)
+
+    @lw.jit
+    def odd(n):
+        return False if n == 0 else even(n - 1)
+
+    is_even = lw.vectorize(lambda n: even(n))
+    d = da.from_array(np.arange(5), chunks=2)
+    assert factorial(d).name == factorial(d).name != is_even(d).name
+    assert factorial(d).compute(scheduler="synchronous").tolist() == [1, 1, 2, 6, 24]
+    assert is_even(d).compute(scheduler="synchronous").tolist() == [True, False, True, False, True]

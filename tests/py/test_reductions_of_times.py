@@ -9,7 +9,7 @@ from lanewise import reductions as R
 
 SPANS = np.array([[5, 1, 3], [2, 8, 4]], "m8[s]")
 DATES = np.array([[50, 10, 30], [20, 80, 40]], "M8[h]")
-NAMES = sorted(set(R.__all__) & set(dir(np)))
+NAMES = sorted((set(R.__all__) & set(dir(np))) - {"median", "nanmedian", "quantile", "nanquantile", "percentile", "nanpercentile"})
 
 
 def forms():

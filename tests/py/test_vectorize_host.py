@@ -156,7 +156,7 @@ def test_closure_default_global_and_helper():
     ({"check": {"spelling"}}, ValueError, "check"),
     ({"order": "random"}, ValueError, "order"),
     ({"identity": "zero"}, ValueError, "identity"),
-    ({"nopython": False}, ValueError, "nopython"),
+    ({"nopython": False}, lw.errors.UnsupportedError, "there is no object mode: leave the keyword out"),
     ({"source": 1}, TypeError, "source"),
     ({"precise": 1}, TypeError, "precise"),
     ({"link": ["a.o"]}, FileNotFoundError, "a.o"),

@@ -248,6 +248,13 @@ take_copied(lw_infer_frame *f, uint32_t node, uint32_t operand)
         lw_note_at(f, node)->copied |= lw_note_at(f, operand)->copied;
 }
 
+const char *
+lw_help_for_choice(void)
+{
+    return "choose among numbers, strings, or members of an `enum.Enum`, instead; those of an "
+           "`enum.Flag` have numbers, `.value`";
+}
+
 static lw_status
 join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n, lw_type *out)
 {
@@ -271,10 +278,9 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
     is_constant = problem == NULL;
     *out = LW_T_BOTTOM;
     if (is_constant)
-        return lw_complain(
-            f, lw_node_of(f, node)->loc, "E104", "one of several objects, chosen by numbers",
-            "choose among numbers, strings, or members of an `enum.Enum`, instead",
-            "which constant this is would be known only at run time");
+        return lw_complain(f, lw_node_of(f, node)->loc, "E104",
+                           "one of several objects, chosen by numbers", lw_help_for_choice(),
+                           "which constant this is would be known only at run time");
     return lw_complain(
         f, lw_node_of(f, node)->loc, strcmp(problem, "E112") == 0 ? "E140" : problem,
         lw_format_text(f, "one way gives %s, another %s", lw_describe_type(f, types[0]),

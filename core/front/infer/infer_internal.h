@@ -1002,6 +1002,9 @@ const char *lw_near_attribute(lw_infer_frame *f, lw_type type, const char *name)
 /* Help where a number stands in the place of an array: how a function gets arrays. NULL: the
  * value is no number, or the function gets arrays. */
 const char *lw_help_for_number(lw_infer_frame *f, lw_infer_value value);
+/* What to write where it would be known only at run time which of several objects a value is.
+ */
+const char *lw_help_for_choice(void);
 /* Help for methods that would change a list or tuple; or NULL. */
 const char *lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name);
 /* ---- print.c ---- */

@@ -70,8 +70,11 @@ lw_help_for_number(lw_infer_frame *f, lw_infer_value value)
 {
     const lw_front_options *options = &f->run->typed->options;
 
-    if (options->procedure || options->threads || !lw_type_is_number(f, value.type))
+    if (!lw_type_is_number(f, value.type))
         return NULL;
+    if (options->procedure || options->threads || options->returns_arrays)
+        return "pass an array, if only of one element; in `guvectorize`, the layout says which "
+               "operands have axes, as `(n)`";
     return "a function of scalars gets one element of each argument, not the arrays; "
            "`@lanewise.guvectorize(\"(n)->()\")` makes a function of rows, and "
            "`excluded=(\"name\",)` passes a whole array";

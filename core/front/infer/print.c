@@ -131,7 +131,10 @@ infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
     if (n->b == 0 && n->c != LW_FIELD_REPR && lw_can_be_shown(f, value.type))
         return LW_OK;
     return lw_complain(
-        f, n->loc, "E104", lw_format_text(f, "this is %s", lw_describe_value(f, value)), NULL,
+        f, n->loc, "E104", lw_format_text(f, "this is %s", lw_describe_value(f, value)),
+        lw_has_member(f, value.type) ? "show its value, `{m.value}`"
+        : n->c == LW_FIELD_REPR      ? "leave `!r` out"
+                                     : NULL,
         n->c == LW_FIELD_REPR ? "`!r` in an f-string is for strings"
         : n->b && lw_is_text(f, value.type)
             ? "this format of a field of an f-string is not for strings"

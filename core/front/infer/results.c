@@ -103,10 +103,11 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
     if (f->run->typed->options.returns_arrays && is_of_compile_time(f, type))
         return lw_complain(f, loc, "E183",
                            type == LW_T_STATIC
-                               ? "this is a type, a function or a module"
+                               ? "this is a type, a function, a module or a member of an "
+                                 "enum.Flag"
                                : lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-                           "return a number or a string that stands for it, or a member of an "
-                           "enum class",
+                           "return a number or a string that stands for it, as the `.value` of "
+                           "a member, or a member of an `enum.Enum`",
                            "a type, function or module cannot be a result");
     if (f->run->typed->options.returns_arrays)
         return LW_OK;

@@ -321,10 +321,9 @@ runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *o
                                           lw_describe_type(f, tuple.type)),
                            lw_help_for_join(problem), "no 64-bit integer type holds all items");
     if (n && joined == LW_T_STATIC && !problem)
-        return lw_complain(
-            f, lw_node_of(f, node)->loc, "E104", "one of several objects, chosen by numbers",
-            "choose among numbers, strings, or members of an `enum.Enum`, instead",
-            "which constant this is would be known only at run time");
+        return lw_complain(f, lw_node_of(f, node)->loc, "E104",
+                           "one of several objects, chosen by numbers", lw_help_for_choice(),
+                           "which constant this is would be known only at run time");
     return lw_complain(f, lw_node_of(f, node)->loc, "E124",
                        lw_format_text(f,
                                       "`%s` is %s: a run-time index needs elements of one type",
@@ -400,7 +399,6 @@ complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
     const lw_constant *constant = object.constant ? lw_constant_of(f, object.constant) : NULL;
     uint32_t loc = lw_node_of(f, node)->loc;
     bool is_object = constant && constant->kind == LW_K_OBJECT;
-    const lw_front_options *options = &f->run->typed->options;
 
     if (object.type == LW_T_STATIC || lw_is_known_text(f, object.type))
         return lw_complain(
@@ -416,9 +414,8 @@ complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
         lw_is_text(f, object.type) ? "strings that are chosen at run time have no characters: "
                                      "choose among the results, "
                                      "`\"l\" if n < 0 else \"h\"`"
-        : options->procedure || options->threads || !lw_type_is_number(f, object.type)
-            ? "pass an array, if only of one element"
-            : lw_help_for_number(f, object),
+        : lw_type_is_number(f, object.type) ? lw_help_for_number(f, object)
+                                            : "pass an array, if only of one element",
         "`%s` is not an array: it cannot be indexed",
         lw_describe_source(f, lw_node_of(f, node)->a));
 }
@@ -823,7 +820,9 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
                       : lw_format_text(f, "this is %s", lw_describe_value(f, iterable)),
             lw_type_is_int(f, iterable.type) ? "use `range(...)`"
             : is_object                      ? constant->help
-                                             : lw_help_for_number(f, iterable),
+            : lw_is_known_text(f, iterable.type) || lw_is_text(f, iterable.type)
+                ? "pass its characters, `tuple(s)`"
+                : lw_help_for_number(f, iterable),
             "a for loop needs a range, a tuple or an array");
     }
     *count = n;

@@ -10,7 +10,8 @@ refuse(lw_reader *r, PyObject *node, const char *label)
 {
     return lw_read_error(r, node,
                          (lw_fault){LW_ERR_UNSUPPORTED, "E104", .label = label,
-                                    .help = "a plain field: f\"{x}\" or f\"{x:.3f}\""},
+                                    .help = "a plain field: f\"{x}\", f\"{x:>6}\" or "
+                                            "f\"{x:.3f}\""},
                          "this part of an f-string cannot be compiled");
 }
 

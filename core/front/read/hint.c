@@ -277,6 +277,9 @@ lw_hint_for(lw_reader *r, PyObject *object)
                "in D`, `len(D)` and loops over `D`, `D.keys()`, `D.values()` and `D.items()` "
                "can be compiled, if it has at most 64 items, which are numbers, strings, "
                "members of enum classes, and tuples of these";
+    if (PyType_Check(object) && lw_fold_is_enum(object))
+        return "members of an enum class are found by names and values that are constants, "
+               "`C[\"A\"]` and `C(1)`: pass the member as an argument";
     if (PyCallable_Check(object) && lw_comes_from(object, "lanewise"))
         return "call it from Python, outside of compiled functions";
     if (PyCallable_Check(object))

@@ -463,6 +463,30 @@ read_def(lw_reader *r, PyObject *node, uint32_t loc)
                  : 0;
 }
 
+/* `with objmode(y="float64"):`, under whichever name of a module: numba's part in Python. */
+static bool
+is_object_mode(lw_reader *r, PyObject *node)
+{
+    PyObject *items = PyObject_GetAttrString(node, "items"), *call = NULL, *callee = NULL;
+    PyObject *name = NULL;
+    bool is;
+
+    if (items != NULL && PyList_Check(items) && PyList_GET_SIZE(items) > 0)
+        call = PyObject_GetAttrString(PyList_GET_ITEM(items, 0), "context_expr");
+    if (call != NULL && lw_ast_kind_of(&r->ast, call) == LW_AST_Call)
+        callee = PyObject_GetAttrString(call, "func");
+    if (callee != NULL)
+        name = lw_attribute_text(
+            callee, lw_ast_kind_of(&r->ast, callee) == LW_AST_Name ? "id" : "attr");
+    is = name != NULL && PyUnicode_CompareWithASCIIString(name, "objmode") == 0;
+    Py_XDECREF(name);
+    Py_XDECREF(callee);
+    Py_XDECREF(call);
+    Py_XDECREF(items);
+    PyErr_Clear();
+    return is;
+}
+
 static uint32_t
 read_unsupported(lw_reader *r, PyObject *node)
 {
@@ -471,6 +495,12 @@ read_unsupported(lw_reader *r, PyObject *node)
         return keyword_error(r, node, "try", "compiled code has no groups of exceptions",
                              "use `except` without the star");
     case LW_AST_With:
+        if (is_object_mode(r, node))
+            return keyword_error(
+                r, node, "with", "there is no object mode",
+                "end the compiled function here: call it from a Python function, which does "
+                "this with its results, and calls a second compiled function for the rest");
+        /* fallthrough */
     case LW_AST_AsyncWith:
         return keyword_error(
             r, node, "with", "compiled code has no context managers",

@@ -29,12 +29,14 @@ refuse(const facts *f, const char *why)
 static int
 refuse_dtype(const facts *f)
 {
-    PyErr_Format(
-        PyExc_TypeError,
-        "%s: excluded argument `%s` is an array of dtype %.200R, which compiled code does "
-        "not know; expected bool, integers, floats, complex numbers, or a structured "
-        "dtype of these, in native byte order",
-        f->function, f->parameter, f->descr ? (PyObject *)f->descr : Py_None);
+    bool swapped = f->descr != NULL && PyDataType_ISBYTESWAPPED(f->descr);
+
+    PyErr_Format(PyExc_TypeError,
+                 "%s: excluded argument `%s` is an array of dtype %.200R, which compiled code "
+                 "does not know; expected bool, integers, floats, complex numbers, or a "
+                 "structured dtype of these, in native byte order%s",
+                 f->function, f->parameter, f->descr ? (PyObject *)f->descr : Py_None,
+                 swapped ? "; pass x.astype(x.dtype.newbyteorder('='))" : "");
     return -1;
 }
 

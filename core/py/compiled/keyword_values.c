@@ -304,6 +304,25 @@ lw_keyword_source(lw_keyword_reader *r, PyObject *value)
     return 0;
 }
 
+static const char *
+instead_of_objects(lw_door door)
+{
+    switch (door) {
+    case LW_DOOR_VECTORIZE:
+        return "there is no object mode: leave the keyword out, and the function is compiled; "
+               "`numpy.vectorize(f)` calls the Python function for each element";
+    case LW_DOOR_GUVECTORIZE:
+        return "there is no object mode: leave the keyword out, and the function is compiled; "
+               "`numpy.vectorize(f, signature=\"(n)->()\")` calls a Python function that "
+               "returns its results for each item";
+    default:
+        return "there is no object mode, which runs the function as Python does: write it "
+               "without the decorator, and move its loop to a compiled function that it "
+               "calls, `@lanewise.jit` above `def loop(x): …`; or set "
+               "`lanewise.config.target = \"python\"`, which compiles nothing";
+    }
+}
+
 int
 lw_keyword_nopython(lw_keyword_reader *r, PyObject *value)
 {
@@ -311,7 +330,7 @@ lw_keyword_nopython(lw_keyword_reader *r, PyObject *value)
 
     if (read_bool(r, value, &nopython) < 0)
         return -1;
-    return nopython ? 0 : wrong_value(r, "True or left out: there is no object mode", value);
+    return nopython ? 0 : unsupported(instead_of_objects(r->door));
 }
 
 int
@@ -506,25 +525,6 @@ lw_keyword_error_model(lw_keyword_reader *r, PyObject *value)
     if (which == 1)
         r->options->front.checks |= LW_CHECK_DIVIDE;
     return which < 0 ? -1 : 0;
-}
-
-static const char *
-instead_of_objects(lw_door door)
-{
-    switch (door) {
-    case LW_DOOR_VECTORIZE:
-        return "there is no object mode: leave forceobj= out, and the function is compiled; "
-               "`numpy.vectorize(f)` calls the Python function for each element";
-    case LW_DOOR_GUVECTORIZE:
-        return "there is no object mode: leave forceobj= out, and the function is compiled; "
-               "`numpy.vectorize(f, signature=\"(n)->()\")` calls a Python function that "
-               "returns its results for each item";
-    default:
-        return "there is no object mode, which runs the function as Python does: write it "
-               "without the decorator, and move its loop to a compiled function that it "
-               "calls, `@lanewise.jit` above `def loop(x): …`; or set "
-               "`lanewise.config.target = \"python\"`, which compiles nothing";
-    }
 }
 
 /* forceobj and looplift ask for parts that the interpreter runs. */

@@ -1,6 +1,7 @@
 #include "core/py/numpy/device_call.h"
 
 #include "core/front/read/critical.h"
+#include "core/py/array/host_view.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/numpy/numpy_rules.h"
 #include "core/py/numpy/recall.h"
@@ -276,14 +277,21 @@ read_operands(lw_device_call *call, PyObject *const *args)
     return read_mask(call);
 }
 
-/* A host array beside device arrays is copied to their device, as numba does. A mask is made of
- * bools, from lists of numbers, too. */
+/* A host array beside device arrays is copied to their device, as numba does, but masks and
+ * missing values would not be. A mask is made of bools, from lists of numbers, too. */
 static int
-bring_over(lw_device_call *call, lw_operand *operand, bool is_mask)
+bring_over(lw_device_call *call, int i, bool is_mask)
 {
-    PyArray_Descr *bools = is_mask ? PyArray_DescrFromType(NPY_BOOL) : NULL;
-    PyObject *array = PyArray_FromAny(operand->object, bools, 0, 0, 0, NULL), *copy;
+    lw_operand *operand = &call->operands[i];
+    PyArray_Descr *bools;
+    PyObject *array, *copy;
+    char what[32];
 
+    put_operand_name(call, i, what, sizeof what);
+    if (lw_refuse_container(operand->object, false, what) < 0)
+        return -1;
+    bools = is_mask ? PyArray_DescrFromType(NPY_BOOL) : NULL;
+    array = PyArray_FromAny(operand->object, bools, 0, 0, 0, NULL);
     lw_operand_release(operand);
     operand->kind = LW_OPERAND_OTHER;
     if (array == NULL)
@@ -307,7 +315,7 @@ bring_over_all(lw_device_call *call)
         if (lw_device_call_is_output(call, i) || operand->kind == LW_OPERAND_DEVICE ||
             (is_number && !is_mask))
             continue;
-        if (bring_over(call, operand, is_mask) < 0)
+        if (bring_over(call, i, is_mask) < 0)
             return -1;
     }
     if (call->masked && call->operands[call->n_read - 1].dtype != LW_DT_b1) {

@@ -9,25 +9,13 @@
 #include "core/py/array/static_value.h"
 #include "core/py/numpy/numpy_rules.h"
 #include "core/py/numpy/ufunc_choose.h"
+#include "core/py/numpy/ufunc_names.h"
 #include "core/py/types/signature_read.h"
 #include "core/py/raise.h"
 
 #include <string.h>
 
 /* ---- what the parameters are ---- */
-
-bool
-lw_family_reserved(PyObject *name)
-{
-    static const char *const words[] = {"out",   "where",    "axes",   "axis",
-                                        "dtype", "keepdims", "order",  "subok",
-                                        "sig",   "casting",  "stream", "signature"};
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (PyUnicode_CompareWithASCIIString(name, words[i]) == 0)
-            return true;
-    return false;
-}
 
 int
 lw_family_index(const lw_family *family, PyObject *name)
@@ -76,7 +64,7 @@ name_one(void *context, PyObject *name)
                      family->roles[i] == n->what ? "it names already" : "excluded= names too");
         return -1;
     }
-    if (lw_family_reserved(PyTuple_GET_ITEM(family->names, i))) {
+    if (lw_ufunc_names_keyword(PyTuple_GET_ITEM(family->names, i))) {
         PyErr_Format(PyExc_ValueError,
                      "%s= names %.200R, a keyword of every ufunc call: rename the parameter",
                      keyword, name);

@@ -11,6 +11,7 @@
 #include "core/py/numpy/call_kinds.h"
 #include "core/py/numpy/object_operands.h"
 #include "core/py/numpy/override.h"
+#include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
 
 #include <stddef.h>
@@ -62,7 +63,7 @@ place_positional(lw_family_args *c, PyObject *const *args, Py_ssize_t n_args)
 static int
 place_keyword(lw_family_args *c, PyObject *name, PyObject *value)
 {
-    int i = lw_family_reserved(name) ? -1 : lw_family_index(c->family, name);
+    int i = lw_ufunc_names_keyword(name) ? -1 : lw_family_index(c->family, name);
 
     if (i < 0 || c->family->roles[i] == LW_ROLE_OUTPUT) {
         if (c->n_rest == (Py_ssize_t)(sizeof c->rest / sizeof *c->rest)) {
@@ -474,13 +475,31 @@ bring_back(const lw_family_args *c, const lw_ufunc_head *member, CUstream stream
     for (int i = 0; i < c->n_arrays; i++) {
         PyObject *host;
         int failed;
-        if (c->copies[i] == NULL || !(member->member->written >> i & 1))
+        if (c->copies[i] == NULL || c->arrays[i].spec.readonly ||
+            !(member->member->written >> i & 1))
             continue;
         host = lw_device_array_to_host((lw_device_array *)c->copies[i], stream);
         failed = host == NULL || PyArray_CopyInto((PyArrayObject *)c->values[c->params[i]],
                                                   (PyArrayObject *)host) < 0;
         Py_XDECREF(host);
         if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+/* Masks stay on the host. The call of the member would count its own operands only. */
+static int
+refuse_masks(const lw_family_args *c)
+{
+    char what[128];
+
+    for (uint32_t i = 0; i < c->family->n_params; i++) {
+        if (!lw_family_broadcasts(c, i) || !PyArray_Check(c->values[i]))
+            continue;
+        PyOS_snprintf(what, sizeof what, "%.60s: argument `%.50s`", lw_family_name(c->self),
+                      lw_family_param(c, i));
+        if (lw_refuse_container(c->values[i], false, what) < 0)
             return -1;
     }
     return 0;
@@ -495,6 +514,8 @@ run_device(lw_family_args *c)
     CUstream stream = 0;
     row r;
 
+    if (refuse_masks(c) < 0)
+        return NULL;
     for (Py_ssize_t i = 0; i < c->n_rest; i++)
         if (PyUnicode_CompareWithASCIIString(c->names[i], "stream") == 0 &&
             lw_stream_read(c->rest[i], &stream) < 0)
@@ -568,7 +589,7 @@ lw_family_brings_objects(const lw_ufunc_head *self, PyObject *const *args, Py_ss
         int at = parameter_of(self->family, i, n_args, kwnames);
         uint8_t role = at < 0 ? LW_ROLE_OUTPUT : self->family->roles[at];
 
-        if (i >= n_args && lw_family_reserved(PyTuple_GET_ITEM(kwnames, i - n_args)))
+        if (i >= n_args && lw_ufunc_names_keyword(PyTuple_GET_ITEM(kwnames, i - n_args)))
             continue;
         if (role == LW_ROLE_STATIC)
             continue; /* a constant, whatever it is */

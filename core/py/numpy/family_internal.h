@@ -20,8 +20,6 @@ typedef struct lw_family_args {
     lw_whole_array arrays[LW_MOST_EXCLUDED];
 } lw_family_args;
 
-/* Keywords that every call has: no parameter can be given by such a name. */
-bool lw_family_reserved(PyObject *name);
 /* The number of the parameter of that name; -1: none. */
 int lw_family_index(const lw_family *family, PyObject *name);
 /* The member for these arguments, made when it is new: a new reference, or NULL with an

@@ -3,6 +3,7 @@
 #include "core/front/read/python.h"
 #include "core/front/read/services.h"
 #include "core/py/array/device_array.h"
+#include "core/py/numpy/ufunc_names.h"
 #include "core/py/numpy_api.h"
 #include "core/py/object_shape.h"
 #include "core/py/text_py.h"
@@ -144,6 +145,15 @@ lw_brings_objects(const lw_compiled *self, PyObject *const *args, Py_ssize_t n_a
 {
     for (Py_ssize_t i = 0; i < n_args; i++)
         if (is_object(self, args[i]))
+            return true;
+    return false;
+}
+
+bool
+lw_names_objects(const lw_compiled *self, PyObject *const *values, PyObject *kwnames)
+{
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (!lw_ufunc_names_keyword(PyTuple_GET_ITEM(kwnames, i)) && is_object(self, values[i]))
             return true;
     return false;
 }

@@ -12,6 +12,8 @@
 /* Whether an argument, given by position, is one. A few ns for those of NumPy's and Python's
  * own types. */
 bool lw_brings_objects(const lw_compiled *self, PyObject *const *args, Py_ssize_t n_args);
+/* Whether an argument of a call, given by the name of a parameter, is one. */
+bool lw_names_objects(const lw_compiled *self, PyObject *const *values, PyObject *kwnames);
 /* Whether the argument is an object by itself, and no array of objects. */
 bool lw_is_single_object(const lw_compiled *self, PyObject *object);
 /* _takes_as_object(compiled, object): the same, for Python. */

@@ -1,7 +1,7 @@
 /* NEP 13, as numpy/_core/src/umath/override.c does it for real ufuncs, but with our object in
  * the call: operands that define `__array_ufunc__` are asked before anything else happens.
  * Device arrays are operands of ours, so their own `__array_ufunc__` (made for numpy.ufunc) is
- * not asked. */
+ * not asked, nor is that of the host arrays that stand for them. */
 #include "core/py/numpy_api.h"
 
 #include "core/py/numpy/override.h"
@@ -36,6 +36,13 @@ never_overrides(PyTypeObject *type)
             PyType_IsSubtype(type, &PyGenericArrType_Type));
 }
 
+/* Whether arrays of the type stand for device arrays on the CPU: operands of ours as well. */
+static bool
+stands_in(PyTypeObject *type)
+{
+    return PyType_IsSubtype(type, &PyArray_Type) && lw_args_type_has(type, "__lanewise_live__");
+}
+
 /* New reference, or NULL without an exception: nothing of its own. */
 static PyObject *
 override_of(PyObject *object)
@@ -53,7 +60,7 @@ override_of(PyObject *object)
     method = _PyType_Lookup(type, name); /* borrowed; no exception */
     default_method = method ? _PyType_Lookup(&PyArray_Type, name) : NULL;
     Py_DECREF(name);
-    if (method == NULL || method == default_method)
+    if (method == NULL || method == default_method || stands_in(type))
         return NULL;
     return Py_NewRef(method);
 }
@@ -456,14 +463,14 @@ next_override(const overrides *o, const bool *asked)
 /* Dask refuses ufuncs of several outputs, where= and outer(), and xarray gufuncs and methods:
  * lanewise/_dask.py and lanewise/_labelled.py answer in their places. */
 static PyObject *
-ask_for_collection(lw_collection collection, const lw_overridden *self, PyObject *object,
+ask_for_collection(lw_collection collection, PyObject *called, PyObject *object,
                    PyObject *positional, PyObject *kwargs)
 {
     PyObject *args = PyTuple_GetSlice(positional, 1, PyTuple_GET_SIZE(positional));
     PyObject *result = NULL;
 
     if (args != NULL) {
-        Py_SETREF(PyTuple_GET_ITEM(args, 0), Py_NewRef(self->called));
+        Py_SETREF(PyTuple_GET_ITEM(args, 0), Py_NewRef(called));
         result = lw_call_of_collection_by(collection, "array_ufunc", object, args, kwargs);
     }
     Py_XDECREF(args);
@@ -539,8 +546,8 @@ nobody_knew(const lw_overridden *self, const char *method, PyObject *positional,
 }
 
 static PyObject *
-ask_all(const overrides *o, const lw_overridden *self, const char *method, PyObject *positional,
-        PyObject *kwargs)
+ask_all(const overrides *o, const lw_overridden *self, PyObject *called, const char *method,
+        PyObject *positional, PyObject *kwargs)
 {
     bool asked[MOST] = {false};
     int at;
@@ -549,7 +556,7 @@ ask_all(const overrides *o, const lw_overridden *self, const char *method, PyObj
         PyObject *object = o->objects[at];
         lw_collection collection = lw_collection_of(object);
         PyObject *result =
-            collection ? ask_for_collection(collection, self, object, positional, kwargs)
+            collection ? ask_for_collection(collection, called, object, positional, kwargs)
                        : ask(o->methods[at], object, positional, kwargs);
         asked[at] = true;
         if (result != Py_NotImplemented)
@@ -559,12 +566,69 @@ ask_all(const overrides *o, const lw_overridden *self, const char *method, PyObj
     return nobody_knew(self, method, positional, kwargs);
 }
 
+/* pandas and xarray, which hand operands to what was called, whatever else the call has. */
+static bool
+knows_operands_alone(PyObject *object)
+{
+    PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
+    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    bool is = name != NULL &&
+              (strncmp(name, "pandas", 6) == 0 || strncmp(name, "xarray", 6) == 0) &&
+              (name[6] == '.' || name[6] == 0);
+
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return is;
+}
+
+/* pandas takes ufuncs of some names for its own operators, so that those have another one. */
+static int
+name_as_face(const lw_overridden *self, PyObject *of_operands)
+{
+    PyObject *name = PyObject_GetAttrString(self->face, "__name__");
+    int result = name ? PyObject_SetAttrString(of_operands, "__name__", name) : -1;
+
+    Py_XDECREF(name);
+    return result;
+}
+
+/* Of a call with excluded or static arguments: the function of its operands, which these
+ * libraries know alone, and the operands. Others are called with all arguments. -1 with an
+ * exception. */
+static int
+keep_operands(const overrides *o, const lw_overridden *self, PyObject **called,
+              PyObject **positional, PyObject **kwargs)
+{
+    PyObject *args, *made, *name, *of_operands, *operands, *rest;
+    int result = -1;
+
+    for (int i = 0; i < o->n; i++)
+        if (!knows_operands_alone(o->objects[i]))
+            return 0;
+    args = PyTuple_GetSlice(*positional, 3, PyTuple_GET_SIZE(*positional));
+    made = args ? lw_service_call_by(LW_SERVICE_FAMILIES, "of_operands", self->called, args,
+                                     *kwargs)
+                : NULL;
+    if (made != NULL && PyArg_ParseTuple(made, "OO!O!", &of_operands, &PyTuple_Type, &operands,
+                                         &PyDict_Type, &rest)) {
+        name = PyTuple_GET_ITEM(*positional, 2);
+        Py_SETREF(args, Py_BuildValue("(OOO)", Py_None, of_operands, name));
+        Py_XSETREF(*positional, args ? PySequence_Concat(args, operands) : NULL);
+        Py_SETREF(*kwargs, Py_NewRef(rest));
+        Py_SETREF(*called, Py_NewRef(of_operands));
+        result = *positional ? name_as_face(self, of_operands) : -1;
+    }
+    Py_XDECREF(made);
+    Py_XDECREF(args);
+    return result;
+}
+
 int
 lw_override(const lw_overridden *self, const char *method, PyObject *const *args,
             Py_ssize_t n_args, PyObject *kwnames, PyObject **result)
 {
     overrides o = {0};
-    PyObject *kwargs = NULL, *positional = NULL;
+    PyObject *kwargs = NULL, *positional = NULL, *called = Py_NewRef(self->called);
     Py_ssize_t n_operands = 0;
     int found = 1;
 
@@ -580,12 +644,16 @@ lw_override(const lw_overridden *self, const char *method, PyObject *const *args
         goto done;
     kwargs = keywords_of(self, shape_of(method), args, n_args, kwnames, &n_operands);
     positional = kwargs ? positional_of(self, method, args, n_operands) : NULL;
+    if (positional != NULL && self->inputs_by_name && strcmp(method, "__call__") == 0 &&
+        keep_operands(&o, self, &called, &positional, &kwargs) < 0)
+        goto done;
     if (positional != NULL)
-        *result = ask_all(&o, self, method, positional, kwargs);
+        *result = ask_all(&o, self, called, method, positional, kwargs);
 done:
     for (int i = 0; i < o.n; i++)
         Py_DECREF(o.methods[i]);
     Py_XDECREF(kwargs);
     Py_XDECREF(positional);
+    Py_DECREF(called);
     return found;
 }

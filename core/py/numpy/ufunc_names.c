@@ -16,9 +16,8 @@ enum {
     N_OF_ITEMS = 3 /* the last ones, which gufuncs alone take */
 };
 
-/* Keywords of the call go before parameters of the same name. */
-static bool
-is_keyword(PyObject *name)
+bool
+lw_ufunc_names_keyword(PyObject *name)
 {
     for (size_t i = 0; i < N_WORDS; i++)
         if (PyUnicode_CompareWithASCIIString(name, words[i]) == 0)
@@ -53,50 +52,6 @@ lw_ufunc_n_named(const lw_ufunc_head *self)
     while (n < fn->params.n && n < LW_PLACED_MAX && fn->params.data[n].kind != LW_PARAM_VARARG)
         n++;
     return (int)n;
-}
-
-int
-lw_ufunc_names_refuse(const lw_ufunc_head *self, PyObject *name)
-{
-    const char *known[N_WORDS + LW_PLACED_MAX];
-    int n = lw_ufunc_n_named(self), n_words = N_WORDS;
-
-    if (self->table->numpy_layout == NULL)
-        n_words -= N_OF_ITEMS;
-    memcpy(known, words, sizeof words);
-    for (int i = 0; i < n; i++)
-        if (function_of(self)->params.data[i].unnamed &&
-            lw_text_is(name, function_of(self)->params.data[i].name))
-            return lw_keyword_refuse_unnamed(self->table->name, name);
-    for (int i = 0; i < n; i++)
-        known[n_words + i] = function_of(self)->params.data[i].name;
-    return lw_keyword_refuse(self->table->name, name, known, (size_t)n_words + (size_t)n);
-}
-
-static int
-param_of(const lw_ufunc_head *self, PyObject *name, int n_params)
-{
-    const lw_fn *fn = function_of(self);
-
-    for (int i = 0; i < n_params && !is_keyword(name); i++)
-        if (!fn->params.data[i].unnamed && lw_text_is(name, fn->params.data[i].name))
-            return i;
-    return -1;
-}
-
-int
-lw_ufunc_names_given(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwnames,
-                     int n_params)
-{
-    int first = n_positional(self), most = n_params < first ? n_params : first;
-    int given = n_args < most ? (int)n_args : most;
-
-    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
-        int param = param_of(self, PyTuple_GET_ITEM(kwnames, i), n_params);
-        if (param >= given)
-            given = param + 1;
-    }
-    return given;
 }
 
 static PyObject *
@@ -147,6 +102,73 @@ default_of(const lw_ufunc_head *self, int param)
     PyErr_Clear();
     Py_XDECREF(defaults);
     return value;
+}
+
+/* A parameter that the call has a value for, or that is no operand: it has a default, or it is
+ * an output. */
+static int
+refuse_param(const lw_ufunc_head *self, int param)
+{
+    const char *name = function_of(self)->params.data[param].name;
+    PyObject *value = param < self->nin ? NULL : default_of(self, param);
+
+    Py_XDECREF(value);
+    if (param < self->nin)
+        return refuse(self, "got multiple values for argument '%s'", name);
+    if (value != NULL)
+        return refuse(self,
+                      "got '%s', which has a default and is no operand of the layout, so that "
+                      "it has this value in all calls: name it in static=, or leave out the "
+                      "default and give it a place in the layout, as ()",
+                      name);
+    return refuse(self, "got the output '%s' by name: pass it by out=", name);
+}
+
+int
+lw_ufunc_names_refuse(const lw_ufunc_head *self, PyObject *name)
+{
+    const char *known[N_WORDS + LW_PLACED_MAX];
+    int n = lw_ufunc_n_named(self), n_words = N_WORDS;
+
+    if (self->table->numpy_layout == NULL)
+        n_words -= N_OF_ITEMS;
+    memcpy(known, words, sizeof words);
+    for (int i = 0; i < n; i++)
+        if (function_of(self)->params.data[i].unnamed &&
+            lw_text_is(name, function_of(self)->params.data[i].name))
+            return lw_keyword_refuse_unnamed(self->table->name, name);
+    for (int i = 0; self->numpys == NULL && i < n; i++)
+        if (lw_text_is(name, function_of(self)->params.data[i].name))
+            return refuse_param(self, i);
+    for (int i = 0; i < n; i++)
+        known[n_words + i] = function_of(self)->params.data[i].name;
+    return lw_keyword_refuse(self->table->name, name, known, (size_t)n_words + (size_t)n);
+}
+
+static int
+param_of(const lw_ufunc_head *self, PyObject *name, int n_params)
+{
+    const lw_fn *fn = function_of(self);
+
+    for (int i = 0; i < n_params && !lw_ufunc_names_keyword(name); i++)
+        if (!fn->params.data[i].unnamed && lw_text_is(name, fn->params.data[i].name))
+            return i;
+    return -1;
+}
+
+int
+lw_ufunc_names_given(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwnames,
+                     int n_params)
+{
+    int first = n_positional(self), most = n_params < first ? n_params : first;
+    int given = n_args < most ? (int)n_args : most;
+
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
+        int param = param_of(self, PyTuple_GET_ITEM(kwnames, i), n_params);
+        if (param >= given)
+            given = param + 1;
+    }
+    return given;
 }
 
 static int
@@ -249,7 +271,7 @@ show_one(const lw_ufunc_head *self, int i, bool named, PyObject *defaults, lw_te
     }
     if (text == NULL)
         return -1;
-    lw_text_addf(out, is_keyword(text) ? "%s_" : "%s", name);
+    lw_text_addf(out, lw_ufunc_names_keyword(text) ? "%s_" : "%s", name);
     Py_DECREF(text);
     value = default_of(self, i);
     if (value != NULL)

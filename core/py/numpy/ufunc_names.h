@@ -15,6 +15,9 @@ typedef struct lw_placed {
     PyObject *owned;   /* list of defaults that were filled in, or NULL */
 } lw_placed;
 
+/* Whether a keyword is one of the call, as out=, which goes before a parameter of the same
+ * name. */
+bool lw_ufunc_names_keyword(PyObject *name);
 /* Parameters with names that stand before any *args; the keyword-only ones come last. */
 int lw_ufunc_n_named(const lw_ufunc_head *self);
 /* TypeError: the call has no such keyword, and no parameter of this name; it names one that is
