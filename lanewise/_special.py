@@ -119,44 +119,53 @@ def _log_gamma_ratio(a, b):
 
 
 def _gamma_product(x):
-    """gamma(x) for -24 <= x <= 24: of 1 + t, |t| <= 0.5, and recurrence (DLMF 5.5.1)."""
+    """gamma(x) for -24 <= x <= 24, as numerator and denominator: of 1 + t, |t| <= 0.5, and recurrence (DLMF 5.5.1)."""
     n = np.rint(x)
     t = x - n
-    value = 1.0 / (1.0 + t * fits.rgamma1p_rest(t))
+    above = 1.0
     i = 1.0
     while i < n:
-        value *= t + i
+        above *= t + i
         i += 1.0
     below = 1.0
     i = 0.0
     while i >= n:
         below *= t + i
         i -= 1.0
-    return value / below
+    return above, below * (1.0 + t * fits.rgamma1p_rest(t))
 
 
 def _gamma_stirling(x):
-    """gamma(x) for x > 24 (DLMF 5.11.1)."""
-    if x > 171.7:
-        return math.inf
-    root = _lib_pow(x, 0.5 * x - 0.25)
-    return _SQRT_2_PI * root * (math.exp(-x) * math.exp(_stirling(x))) * root
+    """gamma(x) for 24 < x < 250, as two factors, as it may be too large (DLMF 5.11.1)."""
+    is_large = x >= 140.0
+    power = _lib_pow(x, 0.5 * x - 0.25 if is_large else x - 0.5)
+    return _SQRT_2_PI * power * (math.exp(-x) * math.exp(_stirling(x))), power if is_large else 1.0
 
 
 def _gamma(x):
     if abs(x) <= 24.0:
         if x == np.floor(x) and x <= 0.0:
             return math.copysign(math.inf, x) if x == 0.0 else math.nan
-        return _gamma_product(x)
+        above, below = _gamma_product(x)
+        return above / below
     if x > 0.0:
-        return _gamma_stirling(x)
+        if x > 171.7:
+            return math.inf
+        value, factor = _gamma_stirling(x)
+        return value * factor
     if x == np.floor(x) or x != x:
         return math.nan
-    if x < -184.0:
+    if x < -200.0:
         return math.copysign(0.0, _sinpi(x))
-    y = 0.5 * (1.0 - x)  # reflection (DLMF 5.5.3); 1 / gamma(2 y) in two factors, as gamma(2 y) may be too large
-    root = _lib_pow(2.0 * y, 0.25 - y)
-    return _PI / _sinpi(x) * (root * (math.exp(2.0 * y) * math.exp(-_stirling(2.0 * y))) * root / _SQRT_2_PI)
+    value, factor = _gamma_stirling(-x)  # gamma(x) * gamma(-x) * x * sin(pi * x) = -pi (DLMF 5.5.1 and 5.5.3): 1 - x would be rounded
+    return _PI / (-x * _sinpi(x)) / value / factor
+
+
+def _rgamma1p(a):
+    """1 / gamma(1 + a) for 0 <= a < 140: 1 + a would be rounded."""
+    if a <= 0.5:
+        return 1.0 + a * fits.rgamma1p_rest(a)
+    return 1.0 / (a * _gamma(a))
 
 
 def gamma(x):
@@ -189,22 +198,22 @@ def gammasgn(x):
 
 
 def _rgamma(x):
-    if x > 170.0:
+    if abs(x) <= 24.0:
+        if x == np.floor(x) and x <= 0.0:
+            return x if x == 0.0 else 0.0
+        above, below = _gamma_product(x)
+        return below / above
+    if x > 0.0:
         if x > 180.0:
             return 0.0
-        r = 1.0
-        while x > 170.0:
-            x -= 1.0
-            r /= x
-        return r / _gamma(x)
-    if x <= 0.0:
-        if x == 0.0:
-            return x
-        if x == np.floor(x):
-            return 0.0
-        if x < -160.0:  # reflection (DLMF 5.5.3)
-            return _gamma(1.0 - x) * (_sinpi(x) / _PI)
-    return 1.0 / _gamma(x)
+        value, factor = _gamma_stirling(x)
+        return 1.0 / value / factor
+    if x == np.floor(x) or x != x:
+        return x if x != x else 0.0
+    if x < -200.0:
+        return math.copysign(math.inf, _sinpi(x))
+    value, factor = _gamma_stirling(-x)
+    return -x * _sinpi(x) / _PI * value * factor
 
 
 def rgamma(x):
@@ -339,11 +348,15 @@ def _zeta(x):
         return math.nan
     if 0.5 * x == np.floor(0.5 * x):
         return 0.0
-    if x < -330.0:
+    if x < -275.0:
         return math.copysign(math.inf, _sinpi(0.5 * x))
-    # the functional equation (DLMF 25.4.1) with the duplication formula of gamma (DLMF 5.5.5)
-    power = _lib_pow(_PI, x - 1.5) * (1.0 + (x - 1.5) * 3.8981718325193755e-17)  # pi is not a float
-    return power * _sinpi(0.5 * x) * _gamma(0.5 - 0.5 * x) * _gamma(1.0 - 0.5 * x) * (1.0 + _zetac_right(1.0 - x))
+    # the functional equation (DLMF 25.4.1), with -x * gamma(-x) for gamma(1 - x): 1 - x would be rounded
+    rest = -x * _sinpi(0.5 * x) / _PI * (1.0 + _zetac_right(1.0 - x))
+    value = _lib_pow(2.0 * _PI, x) * (1.0 + x * 3.8981718325193755e-17)  # pi is not a float
+    if x > -140.0:
+        return value * _gamma(-x) * rest
+    root = _lib_pow(-x, -0.25 * x - 0.125)  # gamma(-x) by Stirling's formula may be too large
+    return value * root * (_SQRT_2_PI * math.exp(x) * math.exp(_stirling(-x))) * root * root * (root * rest)
 
 
 def zeta(x, q=None):
@@ -398,9 +411,9 @@ def polygamma(n, x):
 def _power_over_gamma(a, x):
     """x**a * exp(-x) / gamma(a + 1), for a > 0, x > 0."""
     if a < 100.0 and x < 500.0:
-        return _lib_pow(x, a) * math.exp(-x) / _gamma(a + 1.0)
+        return _lib_pow(x, a) * math.exp(-x) * _rgamma1p(a)
     if a < 10.0:
-        return math.exp(a * math.log(x) - x) / _gamma(a + 1.0)
+        return math.exp(a * math.log(x) - x) * _rgamma1p(a)
     d = (x - a) / a
     power = a * (_log1pmx(d) if d >= -0.5 else math.log(x / a) - d)
     return math.exp(power - _stirling(a)) / math.sqrt(2.0 * _PI * a)
@@ -891,7 +904,7 @@ def factorial(n, exact=False):
             raise ValueError("n must be an integer where exact=True")
         return math.factorial(int(n)) if n >= 0 else 0
     v = np.float64(n)
-    return _t(n)(0.0 if v < 0.0 else _gamma(v + 1.0))
+    return _t(n)(0.0 if v < 0.0 else v * _gamma(v) if v > 0.5 else 1.0 / _rgamma1p(v))
 
 
 # ---- the error function ----
