@@ -77,6 +77,13 @@ def _lib_exp(x):
     return math.exp(x)
 
 
+def _times_exp(value, x):
+    """value * exp(x), where exp(x) may be too large."""
+    is_large = x > 700.0
+    e = math.exp(0.5 * x if is_large else x)
+    return value * e * (e if is_large else 1.0)
+
+
 def _exp_of_square(x):
     """exp(x * x): the rounding error of the square counts."""
     s = x * x
@@ -974,22 +981,27 @@ def ndtri(y):
     return _t(y)(_ndtri(np.float64(y)))
 
 
+def _upper_tail(v):
+    """erfc(t) / 2 of t = v / sqrt(2), |v| <= 40. What t loses by rounding changes erfc by a factor of 1 - low * g, where g = -erfc'(t) / erfc(t) lies
+    between t + sqrt(t * t + 4 / pi) and t + sqrt(t * t + 2) (DLMF 7.8.2)."""
+    t = v * _SQRT_HALF
+    low = _fma(v, _SQRT_HALF, -t) + v * _SQRT_HALF_LOW
+    lost = low * (t + math.sqrt(t * t + 1.9)) if t > 0.0 else 0.0  # of t below 0, where erfc is 1 to 2, it is less than a rounding
+    return 0.5 * _lib_erfc(t) * (1.0 - lost)
+
+
 def ndtr(x):
-    """erfc(t) / 2 of t = -x / sqrt(2), without branches, so that loops are computed in vectors. What t loses by rounding changes erfc by a
-    factor of 1 - low * g, where g = -erfc'(t) / erfc(t) lies between t + sqrt(t * t + 4 / pi) and t + sqrt(t * t + 2) (DLMF 7.8.2).
-    """
+    """Without branches, so that loops are computed in vectors."""
     v = np.float64(x)
     v = -40.0 if v < -40.0 else 40.0 if v > 40.0 else v
-    t = -v * _SQRT_HALF
-    low = _fma(-v, _SQRT_HALF, -t) - v * _SQRT_HALF_LOW
-    lost = low * (t + math.sqrt(t * t + 1.9)) if t > 0.0 else 0.0  # of t below 0, where erfc is 1 to 2, it is less than a rounding
-    return _t(x)(0.5 * _lib_erfc(t) * (1.0 - lost))
+    return _t(x)(_upper_tail(-v))
 
 
 def _log_ndtr(x):
     if x < -1.0:
         return math.log(0.5 * _erfcx_right(-x * _SQRT_HALF)) - 0.5 * x * x
-    return math.log1p(-0.5 * _lib_erfc(x * _SQRT_HALF))
+    tail = _upper_tail(min(abs(x), 40.0))
+    return math.log(tail) if x < 0.0 else math.log1p(-tail)
 
 
 def log_ndtr(x):
@@ -1090,7 +1102,9 @@ def exprel(x):
     v = _t(x)(x)
     if abs(v) < 1e-30:
         return type(v)(1.0)
-    return v if v == math.inf else math.expm1(v) / v
+    is_large = v > (88.0 if type(v) == np.float32 else 709.0)
+    e = math.expm1(v * type(v)(0.5) if is_large else v)  # exp(v) may be too large, then expm1 is the same
+    return v if v == math.inf else e / v * (e if is_large else type(v)(1.0))
 
 
 def expm1(x):
@@ -1191,7 +1205,7 @@ def _j0(x):
     w = 1.0 / (v * v)
     s = math.sin(v)
     c = math.cos(v)
-    return (fits.p0(w) * (c + s) - fits.q0(w) / v * (s - c)) / math.sqrt(_PI * v)  # DLMF 10.17.3
+    return (fits.p0(w) * (c + s) - fits.q0(w) / v * (s - c)) / (2.0 * math.sqrt(0.25 * _PI * v))  # DLMF 10.17.3
 
 
 def _j1_right(v):
@@ -1204,7 +1218,7 @@ def _j1_right(v):
     w = 1.0 / (v * v)
     s = math.sin(v)
     c = math.cos(v)
-    return (fits.p1(w) * (s - c) + fits.q1(w) / v * (s + c)) / math.sqrt(_PI * v)
+    return (fits.p1(w) * (s - c) + fits.q1(w) / v * (s + c)) / (2.0 * math.sqrt(0.25 * _PI * v))
 
 
 def _j1(x):
@@ -1224,7 +1238,7 @@ def _y0(x):
     w = 1.0 / (x * x)
     s = math.sin(x)
     c = math.cos(x)
-    return (fits.p0(w) * (s - c) + fits.q0(w) / x * (s + c)) / math.sqrt(_PI * x)
+    return (fits.p0(w) * (s - c) + fits.q0(w) / x * (s + c)) / (2.0 * math.sqrt(0.25 * _PI * x))
 
 
 def _y1(x):
@@ -1240,7 +1254,7 @@ def _y1(x):
     w = 1.0 / (x * x)
     s = math.sin(x)
     c = math.cos(x)
-    return (fits.q1(w) / x * (s - c) - fits.p1(w) * (c + s)) / math.sqrt(_PI * x)
+    return (fits.q1(w) / x * (s - c) - fits.p1(w) * (c + s)) / (2.0 * math.sqrt(0.25 * _PI * x))
 
 
 def j0(x):
@@ -1362,8 +1376,7 @@ def _i0(x):
     v = abs(x)
     if v < 4.0:
         return fits.i0_left(v * v)
-    e = math.exp(0.5 * v)
-    return e * (fits.i0_right(v) / math.sqrt(v)) * e if v < 800.0 else v * math.inf
+    return _times_exp(fits.i0_right(v) / math.sqrt(v), v) if v < 800.0 else v * math.inf
 
 
 def _i1e(x):
@@ -1377,8 +1390,7 @@ def _i1(x):
     v = abs(x)
     if v < 4.0:
         return x * fits.i1_left(v * v)
-    e = math.exp(0.5 * v)
-    return math.copysign(e * (fits.i1_right(v) / math.sqrt(v)) * e if v < 800.0 else v * math.inf, x)
+    return _times_exp(math.copysign(fits.i1_right(v) / math.sqrt(v), x), v) if v < 800.0 else x * math.inf
 
 
 def i0(x):
@@ -1504,7 +1516,7 @@ def _ie_far(v, x):
         term *= -(2.0 * v - 2.0 * k + 1.0) * (2.0 * v + 2.0 * k - 1.0) / (8.0 * k * x)
         total += term
         k += 1.0
-    return total / math.sqrt(2.0 * _PI * x)
+    return 0.25 * total / math.sqrt(0.125 * _PI * x)
 
 
 def _i_ratio(v, x):
@@ -1804,7 +1816,7 @@ def _hankel(v, x):
     c = math.cos(x)
     cosine = _sinpi(turn + 0.5)
     sine = _sinpi(turn)
-    root = math.sqrt(2.0 / (_PI * x))
+    root = 0.5 / math.sqrt(0.125 * _PI * x)
     at_c = c * cosine + s * sine
     at_s = s * cosine - c * sine
     return root * (even * at_c - odd * at_s), root * (even * at_s + odd * at_c)
@@ -2118,8 +2130,7 @@ def _expi(x):
         return fits.expi_middle(x)
     if x == math.inf:
         return x
-    e = math.exp(0.5 * x)
-    return e * (fits.expi_right(x) / x) * e
+    return _times_exp(fits.expi_right(x) / x, x)
 
 
 def exp1(x):
@@ -2224,7 +2235,7 @@ def _quarter_turns(v):
     """pi / 2 * v * v, less whole turns: of the exact square."""
     s = v * v
     e = _fma(v, v, -s)
-    return _HALF_PI * (math.fmod(s, 4.0) + e)
+    return _HALF_PI * (math.fmod(s, 4.0) + math.fmod(e, 4.0))
 
 
 def _fresnel(v):
@@ -2233,7 +2244,7 @@ def _fresnel(v):
         w = v * v
         w *= w
         return v * v * v * fits.fresnel_s_left(w), v * fits.fresnel_c_left(w)
-    if v > 1e8:
+    if v > 1e17:
         return 0.5, 0.5
     angle = _quarter_turns(v)
     s = math.sin(angle)
@@ -2267,25 +2278,32 @@ def _ellipkm1(p):
 
 
 def _ellipe(m):
-    """DLMF 19.8.6."""
     if not (m < 1.0) or m == -math.inf:
         return 1.0 if m == 1.0 else math.inf if m == -math.inf else math.nan
     if m < 0.0:  # DLMF 19.7.2
-        return math.sqrt(1.0 - m) * _ellipe_right(m / (m - 1.0), 1.0 / (1.0 - m))
-    return _ellipe_right(m, 1.0 - m)
+        return math.sqrt(1.0 - m) * _ellipe_right(1.0 / (1.0 - m))
+    return _ellipe_right(1.0 - m)
 
 
-def _ellipe_right(m, p):
-    a = 1.0
-    b = math.sqrt(p)
-    rest = 0.5 * m
-    weight = 0.5
-    while abs(a - b) > 1e-9 * a:
-        c = 0.5 * (a - b)
-        a, b = 0.5 * (a + b), math.sqrt(a * b)
-        weight *= 2.0
-        rest += weight * c * c
-    return _PI / (a + b) * (1.0 - rest)
+def _ellipe_right(p):
+    """Of m = 1 - p: Bulirsch's cel2(sqrt(p), 1, p), in which all terms are positive (R. Bulirsch, Numer. Math. 7, 1965, 78-90)."""
+    if p < 1e-18:
+        return 1.0
+    k = math.sqrt(p)
+    a = 1.0 + p
+    b = 2.0 * (k + p)
+    before = 1.0
+    mean = 1.0 + k
+    last = a
+    a += b / mean
+    while abs(before - k) > 1e-8 * before:
+        k = 2.0 * math.sqrt(k * before)
+        b = 2.0 * (last * k + b)
+        before = mean
+        mean += k
+        last = a
+        a += b / mean
+    return 0.5 * _HALF_PI * a / mean
 
 
 def ellipkm1(p):
