@@ -98,6 +98,11 @@ def _sinpi(x):
     return -s if math.fmod(n, 2.0) != 0.0 else s
 
 
+def _sinpi_of_sum(x, y):
+    """sin(pi * (x + y)), where the sum may be rounded to a multiple of 1."""
+    return _sinpi(math.fmod(x, 2.0) + math.fmod(y, 2.0))
+
+
 def _log1pmx(d):
     """log1p(d) - d."""
     if -0.5 <= d and d <= 1.0:  # log1p(d) = 2 atanh(s)
@@ -120,6 +125,13 @@ def _log_gamma_ratio(a, b):
     """log(gamma(a) / gamma(a + b)) + b * log(a + b), for a >= 10, b >= 0."""
     d = b / a
     return -a * _log1pmx(d) + 0.5 * math.log1p(d) + _stirling(a) - _stirling(a + b)
+
+
+def _lost_of_sum(a, b):
+    """What a + b loses by rounding."""
+    total = a + b
+    part = total - a
+    return (a - (total - part)) + (b - part)
 
 
 # ---- gamma and what is like it ----
@@ -530,14 +542,35 @@ def gammaincc(a, x):
 # ---- beta ----
 
 
+def _times_gamma_ratio(value, a, b):
+    """value * gamma(a) / gamma(a + b) for a >= 9, a + b >= 9, where the quotient may be out of range."""
+    log = _log_gamma_ratio(a, b) if b >= 0.0 else -_log_gamma_ratio(a + b, -b)
+    root = _lib_pow(a + b if b >= 0.0 else a, -0.5 * b)
+    return value * root * math.exp(log) * root
+
+
+def _lost_of_gamma(x, lost):
+    """gamma(x + lost) / gamma(x) - 1, where x is a rounded sum and lost what it lost."""
+    return 0.0 if lost == 0.0 or _is_pole(x) else lost * _psi(x)
+
+
 def _beta_right(a, b):
     """For a >= b > 0."""
     if b >= 10.0:
-        rest = _stirling(a) + _stirling(b) - _stirling(a + b)
-        return math.sqrt(2.0 * _PI * (1.0 / a + 1.0 / b)) * math.exp(rest - a * math.log1p(b / a) - b * math.log1p(a / b))
+        if b > 2000.0:
+            return 0.0
+        total = a + b
+        lost = _lost_of_sum(a, b)
+        x = a / total
+        y = b / total
+        # x**a and y**b of the exact quotients: pow is accurate where the exponential function of a logarithm would not be
+        rest = _stirling(a) + _stirling(b) - _stirling(total) + (_fma(-x, total, a) - x * lost) + (_fma(-y, total, b) - y * lost)
+        return math.sqrt(2.0 * _PI * (1.0 / a + 1.0 / b)) * _lib_pow(x, a) * _lib_pow(y, b) * math.exp(rest)
     if a >= 10.0:
-        return _gamma(b) * _lib_pow(a + b, -b) * math.exp(_log_gamma_ratio(a, b))
-    return _gamma(a) / _gamma(a + b) * _gamma(b)
+        return _times_gamma_ratio(_gamma(b), a, b)
+    total = a + b
+    lost = _lost_of_sum(a, b)
+    return _gamma(a) / (_gamma(total) * (1.0 + lost * _psi_right(total) if lost != 0.0 else 1.0)) * _gamma(b)
 
 
 def _betaln_right(a, b):
@@ -545,7 +578,7 @@ def _betaln_right(a, b):
         rest = _stirling(a) + _stirling(b) - _stirling(a + b)
         return 0.5 * math.log(2.0 * _PI * (1.0 / a + 1.0 / b)) + (rest - a * math.log1p(b / a) - b * math.log1p(a / b))
     if a >= 10.0:
-        return _lib_lgamma(b) - b * math.log(a + b) + _log_gamma_ratio(a, b)
+        return (_lib_lgamma(b) if b > 1e-300 else -math.log(b)) - b * math.log(a + b) + _log_gamma_ratio(a, b)
     return math.log(_beta_right(a, b)) if b > 1e-300 else math.log1p(b / a) - math.log(b)
 
 
@@ -567,11 +600,11 @@ def _beta_with_poles(a, b, log):
 def _beta_reflected(a, b):
     """What beta is where one argument is negative: sines / factor, times or divided by beta(c, d) with positive c and d (DLMF 5.5.3)."""
     if a < 0.0 and b < 0.0:
-        return _PI * _sinpi(a + b) / (_sinpi(a) * _sinpi(b)), 1.0 - a - b, 1.0 - a, 1.0 - b, False
+        return _PI * _sinpi_of_sum(a, b) / (_sinpi(a) * _sinpi(b)), 1.0 - a - b, 1.0 - a, 1.0 - b, False
     if b > 0.0:
         a, b = b, a
     if a + b < 0.0:
-        return _sinpi(a + b) / _sinpi(b), 1.0, a, 1.0 - a - b, True
+        return _sinpi_of_sum(a, b) / _sinpi(b), 1.0, a, 1.0 - a - b, True
     return _PI / _sinpi(b), a, 1.0 - b, a + b, False
 
 
@@ -586,12 +619,17 @@ def _beta(a, b):
         return _beta_with_poles(a, b, False)
     if _is_pole(b):
         return _beta_with_poles(b, a, False)
-    if _is_pole(a + b):
+    if _is_pole(a + b) and _lost_of_sum(a, b) == 0.0:
         return 0.0
     if a == math.inf or b == math.inf:  # the sign of gamma of the other one, which is negative
         return math.copysign(math.inf, _gammasgn(min(a, b)))
-    if a > -160.0 and a < 170.0 and b > -160.0 and b < 170.0 and a + b < 170.0:
-        return _gamma(a) * (_gamma(b) * _rgamma(a + b))
+    if abs(a) < abs(b):
+        a, b = b, a
+    total = a + b
+    if a >= 9.0 and total >= 9.0 and b > -100.0:
+        return _times_gamma_ratio(_gamma(b), a, b)
+    if a > -160.0 and a < 170.0 and total > -160.0:
+        return _gamma(a) * _rgamma(total) * (1.0 - _lost_of_gamma(total, _lost_of_sum(a, b))) * _gamma(b)
     sines, factor, c, d, is_above = _beta_reflected(a, b)
     value = _beta_right(c if c > d else d, d if c > d else c)
     if value < 1e-300:  # the quotient may be in the range
@@ -611,12 +649,15 @@ def _betaln(a, b):
         return _beta_with_poles(a, b, True)
     if _is_pole(b):
         return _beta_with_poles(b, a, True)
-    if _is_pole(a + b):
+    if _is_pole(a + b) and _lost_of_sum(a, b) == 0.0:
         return -math.inf
     if a == math.inf or b == math.inf:
         return math.inf
-    if abs(a) < 160.0 and abs(b) < 160.0:
-        return _lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b)
+    if min(abs(a), abs(b)) < 1e-200:  # beta is 1 / a + 1 / b
+        return math.log(abs(a + b)) - math.log(abs(a)) - math.log(abs(b))
+    value = abs(_beta(a, b))
+    if value > 1e-290 and value < 1e290:
+        return math.log(value)
     sines, factor, c, d, is_above = _beta_reflected(a, b)
     value = _betaln_right(c if c > d else d, d if c > d else c)
     return math.log(abs(sines) / factor) + (value if is_above else -value)
@@ -632,10 +673,7 @@ def betaln(a, b):
 
 def _beyond_mean(a, b, x):
     """(a + b) * x - a, rounded once: 1 - x, which is itself rounded, times a large b would lose it."""
-    total = a + b
-    part = total - a
-    rest = (a - (total - part)) + (b - part)  # of a + b
-    return _fma(x, total, -a) + x * rest
+    return _fma(x, a + b, -a) + x * _lost_of_sum(a, b)
 
 
 def _beta_power(a, b, x, y, c):
@@ -703,7 +741,9 @@ def _log_a_beta(a, b):
             b += 1.0
         return total + _log_gamma_ratio(b, a) - a * math.log(a + b)
     c = b + 1.0 + 0.5 * a  # the integral of the digamma function from b + 1 to a + b + 1
-    rest = a * _psi_right(c) - a * a * a / 12.0 * _hurwitz(3.0, c)
+    d = c + 1.0
+    fifth = 1.0 / (c * c * c * c * c) + 1.0 / (d * d * d * d * d) + 0.25 / ((d + 0.5) * (d + 0.5) * (d + 0.5) * (d + 0.5))  # hurwitz(5, c) to a thousandth
+    rest = a * _psi_right(c) - a * a * a / 12.0 * _hurwitz(3.0, c) - a * a * a * a * a / 80.0 * fifth
     return _lgamma1p(a) + math.log1p(a / b) - rest
 
 
@@ -825,12 +865,14 @@ def _poch(z, m):
             return value if math.fmod(m, 2.0) == 0.0 else -value
         return 0.0
     if _is_pole(z + m):
-        return math.inf
-    if z >= 10.0 and m > 0.0:
+        return 0.0 if z + m < -200.0 and _lost_of_sum(z, m) != 0.0 else math.inf
+    if z < -10.0 and z + m < -10.0:  # reflection (DLMF 5.5.3)
+        return _poch(1.0 - z - m, m) * _sinpi(z) / _sinpi_of_sum(z, m)
+    if z >= 9.0 and m > 0.0:
         return _power_by_exp(z + m, m, -_log_gamma_ratio(z, m))
-    if z + m >= 10.0 and m < 0.0:
+    if z + m >= 9.0 and m < 0.0:
         return _power_by_exp(z, m, _log_gamma_ratio(z + m, -m))
-    return _gamma_quotient(z + m, z)
+    return _gamma_quotient(z + m, z) * (1.0 + _lost_of_gamma(z + m, _lost_of_sum(z, m)))
 
 
 def _gamma_quotient(x, y):
@@ -855,27 +897,30 @@ def _binom(n, k):
             i = n - i
         if i < 0.0:
             return 0.0
-        if i < 150.0:
+        if i <= 30.0 or (i < 150.0 and (n < i + 10.0 or n > 1e6)):
             value = 1.0
             j = 1.0
             while j <= i:
-                value = value * (n - (i - j)) / j
+                value = value * (n - (i - j)) / j if abs(value) < 1e290 else value / j * (n - (i - j))
                 j += 1.0
             return value
     if n == math.inf or k == math.inf:
         return math.nan if n == k or n < -1.0 else 0.0 if k == math.inf or k < 0.0 else math.inf
-    if n > 1e20 and abs(k) < 100.0:  # gamma(n + 1) / gamma(n - k + 1) is a power (DLMF 5.11.12)
-        return _lib_pow(n, k) * _rgamma(k + 1.0)
-    if k > 2.0**53 and n != np.floor(n):  # k is even
+    if n > -1.0:
+        if k < 0.0:
+            return -_sinpi(k) / _PI * _beta(n + 1.0, -k)  # DLMF 5.5.3, here and below
+        if k > n:
+            return -_sinpi_of_sum(n, -k) / _PI * _beta(n + 1.0, k - n)
+        i = min(k, n - k)
+        if n - i >= 9.0 and (i < 10.0 or (i < 100.0 and i * i < n)):
+            return _times_gamma_ratio(_rgamma(i + 1.0), n + 1.0, -i)
+        return 1.0 / ((n + 1.0) * _beta(1.0 + n - k, 1.0 + k))
+    if k > 2.0**53:  # k is even
         return _lib_pow(k, -n - 1.0) * _rgamma(-n)
-    if n < 0.0 or k < 0.0 or k > n:  # reflection
-        if _is_pole(k + 1.0) or _is_pole(n - k + 1.0):
-            return 0.0
-        if abs(n) < 150.0 and abs(k) < 150.0:
-            return _gamma(n + 1.0) * _rgamma(k + 1.0) * _rgamma(n - k + 1.0)
-        if abs(k) == math.inf:
-            return math.nan
-    return 1.0 / ((n + 1.0) * _beta(1.0 + n - k, 1.0 + k))
+    if k < 0.0 and k > n:
+        return -_sinpi(k) * _sinpi_of_sum(n, -k) / _sinpi(n) / _PI * _beta(-k, k - n)
+    i = k if k >= 0.0 else n - k
+    return _sinpi_of_sum(n, -i) / _sinpi(n) / ((i - n) * _beta(i + 1.0, -n))
 
 
 def binom(n, k):
@@ -1150,7 +1195,7 @@ def pseudo_huber(delta, r):
     if d == 0.0 or r == 0.0:
         return t(0.0)
     v = t(r) / d
-    return d * d * (v * (v / (1.0 + math.sqrt(1.0 + v * v)))) if abs(v) < 1e15 else d * (abs(t(r)) - d)
+    return t(r) / (1.0 + math.sqrt(1.0 + v * v)) * t(r) if abs(v) < 1e15 else d * (abs(t(r)) - d)
 
 
 def boxcox(x, lmbda):
@@ -2429,7 +2474,7 @@ def _beta_inverse(a, b, p, q, z):
     is_low = p <= 0.9
     wanted = p if is_low else q
     below = math.log(p) if p < 0.5 else math.log1p(-q)
-    below += _log_a_beta(a, b) if a <= 0.5 else math.log(a) + _betaln(a, b)  # I_x(a, b) = x**a / (a * beta(a, b)) * (1 + ...)
+    below += _log_a_beta(a, b) if a <= 0.5 else math.log(a) + _betaln_right(max(a, b), min(a, b))  # I_x(a, b) = x**a / (a * beta(a, b)) * (1 + ...)
     x = min(_lib_exp(below / a), 0.5)
     if x < 1e-305:
         return x
