@@ -27,6 +27,7 @@ _exp10 = intrinsics.cuda.libdevice.exp10
 _exp10f = intrinsics.cuda.libdevice.exp10f
 
 _EPS = 2.0**-53
+_HUGE = 1e308
 _EULER = 0.5772156649015329
 _LOG_2_LESS_EULER = 0.11593151565841245
 _PI = math.pi
@@ -55,6 +56,11 @@ def _t3(x, y, z):
 
 
 # ---- what others need ----
+
+
+def _nan(x):
+    """NaN: on the CPU, an invalid value by the floating-point flags, except where x is NaN."""
+    return (x - x) * math.inf
 
 
 def _lib_lgamma(x):
@@ -164,16 +170,16 @@ def _gamma_stirling(x):
 def _gamma(x):
     if abs(x) <= 24.0:
         if x == np.floor(x) and x <= 0.0:
-            return math.copysign(math.inf, x) if x == 0.0 else math.nan
+            return 1.0 / x if x == 0.0 else _nan(x)
         above, below = _gamma_product(x)
         return above / below
     if x > 0.0:
         if x > 171.7:
-            return math.inf
+            return x * _HUGE
         value, factor = _gamma_stirling(x)
         return value * factor
     if x == np.floor(x) or x != x:
-        return math.nan
+        return _nan(x)
     if x < -200.0:
         return math.copysign(0.0, _sinpi(x))
     value, factor = _gamma_stirling(-x)  # gamma(x) * gamma(-x) * x * sin(pi * x) = -pi (DLMF 5.5.1 and 5.5.3): 1 - x would be rounded
@@ -199,7 +205,7 @@ def gammaln(x):
 
 def loggamma(x):
     v = _t(x)(x)
-    return v * math.nan if v < 0.0 else math.lgamma(v)
+    return _nan(v) if v < 0.0 else math.lgamma(v)
 
 
 def _gammasgn(x):
@@ -208,7 +214,7 @@ def _gammasgn(x):
     if x == 0.0:
         return math.copysign(1.0, x)
     if x == np.floor(x):
-        return math.nan
+        return _nan(x)
     return 1.0 if math.fmod(np.floor(x), 2.0) == 0.0 else -1.0
 
 
@@ -230,7 +236,7 @@ def _rgamma(x):
     if x == np.floor(x) or x != x:
         return x if x != x else 0.0
     if x < -200.0:
-        return math.copysign(math.inf, _sinpi(x))
+        return math.copysign(x * -_HUGE, _sinpi(x))
     value, factor = _gamma_stirling(-x)
     return -x * _sinpi(x) / _PI * value * factor
 
@@ -259,10 +265,10 @@ def _psi(x):
     if x > 0.0:
         return _psi_right(x)
     if x == 0.0:
-        return math.copysign(math.inf, -x)
+        return -1.0 / x
     n = np.rint(x)
     if x == n or x != x:
-        return math.nan
+        return _nan(x)
     return _psi_right(1.0 - x) - _PI / math.tan(_PI * (x - n))  # reflection (DLMF 5.5.4)
 
 
@@ -324,12 +330,12 @@ def _rest_of_sum(s, w, term):
 def _hurwitz(s, q):
     """The Hurwitz zeta function; where q is negative the sum of the terms, of integer s only."""
     if not (s > 1.0) or q != q:
-        return math.inf if s == 1.0 and q == q else math.nan
+        return math.inf if s == 1.0 and q == q else _nan(s + q)
     if q <= 0.0:
         if q == np.floor(q):
-            return math.inf
+            return 1.0 / (q - np.floor(q))
         if s != np.floor(s):
-            return math.nan
+            return _nan(s + q)
     if s == math.inf:
         return 0.0 if q > 1.0 else 1.0 if q == 1.0 else math.inf
     if q >= 0.0:
@@ -352,7 +358,7 @@ def _hurwitz(s, q):
 def _zetac_right(x):
     """zeta(x) - 1 for x >= -0.5."""
     if x < 2.0:
-        return 1.0 / (x - 1.0) + (fits.zeta_rest(x) - 1.0) if x != 1.0 else math.inf
+        return 1.0 / (x - 1.0) + (fits.zeta_rest(x) - 1.0)
     if x < 64.0:
         return np.exp2(-x) * fits.zetac_2x(x)
     return np.exp2(-x) + _lib_pow(3.0, -x)
@@ -362,13 +368,13 @@ def _zeta(x):
     if x >= 2.0:
         return 1.0 + _zetac_right(x)
     if x >= -0.5:
-        return 1.0 / (x - 1.0) + fits.zeta_rest(x) if x != 1.0 else math.inf
+        return 1.0 / (x - 1.0) + fits.zeta_rest(x)
     if x == -math.inf or x != x:
-        return math.nan
+        return _nan(x)
     if 0.5 * x == np.floor(0.5 * x):
         return 0.0
     if x < -275.0:
-        return math.copysign(math.inf, _sinpi(0.5 * x))
+        return math.copysign(x * -_HUGE, _sinpi(0.5 * x))
     # the functional equation (DLMF 25.4.1), with -x * gamma(-x) for gamma(1 - x): 1 - x would be rounded
     rest = -x * _sinpi(0.5 * x) / _PI * (1.0 + _zetac_right(1.0 - x))
     value = _lib_pow(2.0 * _PI, x) * (1.0 + x * 3.8981718325193755e-17)  # pi is not a float
@@ -393,7 +399,7 @@ def _large_polygamma(n, x):
     """n! * zeta(n + 1, x), where one of the factors may be out of range: n! / x**(n + 1) times the sum of (x / (x + k))**(n + 1)."""
     power = n * (math.log(n / x) - 1.0)
     if power > 720.0 or power < -800.0:
-        return math.inf if power > 0.0 else 0.0
+        return power * _HUGE if power > 0.0 else 0.0
     s = n + 1.0
     w = x
     term = 1.0
@@ -413,7 +419,7 @@ def _polygamma(n, x):
     if n == 0.0:
         return _psi(x)
     if not (n > 0.0) or n != np.floor(n):
-        return math.nan
+        return _nan(n + x)
     if x < 0.0 and x - np.floor(x) == 0.5 and math.fmod(n, 2.0) == 0.0:  # DLMF 5.15.6, where the cotangent is 0
         x = 1.0 - x
     if n > 100.0 and x > 0.0 and n < math.inf and x < math.inf:
@@ -497,13 +503,13 @@ def _temme(a, x, sign):
 def _gamma_limits(a, x):
     """P(a, x) where it is no number between 0 and 1, else -1."""
     if not (a >= 0.0 and x >= 0.0):
-        return math.nan
+        return _nan(a + x)
     if a == 0.0:
-        return 1.0 if x > 0.0 else math.nan
+        return 1.0 if x > 0.0 else _nan(a + x)
     if x == 0.0:
         return 0.0
     if a == math.inf:
-        return math.nan if x == math.inf else 0.0
+        return _nan(a + x) if x == math.inf else 0.0
     return 1.0 if x == math.inf else -1.0
 
 
@@ -594,7 +600,7 @@ def _beta_with_poles(a, b, log):
             return _betaln_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
         value = _beta_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
         return value if math.fmod(b, 2.0) == 0.0 else -value
-    return math.inf
+    return 1.0 / (a - np.floor(a))
 
 
 def _beta_reflected(a, b):
@@ -610,7 +616,7 @@ def _beta_reflected(a, b):
 
 def _beta(a, b):
     if a != a or b != b:
-        return math.nan
+        return _nan(a + b)
     if a == -math.inf or b == -math.inf:
         return math.inf
     if a > 0.0 and b > 0.0:
@@ -640,7 +646,7 @@ def _beta(a, b):
 
 def _betaln(a, b):
     if a != a or b != b:
-        return math.nan
+        return _nan(a + b)
     if a == -math.inf or b == -math.inf:
         return math.inf
     if a > 0.0 and b > 0.0:
@@ -789,14 +795,14 @@ def _betainc_uniform(a, b, c, sign):
 
 def _betainc_either(a, b, x, upper):
     if not (a >= 0.0 and b >= 0.0 and x >= 0.0 and x <= 1.0):
-        return math.nan
+        return _nan(a + b + x)
     if (a > 1e150) != (b > 1e150) and min(a, b) < 1e7 and max(a, b) < math.inf and x > 0.0 and x < 1.0:  # the limit (DLMF 8.17.2 and 8.2.4)
         if b > a:
             return _gammaincc(a, b * x) if upper else _gammainc(a, b * x)
         return _gammainc(b, a * (1.0 - x)) if upper else _gammaincc(b, a * (1.0 - x))
     if (a < 1e-300 and b > 1e-250) or (b < 1e-300 and a > 1e-250) or a == 0.0 or b == 0.0 or a == math.inf or b == math.inf:
         if (a == 0.0 and b == 0.0) or (a == math.inf and b == math.inf):
-            return math.nan
+            return _nan(a + b + x)
         low = 1.0 if a < b else 0.0
         if (x == 0.0 and low == 1.0) or (x == 1.0 and low == 0.0):
             low = x
@@ -836,7 +842,7 @@ def _power_by_exp(x, y, e):
     """x**y * exp(e), where one of the factors may be out of range."""
     log = y * math.log(x) + e
     if log > 715.0 or log < -750.0:
-        return math.inf if log > 0.0 else 0.0
+        return log * _HUGE if log > 0.0 else 0.0
     root = _lib_pow(x, 0.5 * y)
     return root * math.exp(e) * root
 
@@ -854,7 +860,7 @@ def _poch(z, m):
             m += 1.0
         return value / below if below != 0.0 else math.inf
     if z != z or m != m or z == -math.inf or (abs(z) == math.inf and abs(m) == math.inf):
-        return math.nan
+        return _nan(z + m)
     if z == math.inf or (z > 0.0 and m == math.inf):
         return math.inf if m > 0.0 else 0.0
     if _is_pole(z):
@@ -888,9 +894,9 @@ def poch(z, m):
 
 def _binom(n, k):
     if n != n or k != k:
-        return math.nan
+        return _nan(n + k)
     if n < 0.0 and n == np.floor(n):
-        return math.nan
+        return _nan(n + k)
     if k == np.floor(k):
         i = k
         if n == np.floor(n) and n > 0.0 and i > 0.5 * n:
@@ -905,7 +911,7 @@ def _binom(n, k):
                 j += 1.0
             return value
     if n == math.inf or k == math.inf:
-        return math.nan if n == k or n < -1.0 else 0.0 if k == math.inf or k < 0.0 else math.inf
+        return _nan(n + k) if n == k or n < -1.0 else 0.0 if k == math.inf or k < 0.0 else math.inf
     if n > -1.0:
         if k < 0.0:
             return -_sinpi(k) / _PI * _beta(n + 1.0, -k)  # DLMF 5.5.3, here and below
@@ -994,7 +1000,7 @@ def _erfinv(x):
     if abs(x) <= 0.5:
         return x * fits.erfinv_middle(x * x)
     if not (abs(x) < 1.0):
-        return math.copysign(math.inf, x) if abs(x) == 1.0 else math.nan
+        return math.copysign(1.0 / (1.0 - abs(x)), x) if abs(x) == 1.0 else _nan(x)
     return math.copysign(_erfcinv_right(1.0 - abs(x)), x)
 
 
@@ -1006,7 +1012,7 @@ def _erfcinv(p):
     if p >= 0.5 and p <= 1.5:
         return _erfinv(1.0 - p)
     if not (p > 0.0 and p < 2.0):
-        return math.inf if p == 0.0 else -math.inf if p == 2.0 else math.nan
+        return 1.0 / abs(p) if p == 0.0 else -1.0 / (2.0 - p) if p == 2.0 else _nan(p)
     return _erfcinv_right(p) if p < 1.0 else -_erfcinv_right(2.0 - p)
 
 
@@ -1018,7 +1024,7 @@ def _ndtri(p):
     if p >= 0.25 and p <= 0.75:
         return _SQRT_2 * _erfinv(2.0 * p - 1.0)
     if not (p > 0.0 and p < 1.0):
-        return -math.inf if p == 0.0 else math.inf if p == 1.0 else math.nan
+        return -1.0 / abs(p) if p == 0.0 else 1.0 / (1.0 - p) if p == 1.0 else _nan(p)
     return -_SQRT_2 * _erfcinv_right(2.0 * p) if p < 0.5 else _SQRT_2 * _erfcinv_right(2.0 * (1.0 - p))
 
 
@@ -1113,7 +1119,7 @@ def entr(x):
 
 def _rel_entr(x, y):
     if x != x or y != y:
-        return math.nan
+        return _nan(x + y)
     if x > 0.0 and y > 0.0:
         r = x / y
         if 0.5 < r and r < 2.0:
@@ -1135,7 +1141,7 @@ def _kl_div(x, y):
             return y * (d * d + (1.0 + d) * _log1pmx(d))
         return _rel_entr(x, y) - x + y
     if x != x or y != y:
-        return math.nan
+        return _nan(x + y)
     return y if x == 0.0 and y >= 0.0 else math.inf
 
 
@@ -1272,7 +1278,7 @@ def _j1(x):
 
 def _y0(x):
     if not (x > 0.0):
-        return -math.inf if x == 0.0 else math.nan
+        return -1.0 / abs(x) if x == 0.0 else _nan(x)
     if x < 0.5:
         z = x * x
         return _TWO_OVER_PI * _log_of_half(x) * fits.j0_left(z) + fits.y0_left(z)
@@ -1288,7 +1294,7 @@ def _y0(x):
 
 def _y1(x):
     if not (x > 0.0):
-        return -math.inf if x == 0.0 else math.nan
+        return -1.0 / abs(x) if x == 0.0 else _nan(x)
     if x < 0.5:
         z = x * x
         return _TWO_OVER_PI * (_log_of_half(x) * (x * fits.j1_left(z)) - 1.0 / x) + x * fits.y1_left(z)
@@ -1383,7 +1389,9 @@ def jv(v, z):
 def _yn(n, x):
     m = abs(n)
     if not (x > 0.0) or x == math.inf:
-        return -math.inf if x == 0.0 and n >= 0.0 else math.inf if x == 0.0 and math.fmod(m, 2.0) == 1.0 else -math.inf if x == 0.0 else 0.0 if x == math.inf else math.nan
+        if x == 0.0:
+            return (1.0 if n < 0.0 and math.fmod(m, 2.0) == 1.0 else -1.0) / abs(x)
+        return 0.0 if x == math.inf else _nan(n + x)
     if m >= 1000.0:
         now = _large_jy(m, x)[1] if m < math.inf else -math.inf
         return -now if n < 0.0 and math.fmod(m, 2.0) == 1.0 else now
@@ -1421,7 +1429,7 @@ def _i0(x):
     v = abs(x)
     if v < 4.0:
         return fits.i0_left(v * v)
-    return _times_exp(fits.i0_right(v) / math.sqrt(v), v) if v < 800.0 else v * math.inf
+    return _times_exp(fits.i0_right(v) / math.sqrt(v), v) if v < 800.0 else v * _HUGE
 
 
 def _i1e(x):
@@ -1435,7 +1443,7 @@ def _i1(x):
     v = abs(x)
     if v < 4.0:
         return x * fits.i1_left(v * v)
-    return _times_exp(math.copysign(fits.i1_right(v) / math.sqrt(v), x), v) if v < 800.0 else x * math.inf
+    return _times_exp(math.copysign(fits.i1_right(v) / math.sqrt(v), x), v) if v < 800.0 else x * _HUGE
 
 
 def i0(x):
@@ -1464,13 +1472,13 @@ def _k0_left(x):
 
 def _k0e(x):
     if not (x > 0.0):
-        return math.inf if x == 0.0 else math.nan
+        return 1.0 / abs(x) if x == 0.0 else _nan(x)
     return math.exp(x) * _k0_left(x) if x < 1.0 else fits.k0_right(x) / math.sqrt(x)
 
 
 def _k0(x):
     if not (x > 0.0):
-        return math.inf if x == 0.0 else math.nan
+        return 1.0 / abs(x) if x == 0.0 else _nan(x)
     return _k0_left(x) if x < 1.0 else math.exp(-x) * (fits.k0_right(x) / math.sqrt(x))
 
 
@@ -1484,13 +1492,13 @@ def _k1_left(x):
 
 def _k1e(x):
     if not (x > 0.0):
-        return math.inf if x == 0.0 else math.nan
+        return 1.0 / abs(x) if x == 0.0 else _nan(x)
     return math.exp(x) * _k1_left(x) if x < 1.0 else fits.k1_right(x) / math.sqrt(x)
 
 
 def _k1(x):
     if not (x > 0.0):
-        return math.inf if x == 0.0 else math.nan
+        return 1.0 / abs(x) if x == 0.0 else _nan(x)
     return _k1_left(x) if x < 1.0 else math.exp(-x) * (fits.k1_right(x) / math.sqrt(x))
 
 
@@ -1648,7 +1656,7 @@ def _large_i(v, x, shift):
     """exp(shift - x) * I(v, x) for v >= 200, 0 < x < inf (DLMF 10.41.3)."""
     power = _debye_exponent(v, x) + shift
     if power > 760.0 or power < -760.0:
-        return math.inf if power > 0.0 else 0.0
+        return power * _HUGE if power > 0.0 else 0.0
     root = math.hypot(v, x)
     p = v / root
     e = math.exp(0.5 * power)
@@ -1659,7 +1667,7 @@ def _large_k(v, x, shift):
     """exp(x - shift) * K(v, x) for v >= 200, 0 < x < inf (DLMF 10.41.4)."""
     power = -_debye_exponent(v, x) - shift
     if power > 760.0 or power < -1200.0:
-        return math.inf if power > 0.0 else 0.0
+        return power * _HUGE if power > 0.0 else 0.0
     root = math.hypot(v, x)
     p = v / root
     e = math.exp(0.5 * power)
@@ -1773,7 +1781,7 @@ def _k_pair(v, x):
 def _kve(v, x):
     """exp(x) * K(v, x) of any order."""
     if not (x > 0.0) or x == math.inf or not (abs(v) < math.inf):
-        return 0.0 if x == math.inf and abs(v) < math.inf else math.inf if x == 0.0 and v == v else math.nan
+        return 0.0 if x == math.inf and abs(v) < math.inf else 1.0 / abs(x) if x == 0.0 and v == v else _nan(v + x)
     if abs(v) >= 200.0:
         return _large_k(abs(v), x, 0.0)
     value, _ = _k_pair(abs(v), x)
@@ -1784,7 +1792,7 @@ def _kv(v, x):
     if abs(v) >= 200.0 and abs(v) < math.inf and x > 0.0 and x < math.inf:
         return _large_k(abs(v), x, x)
     e = math.exp(-0.5 * x)
-    return e * _kve(v, x) * e if x < 1500.0 or x != x else 0.0 if abs(v) < math.inf else math.nan
+    return e * _kve(v, x) * e if x < 1500.0 or x != x else 0.0 if abs(v) < math.inf else _nan(v + x)
 
 
 def _power_series(v, x, sign):
@@ -1822,9 +1830,9 @@ def _large_i_either(v, x, shift):
 
 def _ive(v, x):
     if not (x >= 0.0) or not (abs(v) < math.inf):
-        return 0.0 if abs(v) == math.inf and abs(x) < math.inf else math.nan
+        return 0.0 if abs(v) == math.inf and abs(x) < math.inf else _nan(v + x)
     if x == 0.0:
-        return 0.0 if v > 0.0 else _gammasgn(v + 1.0) * math.inf
+        return 0.0 if v > 0.0 else _gammasgn(v + 1.0) / abs(x)
     if x == math.inf:
         return 0.0
     if abs(v) >= 200.0:
@@ -2097,7 +2105,7 @@ def _large_jy(v, x):
         xi = math.log((1.0 + s) / z) - s if z > 0.0 else math.inf
         stretch = 0.0
         if xi * v > 1500.0:
-            return 0.0, -math.inf
+            return 0.0, v * -_HUGE
         stretch = 3.0 * xi / (s * s * s)
     else:
         stretch = _log_less(s, sign)
@@ -2105,7 +2113,7 @@ def _large_jy(v, x):
     zeta = sign * s * s * ratio
     xi = v * (s * s * s * stretch / 3.0)
     if sign > 0.0 and xi > 1500.0:
-        return 0.0, -math.inf
+        return 0.0, v * -_HUGE
     third = np.cbrt(v)
     y = third * third * zeta
     low = 0.0
@@ -2132,22 +2140,22 @@ def _jy(v, x):
 
 def _jv(v, x):
     if not (x >= 0.0) or not (abs(v) < math.inf):
-        return 0.0 if abs(v) == math.inf and x >= 0.0 and x < math.inf else math.nan
+        return 0.0 if abs(v) == math.inf and x >= 0.0 and x < math.inf else _nan(v + x)
     if x == 0.0 or x == math.inf:
-        return 0.0 if v > 0.0 or x > 0.0 else _gammasgn(v + 1.0) * math.inf
+        return 0.0 if v > 0.0 or x > 0.0 else _gammasgn(v + 1.0) / abs(x)
     j, y = _jy(abs(v), x)
     return j if v > 0.0 else _sinpi(0.5 - v) * j + _sinpi(v) * y  # DLMF 10.2.3
 
 
 def _yv(v, x):
     if x == 0.0 and abs(v) == math.inf:
-        return -math.inf
+        return -1.0 / abs(x)
     if not (x >= 0.0) or not (abs(v) < math.inf):
-        return math.nan
+        return _nan(v + x)
     if x == math.inf:
         return 0.0
     if x == 0.0:
-        return -math.inf if v > 0.0 else 0.0 if _sinpi(0.5 - v) == 0.0 else -math.copysign(math.inf, _sinpi(0.5 - v))
+        return -1.0 / abs(x) if v > 0.0 else 0.0 if _sinpi(0.5 - v) == 0.0 else -math.copysign(1.0 / abs(x), _sinpi(0.5 - v))
     j, y = _jy(abs(v), x)
     if v > 0.0:
         return y
@@ -2160,7 +2168,7 @@ def _yv(v, x):
 
 def _exp1(x):
     if not (x > 0.0):
-        return math.inf if x == 0.0 else math.nan
+        return 1.0 / abs(x) if x == 0.0 else _nan(x)
     if x < 0.5:
         return x * fits.exp1_left(x) - _EULER - math.log(x)  # DLMF 6.6.2
     return math.exp(-x) * (fits.exp1_right(x) / x)
@@ -2170,7 +2178,7 @@ def _expi(x):
     if x < 0.0:
         return -_exp1(-x)
     if x < 0.25:
-        return math.log(x) + _EULER + x * fits.expi_left(x) if x > 0.0 else -math.inf
+        return math.log(x) + _EULER + x * fits.expi_left(x) if x > 0.0 else -1.0 / abs(x)
     if x < 4.0:
         return fits.expi_middle(x)
     if x == math.inf:
@@ -2188,9 +2196,9 @@ def expi(x):
 
 def _expn(n, x):
     if not (n >= 0.0 and x >= 0.0):
-        return math.nan
+        return _nan(n + x)
     if x == 0.0:
-        return 1.0 / (n - 1.0) if n > 1.0 else math.inf
+        return 1.0 / (n - 1.0) if n > 1.0 else 1.0 / abs(x)
     if x == math.inf:
         return 0.0
     if n == 0.0:
@@ -2230,7 +2238,7 @@ def _expn(n, x):
 def expn(n, x):
     k = np.float64(n)
     if k != np.floor(k):
-        return _t2(n, x)(math.nan)
+        return _t2(n, x)(_nan(k + np.float64(x)))
     return _t2(n, x)(_expn(k, np.float64(x)))
 
 
@@ -2243,7 +2251,7 @@ def _si(v):
 
 def _ci(v):
     if v < 0.5:
-        return math.log(v) + _EULER + v * v * fits.ci_left(v * v) if v > 0.0 else -math.inf
+        return math.log(v) + _EULER + v * v * fits.ci_left(v * v) if v > 0.0 else -1.0 / abs(v)
     if v < 4.0:
         return fits.ci_middle(v)
     return fits.sine_f(v) / v * math.sin(v) - fits.sine_g(v) / (v * v) * math.cos(v) if v < math.inf else 0.0
@@ -2264,7 +2272,7 @@ def _shi(v):
 
 def _chi(v):
     if v < 0.25:
-        return math.log(v) + _EULER + v * v * fits.chi_left(v * v) if v > 0.0 else -math.inf
+        return math.log(v) + _EULER + v * v * fits.chi_left(v * v) if v > 0.0 else -1.0 / abs(v)
     return fits.chi_middle(v) if v < 2.0 else 0.5 * (_expi(v) - _exp1(v))
 
 
@@ -2314,7 +2322,7 @@ def fresnel(z):
 def _ellipkm1(p):
     """By the arithmetic-geometric mean (DLMF 19.8.5)."""
     if not (p > 0.0) or p == math.inf:
-        return math.inf if p == 0.0 else 0.0 if p == math.inf else math.nan
+        return 1.0 / abs(p) if p == 0.0 else 0.0 if p == math.inf else _nan(p)
     a = 1.0
     b = math.sqrt(p)
     while abs(a - b) > 1e-8 * a:
@@ -2324,7 +2332,7 @@ def _ellipkm1(p):
 
 def _ellipe(m):
     if not (m < 1.0) or m == -math.inf:
-        return 1.0 if m == 1.0 else math.inf if m == -math.inf else math.nan
+        return 1.0 if m == 1.0 else math.inf if m == -math.inf else _nan(m)
     if m < 0.0:  # DLMF 19.7.2
         return math.sqrt(1.0 - m) * _ellipe_right(1.0 / (1.0 - m))
     return _ellipe_right(1.0 - m)
@@ -2379,11 +2387,11 @@ def chdtrc(v, x):
 
 
 def pdtr(k, m):
-    return _t2(k, m)(_gammaincc(np.floor(np.float64(k)) + 1.0, np.float64(m)) if k >= 0.0 else math.nan)
+    return _t2(k, m)(_gammaincc(np.floor(np.float64(k)) + 1.0, np.float64(m)) if k >= 0.0 else _nan(np.float64(k) + m))
 
 
 def pdtrc(k, m):
-    return _t2(k, m)(_gammainc(np.floor(np.float64(k)) + 1.0, np.float64(m)) if k >= 0.0 else math.nan)
+    return _t2(k, m)(_gammainc(np.floor(np.float64(k)) + 1.0, np.float64(m)) if k >= 0.0 else _nan(np.float64(k) + m))
 
 
 # ---- inverses ----
@@ -2439,11 +2447,11 @@ def _gamma_inverse(a, p, q):
 
 def _gamma_inverse_of(a, y, is_low):
     if not (a >= 0.0 and y >= 0.0 and y <= 1.0):
-        return math.nan
+        return _nan(a + y)
     if y == 0.0 or y == 1.0:
         return 0.0 if (y == 0.0) == is_low else math.inf
     if a == 0.0 or a == math.inf:
-        return math.nan
+        return _nan(a + y)
     return _gamma_inverse(a, y, 1.0 - y) if is_low else _gamma_inverse(a, 1.0 - y, y)
 
 
@@ -2500,11 +2508,11 @@ def _beta_inverse(a, b, p, q, z):
 
 def _beta_inverse_of(a, b, y, is_low):
     if not (a > 0.0 and b > 0.0 and y >= 0.0 and y <= 1.0):
-        return math.nan
+        return _nan(a + b + y)
     if y == 0.0 or y == 1.0:
         return y if is_low else 1.0 - y
     if a == math.inf or b == math.inf:
-        return math.nan
+        return _nan(a + b + y)
     if a + b == math.inf:
         a *= 0.25
         b *= 0.25
@@ -2592,7 +2600,7 @@ def _lambert_complex(x, k):
 
 def _lambertw(x, k):
     if x != x or k != np.floor(k):
-        return complex(math.nan, 0.0)
+        return complex(_nan(x + k), 0.0)
     if k == 0.0 and (x >= 0.0 or _above_branch_point(x) >= 0.0):
         return complex(_lambert_real(x, False), 0.0)
     if k == -1.0 and x < 0.0 and _above_branch_point(x) >= 0.0:
