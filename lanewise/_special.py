@@ -190,7 +190,11 @@ def _rgamma1p(a):
     """1 / gamma(1 + a) for 0 <= a < 140: 1 + a would be rounded."""
     if a <= 0.5:
         return 1.0 + a * fits.rgamma1p_rest(a)
-    return 1.0 / (a * _gamma(a))
+    if a <= 24.0:
+        above, below = _gamma_product(a)
+        return below / (above * a)
+    value, factor = _gamma_stirling(a)
+    return 1.0 / (value * factor * a)
 
 
 def gamma(x):
@@ -435,13 +439,19 @@ def polygamma(n, x):
 
 def _power_over_gamma(a, x):
     """x**a * exp(-x) / gamma(a + 1), for a > 0, x > 0."""
-    if a < 100.0 and x < 500.0:
-        return _lib_pow(x, a) * math.exp(-x) * _rgamma1p(a)
-    if a < 10.0:
-        return math.exp(a * math.log(x) - x) * _rgamma1p(a)
+    if a < 90.0:
+        if x >= 1400.0:
+            return 0.0
+        is_large = x >= 500.0
+        e = math.exp(-0.5 * x if is_large else -x)
+        return _lib_pow(x, a) * e * _rgamma1p(a) * (e if is_large else 1.0)
     d = (x - a) / a
-    power = a * (_log1pmx(d) if d >= -0.5 else math.log(x / a) - d)
-    return math.exp(power - _stirling(a)) / math.sqrt(2.0 * _PI * a)
+    rest = math.exp(-_stirling(a)) / math.sqrt(2.0 * _PI * a)
+    if abs(d) < 0.3 or abs(x - a) > 700.0:
+        return math.exp(a * (_log1pmx(d) if d >= -0.5 else math.log(x / a) - d)) * rest
+    q = x / a  # the root of (x / a)**a * exp(a - x), and what the quotient and the difference lose by rounding
+    root = _lib_pow(q, 0.5 * a) * math.exp(0.5 * (a - x))
+    return root * (rest * (1.0 + (_fma(-q, a, x) / q + _lost_of_sum(a, -x)))) * root
 
 
 def _gammainc_series(a, x):
@@ -501,22 +511,22 @@ def _temme(a, x, sign):
 
 
 def _gamma_limits(a, x):
-    """P(a, x) where it is no number between 0 and 1, else -1."""
+    """P(a, x) where it is no number between 0 and 1, else -1: NaN without a flag, which would take time here."""
     if not (a >= 0.0 and x >= 0.0):
-        return _nan(a + x)
+        return math.nan
     if a == 0.0:
-        return 1.0 if x > 0.0 else _nan(a + x)
+        return 1.0 if x > 0.0 else math.nan
     if x == 0.0:
         return 0.0
     if a == math.inf:
-        return _nan(a + x) if x == math.inf else 0.0
+        return math.nan if x == math.inf else 0.0
     return 1.0 if x == math.inf else -1.0
 
 
 def _gammainc(a, x):
     limit = _gamma_limits(a, x)
     if limit != -1.0:
-        return limit
+        return limit if limit == limit else _nan(a + x)
     if a > 20.0 and abs(x - a) < 0.3 * a:
         return _temme(a, x, -1.0)
     if x > 1.0 and x > a:
@@ -527,7 +537,7 @@ def _gammainc(a, x):
 def _gammaincc(a, x):
     limit = _gamma_limits(a, x)
     if limit != -1.0:
-        return 1.0 - limit
+        return 1.0 - limit if limit == limit else _nan(a + x)
     if a > 20.0 and abs(x - a) < 0.3 * a:
         return _temme(a, x, 1.0)
     if x > 1.1:
