@@ -235,7 +235,8 @@ def log_parts(x):
     small = x < LEAST_NORMAL
     k, m, i = split(x * 2.0**54 if small else x)
     p, p_low = two_product(m, LOG_TABLE[i])
-    s, low = log_of_interval(i, p, p_low)
+    r = p - 1.0
+    s, low = log_of_interval(i, p, fma(p_low, r * r, p_low))  # a product with 1 - r follows, which should be one with 1 / (1 + r)
     return np.float64(k - 54 if small else k), s, low
 
 

@@ -52,6 +52,16 @@ def test_float64_is_within_one_unit(name):
     assert n >= 200 and worst < 0.8, where
 
 
+@pytest.mark.parametrize("x, y, wanted", [
+    (1.007828565878682, 81413.54338912951, 5.2517342326787214e275), (1.0078344214995851, -90160.82373950515, 2.6797620715672144e-306),
+    (0.9960234828134477, 175198.64781846866, 6.797603899917672e-304), (1.0078611280676404, 90618.12074149784, 1.460899902847061e308),
+])  # fmt: skip
+def test_powers_of_numbers_near_1(x, y, wanted):
+    """The logarithm's error is multiplied by up to 709: it was 2**-63 of the logarithm."""
+    assert abs(float(double.compiled("pow")(x, y)) - wanted) <= math.ulp(wanted)
+    assert float(double.compiled("pow")(1.007828565878682, 81413.54338912951)) == 5.2517342326787214e275
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_special_values(name):
     assert double.check_special(name) == []

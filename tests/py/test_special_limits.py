@@ -29,6 +29,31 @@ def test_limits(name, arguments, wanted):
     assert float(getattr(lw.special, name)(*arguments)) == pytest.approx(wanted, rel=2e-13, abs=0, nan_ok=True)
 
 
+FLAGS = [
+    ("invalid", "gamma", (-2.0,)), ("invalid", "gamma", (-INF,)), ("invalid", "psi", (-1.0,)), ("invalid", "k0", (-1.0,)), ("invalid", "y1", (-1e30,)), ("invalid", "erfinv", (1.5,)),
+    ("invalid", "ndtri", (-0.5,)), ("invalid", "gammainc", (-1.0, 2.0)), ("invalid", "betainc", (1.0, 2.0, 1.5)), ("invalid", "zeta", (0.5, 2.0)), ("invalid", "binom", (-3.0, 1.5)),
+    ("invalid", "jv", (0.5, -1.0)), ("invalid", "kve", (INF, 1.0)), ("invalid", "expn", (2, -1.0)), ("invalid", "ellipk", (2.0,)), ("invalid", "loggamma", (-0.5,)),
+    ("invalid", "pdtr", (-1.0, 2.0)), ("invalid", "gammaincinv", (2.0, -0.5)), ("invalid", "betaincinv", (2.0, 1.0, 2.0)), ("divide", "gamma", (0.0,)), ("divide", "psi", (0.0,)),
+    ("divide", "zeta", (1.0,)), ("divide", "zeta", (2.0, -3.0)), ("divide", "k1", (0.0,)), ("divide", "yn", (2, 0.0)), ("divide", "yv", (0.5, 0.0)), ("divide", "kv", (0.5, 0.0)),
+    ("divide", "beta", (-2.0, 0.5)), ("divide", "exp1", (0.0,)), ("divide", "expi", (0.0,)), ("divide", "ellipkm1", (0.0,)), ("divide", "erfinv", (1.0,)), ("divide", "ndtri", (0.0,)),
+    ("over", "gamma", (200.0,)), ("over", "rgamma", (-250.5,)), ("over", "i0", (900.0,)), ("over", "iv", (300, 1e9)), ("over", "kv", (300.5, 1e-9)), ("over", "poch", (1e5, 1e5 + 0.5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("flag, name, arguments", FLAGS, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_flags(flag, name, arguments, dtype):
+    """What is no number or infinite of finite arguments is told as errstate says; NaN of NaN is not."""
+    function, arguments = getattr(lw.special, name), [dtype(x) for x in arguments]
+    with np.errstate(**{**dict.fromkeys(("over", "divide", "invalid", "under"), "ignore"), flag: "raise"}):
+        with pytest.raises(FloatingPointError):
+            function(*arguments)
+    with np.errstate(all="raise", under="ignore"):
+        if name != "yn":
+            assert math.isnan(function(*[*arguments[:-1], dtype(math.nan)]))
+        assert np.isfinite(function(*[dtype(0.5)] * len(arguments)) if name not in ("yn", "zeta", "expn") else 1.0)
+
+
 @pytest.mark.parametrize("name, arguments", [("gammaln", (1j,)), ("lambertw", (1 + 1j,)), ("jv", (2, np.array([1j]))), ("jv", (1j, 2.0))])
 def test_complex_arguments(name, arguments):
     with pytest.raises(lw.errors.TypingError, match=f"`lanewise.special.{name}` needs a real number") as caught:

@@ -85,6 +85,8 @@ def check(name, samples, seed):
                 y = np.where(rng.random(y.size) < 0.7, rng.uniform(-1, 1, y.size) * 740 / np.maximum(np.abs(np.log(x)), 1e-30), y)
                 keep = (x > 0) & (x < np.inf) & np.isfinite(y) & (np.abs(y) < 1e290)
                 x, y = x[keep], y[keep]
+                near = 1 + rng.uniform(0.5, 1.5, n) * rng.choice([-1, 1], n) * 2.0 ** -rng.integers(2, 12, n)  # where a logarithm's error is multiplied most
+                x, y = np.concatenate([x, near]), np.concatenate([y, rng.uniform(600, 708, n) * rng.choice([-1, 1], n) / np.log(near)])
             close = x * (1 + rng.normal(0, 1, x.size) * 2.0 ** rng.integers(-40, 3, x.size))
             if name != "pow":
                 y = np.where(rng.random(x.size) < 0.5, close, y)
