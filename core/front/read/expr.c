@@ -555,7 +555,11 @@ read_unsupported(lw_reader *r, PyObject *node)
             r, node,
             (lw_fault){LW_ERR_UNSUPPORTED, "E101",
                        .label = "compiled functions run to their end in one go",
-                       .help = "return the value"},
+                       .help =
+                           kind == LW_AST_Await
+                               ? NULL
+                               : "return a list or an array of the values, or call a function "
+                                 "with each of them"},
             "`%s` cannot be compiled", kind == LW_AST_Await ? "await" : "yield");
     default:
         return lw_read_error(r, node, (lw_fault){.status = LW_ERR_UNSUPPORTED, .code = "E101"},
