@@ -59,11 +59,16 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-if __name__ == "__main__":
+def ends_quietly() -> int:
+    """main(), whose reader may end before it, as in `python -m lanewise info | head -3`."""
     try:
         status = main()
         sys.stdout.flush()
-    except BrokenPipeError:  # `info | head -3`: the reader has what it wants
+    except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python writes as it ends
         status = 1
-    sys.exit(status)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(ends_quietly())

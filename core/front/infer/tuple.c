@@ -784,9 +784,8 @@ help_for_loop(lw_infer_frame *f, lw_infer_value iterable, const lw_constant *con
         return constant->help;
     if (lw_is_text(f, iterable.type) || (constant != NULL && constant->kind == LW_K_STR))
         return "pass the characters as an array, `np.frombuffer(s.encode(), np.uint8)`; only a "
-               "string "
-               "that is written in the function, or comes from a global or closure variable, "
-               "has a loop";
+               "string that is written in the function, or comes from a global or closure "
+               "variable, has a loop";
     return lw_help_for_number(f, iterable);
 }
 
