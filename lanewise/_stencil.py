@@ -226,7 +226,7 @@ def _made(function: Any, neighborhood: Any, standard_indexing: Any, cval: Any, o
 
 
 def stencil(func_or_mode: Any = "constant", /, *, neighborhood: Any = None, standard_indexing: Any = None, cval: Any = None, **options: Any) -> Callable[..., Any]:
-    """Make a function of arrays from one of an element's neighbours, like `numba.stencil`.
+    """Make a function of arrays from a function of an element and its neighbours, like `numba.stencil`.
 
     In the function, `a[0, 0]` is the element at the place for which it is computed, and `a[-1, 0]` the one before it along the first axis.
     Where the neighbours would be outside of the array, the result is `cval`. The decorated function runs on all cores, and compiled
