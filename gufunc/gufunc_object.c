@@ -440,7 +440,7 @@ check_kind(PyObject *layout, bool alone)
                         "@guvectorize(\"(n)->()\") for a function of a row and its result");
     else if (layout != NULL && alone && is_signatures(layout))
         PyErr_Format(PyExc_TypeError,
-                     "guvectorize() needs a layout behind the signatures, as in "
+                     "guvectorize() needs a layout after the signatures, as in "
                      "guvectorize(%.80R, \"(n)->()\")",
                      layout);
     else if (layout == NULL)

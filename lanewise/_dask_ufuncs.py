@@ -53,7 +53,7 @@ def _arguments(ufunc, inputs, given):
             values.append(given.pop(name, default))
             whole.append(is_whole)
         elif is_dask(given.get(name)):
-            raise TypeError(f"{called(ufunc)}: `{name}` comes behind a parameter with a default that is no argument, and cannot be a Dask array: pass x.compute()")
+            raise TypeError(f"{called(ufunc)}: `{name}` follows a parameter that keeps its default value, so it cannot be a Dask array: pass x.compute()")
     if len(values) > len(whole) + ufunc.nout:
         raise TypeError(f"{called(ufunc)}() takes at most {len(whole)} arguments, {len(values)} given")
     return values, whole, given

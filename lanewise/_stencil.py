@@ -188,7 +188,7 @@ def _check(function: Any, neighborhood: Any, standard_indexing: Any, cval: Any) 
         raise TypeError("stencil: the function needs an array as its first parameter, and takes no *args, keyword-only parameters or **kwargs")
     unknown = set(standard_indexing) - set(parameters)
     if unknown:
-        raise ValueError(f"stencil: standard_indexing= names {sorted(unknown)[0]!r}, which is no parameter of `{function.__name__}`")
+        raise ValueError(f"stencil: standard_indexing= names {sorted(unknown)[0]!r}, which is not a parameter of `{function.__name__}`")
     if parameters[0] in standard_indexing:
         raise ValueError(f"stencil: the first array, `{parameters[0]}`, must use relative indices")
     if neighborhood is not None and not all(len(pair) == 2 and pair[0] <= pair[1] for pair in neighborhood):

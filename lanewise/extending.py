@@ -471,7 +471,7 @@ def register_jitable(function=None, **options):
 
 def _refused(name, instead):
     def refuse(*args, **kwargs):
-        raise UnsupportedError(f"lanewise.extending.{name} is not available: there is no builder of intermediate representation here. {instead}")
+        raise UnsupportedError(f"lanewise.extending.{name} is not available, because lanewise has no functions that build intermediate representation. {instead}")
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = f"Not available: raises UnsupportedError. {instead}."
@@ -556,7 +556,7 @@ def register(cls=None, /, **fields):
     if not isinstance(cls, type):
         raise TypeError(f"register: expected a class, not {cls!r}")
     if issubclass(cls, tuple):
-        raise TypeError(f"register: the items of the namedtuple `{cls.__name__}` are what they are given; make it a dataclass")
+        raise TypeError(f"register: the items of a namedtuple have the types of their values, so `{cls.__name__}` cannot be registered; make it a dataclass")
     known = _reached(cls) | {field.name for field in (dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ())}
     for name, given in fields.items():
         if name not in known:

@@ -529,13 +529,13 @@ read_unsupported(lw_reader *r, PyObject *node)
     switch (kind) {
     case LW_AST_ListComp:
         return refuse_items(r, node, "a list comprehension",
-                            "it is no loop that puts numbers into a list", iterated);
+                            "this is not a loop that puts numbers into a list", iterated);
     case LW_AST_GeneratorExp:
         return refuse_items(r, node, "a generator expression",
                             "compiled code has no generators that are kept or passed on",
                             iterated);
     case LW_AST_List:
-        return refuse_items(r, node, "a list", "its items are no constants", small);
+        return refuse_items(r, node, "a list", "its items are not constants", small);
     case LW_AST_Dict:
         return lw_read_error(
             r, node,
