@@ -539,6 +539,8 @@ BAD = [
     (fills, (None, 3), {}, TypeError, "layout must be a str"),
     (fills, (["void(float64[:], float64[:])"],), {}, TypeError, r"needs a layout after the signatures, as in guvectorize\(\['void"),
     (fills, ("void(float64[:], float64[:])",), {}, TypeError, "needs a layout after the signatures"),
+    (fills, ("(n)->()", "void(float64[:], float64[:])"), {}, TypeError, r"takes the signatures first, then the layout: guvectorize\('void\(.*, '\(n\)->\(\)'\)"),
+    (fills, ("(n)->()", [F8]), {}, TypeError, "takes the signatures first, then the layout"),
     (fills, (fills,), {}, TypeError, r'needs a layout before the function: @guvectorize\("\(n\)->\(\)"\)'),
     (fills, (None,), {"layout": None}, TypeError, "layout must be a str"),
     (fills, (None, "(n)->()", 3), {}, TypeError, "at most two"),
