@@ -763,7 +763,8 @@ def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None
     if is_labelled(a):
         return _labelled.call(logsumexp, locals())
     a = _array(a, "logsumexp")
-    of = _LOGSUMEXP_OF_FLOATS if type(a) is np.ndarray and a.dtype.char in "ef" else _LOGSUMEXP
+    block = a._meta if is_dask(a) else a
+    of = _LOGSUMEXP_OF_FLOATS if type(block) is np.ndarray and block.dtype.char in "ef" else _LOGSUMEXP
     return of.one(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
