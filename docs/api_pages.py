@@ -10,7 +10,7 @@ from pathlib import Path
 import lanewise as lw
 from docstrings import escaped, own_signature
 
-GENERATORS = ["vectorize", "guvectorize", "forall", "jit", "njit", "reduce", "cfunc"]
+DECORATORS = ["vectorize", "guvectorize", "forall", "jit", "njit", "reduce", "cfunc"]
 OBJECTS = ["Ufunc", "Gufunc", "Forall", "Kernel", "Reduction", "CFunc"]
 LOOKING = ["explain", "verify", "profile", "compile", "info", "typeof", "from_dtype"]
 HELPERS = ["prange", "literal_unroll", "set_num_threads", "get_num_threads", "get_thread_id", "carray", "farray", "local", "map_blocks"]
@@ -119,7 +119,7 @@ def write(folder: Path) -> None:
     """All pages, into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     pages: dict[str, list[str]] = {}
-    pages["generators"] = [*title("Generators"), "The decorators that compile functions. Each returns an object of the kind described in :doc:`objects`.", "", *section("lanewise", GENERATORS)]
+    pages["decorators"] = [*title("Decorators"), "The decorators that compile functions. Each returns an object of the kind described in :doc:`objects`.", "", *section("lanewise", DECORATORS)]
     pages["objects"] = [*title("Compiled objects"), "What the decorators return.", "", *section("lanewise", OBJECTS)]
     pages["tools"] = [*title("Looking inside, compiling ahead, helpers"), *title("Looking inside and compiling ahead of time", "-"), *section("lanewise", LOOKING),
                       *title("Inside compiled functions, and threads", "-"), *section("lanewise", HELPERS)]
@@ -140,9 +140,9 @@ def write(folder: Path) -> None:
         pages[module] = [*title(f"lanewise.{module}: {heading}"), *doc_of(f"lanewise.{module}"), *ufuncs(f"lanewise.{module}")]
     for name, lines in pages.items():
         (folder / f"{name}.rst").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
-    order = ["generators", "objects", "tools", "cuda", "kernel_names", "random", "reductions", "ufuncs", "special", "extending", "types", "typed", "config", "cache", "runtime", "errors"]
+    order = ["decorators", "objects", "tools", "cuda", "kernel_names", "random", "reductions", "ufuncs", "special", "extending", "types", "typed", "config", "cache", "runtime", "errors"]
     index = [*title("API reference"), "Every public name, from its docstring. The user guide explains how to use them.", ""]
-    for heading, module, names in (("Generators", "lanewise", GENERATORS), ("Compiled objects", "lanewise", OBJECTS), ("Tools", "lanewise", LOOKING + HELPERS)):
+    for heading, module, names in (("Decorators", "lanewise", DECORATORS), ("Compiled objects", "lanewise", OBJECTS), ("Tools", "lanewise", LOOKING + HELPERS)):
         there = [name for name in names if hasattr(lw, name)]
         rows = [(f":py:obj:`~{module}.{name}`", first_line(getattr(lw, name))) for name in there]
         index += [*title(heading, "-"), *table(rows, ("name", "what it is"))]

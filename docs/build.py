@@ -48,13 +48,15 @@ def main() -> int:
     import api_pages
 
     api_pages.write(source / "api")
-    environment = os.environ | {"DOCS_EXAMPLES": str(options.output / "examples"), "DOCS_GALLERY": "0" if options.no_gallery else "1", "MPLBACKEND": "agg"}
+    extra = options.output / "extra"  # files that are part of the site as they are
+    extra.mkdir(parents=True, exist_ok=True)
+    environment = os.environ | {"DOCS_EXAMPLES": str(options.output / "examples"), "DOCS_GALLERY": "0" if options.no_gallery else "1", "DOCS_EXTRA": str(extra), "MPLBACKEND": "agg"}
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-d", str(options.output / "doctrees"), str(source), str(options.output / "html")]
     results = sorted((ROOT / "bench" / "results").glob("*.json"))
     if results:  # a page of their own, which figures.md leads to
-        subprocess.run([sys.executable, str(ROOT / "bench" / "report.py"), *map(str, results), "--output", str(source / "machines.html")], check=True)
+        subprocess.run([sys.executable, str(ROOT / "bench" / "report.py"), *map(str, results), "--output", str(extra / "machines.html")], check=True)
         with (source / "figures.md").open("a", encoding="utf-8") as page:
-            page.write("\n## Machines\n\n{download}`What several machines reached, with plots <machines.html>`.\n")
+            page.write('\n## Machines\n\n<p><a href="machines.html">What several machines reached, with plots</a></p>\n')
     done = subprocess.run(command, env=environment, cwd=options.output)
     import links
 

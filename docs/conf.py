@@ -71,6 +71,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "lanewise"
 html_static_path = ["_static"]
+html_extra_path = [os.environ["DOCS_EXTRA"]] if "DOCS_EXTRA" in os.environ else []
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False

@@ -110,12 +110,11 @@ lw_bind_refuse_untyped(const lw_binder *r, const lw_object_shape *container)
 {
     bool is_list = lw_object_is_typed_list(container);
 
-    PyErr_Format(PyExc_TypeError,
-                 "%s: argument `%s` is a typed %s of which nobody knows the type yet: %s",
-                 lw_function_name(r->self), lw_bind_name(r), is_list ? "list" : "dict",
-                 is_list
-                     ? "make it by List.empty_list(type), or append an item first"
-                     : "make it by Dict.empty(key_type, value_type), or store an item first");
+    PyErr_Format(
+        PyExc_TypeError, "%s: argument `%s` is a typed %s whose type is not known yet: %s",
+        lw_function_name(r->self), lw_bind_name(r), is_list ? "list" : "dict",
+        is_list ? "make it by List.empty_list(type), or append an item first"
+                : "make it by Dict.empty(key_type, value_type), or store an item first");
     return -1;
 }
 

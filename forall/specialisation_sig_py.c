@@ -105,11 +105,10 @@ check_count(const lw_function *self, const lw_signature *signature, uint32_t *fi
 
     *first = 0;
     if (self->statics != 0) {
-        PyErr_Format(
-            PyExc_TypeError,
-            "signature `%.100s`: `%s` has static parameters, of which a signature does "
-            "not say the values: call it first, then ask without a signature",
-            signature->text, lw_function_name(self));
+        PyErr_Format(PyExc_TypeError,
+                     "signature `%.100s`: `%s` has static parameters, whose values a signature "
+                     "does not give: call it first, then ask without a signature",
+                     signature->text, lw_function_name(self));
         return -1;
     }
     if (self->n_index && n > most && n >= self->n_index + self->n_required &&
@@ -363,8 +362,8 @@ declare(lw_function *self, PyObject *signatures)
     failed = lw_signatures_read(signatures, false, &arena, &list);
     if (!failed && list.n > 0 && self->statics != 0) {
         PyErr_Format(PyExc_TypeError,
-                     "`%s` has static parameters, of which signatures do not say the values: "
-                     "leave static= or the signatures out",
+                     "`%s` has static parameters, whose values signatures do not give: leave "
+                     "out static= or the signatures",
                      lw_function_name(self));
         failed = -1;
     }

@@ -70,15 +70,14 @@ choose_form(lw_gufunc_object *self, uint32_t required, uint32_t most)
     }
     if (required <= nin && nin <= most)
         return check_returned(self);
-    PyErr_Format(
-        PyExc_TypeError,
-        "guvectorize: `%s` has %u parameter%s, and layout `%s` wants %u (the inputs and "
-        "the outputs) or, where it returns them, %u (the inputs)%s",
-        fn->name, (unsigned)required, required == 1 ? "" : "s", self->base.layout.text,
-        (unsigned)all, (unsigned)nin,
-        lw_compiled_is_method((const lw_compiled *)self)
-            ? "; the layout of a method may leave out `self`"
-            : "");
+    PyErr_Format(PyExc_TypeError,
+                 "guvectorize: `%s` has %u parameter%s, but layout `%s` needs %u (the inputs "
+                 "and the outputs), or %u (the inputs) if it returns the outputs%s",
+                 fn->name, (unsigned)required, required == 1 ? "" : "s", self->base.layout.text,
+                 (unsigned)all, (unsigned)nin,
+                 lw_compiled_is_method((const lw_compiled *)self)
+                     ? "; the layout of a method may leave out `self`"
+                     : "");
     return -1;
 }
 

@@ -430,17 +430,33 @@ is_signatures(PyObject *layout)
            (text != NULL && isalpha((unsigned char)text[0]) && strstr(text, "->") == NULL);
 }
 
-/* alone: it is the one argument. */
-static int
-check_kind(PyObject *layout, bool alone)
+/* A layout in the signatures' place. */
+static bool
+is_layout(PyObject *signatures)
 {
-    if (layout != NULL && alone && lw_is_function(layout))
+    const char *text =
+        signatures != NULL && PyUnicode_Check(signatures) ? PyUnicode_AsUTF8(signatures) : NULL;
+
+    PyErr_Clear();
+    return text != NULL && text[0] == '(' && strstr(text, "->") != NULL;
+}
+
+/* alone: layout is the one argument. signatures: NULL where there are none. */
+static int
+check_kind(PyObject *signatures, PyObject *layout, bool alone)
+{
+    if (layout != NULL && is_layout(signatures) && is_signatures(layout))
+        PyErr_Format(PyExc_TypeError,
+                     "guvectorize() takes the signatures first, then the layout: "
+                     "guvectorize(%.80R, %.80R)",
+                     layout, signatures);
+    else if (layout != NULL && alone && lw_is_function(layout))
         PyErr_SetString(PyExc_TypeError,
                         "guvectorize() needs a layout before the function: "
                         "@guvectorize(\"(n)->()\") for a function of a row and its result");
     else if (layout != NULL && alone && is_signatures(layout))
         PyErr_Format(PyExc_TypeError,
-                     "guvectorize() needs a layout behind the signatures, as in "
+                     "guvectorize() needs a layout after the signatures, as in "
                      "guvectorize(%.80R, \"(n)->()\")",
                      layout);
     else if (layout == NULL)
@@ -474,7 +490,7 @@ guvectorize(PyObject *module, PyObject *args, PyObject *kwargs)
                      n);
     else if (take_argument(args, alone ? 1 : 0, keywords, "signatures", &signatures) == 0 &&
              take_argument(args, alone ? 0 : 1, keywords, "layout", &layout) == 0 &&
-             check_kind(layout, alone) == 0)
+             check_kind(signatures, layout, alone) == 0)
         result = lw_decorate(
             &door, module,
             &(lw_request){.signatures = signatures, .layout = layout, .keywords = keywords});

@@ -94,8 +94,8 @@ def _check_room(plan, depth, ends):
             raise ValueError(f"{plan.name}: boundary={end!r} with depth={deep} needs more than {2 * deep} elements along axis {axis}, which has {size}")
         # arrays that are contiguous but for an axis of one element have the strides of contiguous ones, which have no room behind their rows
         if deep and size == 1 and any(more and beyond != "none" for more, beyond in zip(depth[axis + 1 :], ends[axis + 1 :])):
-            raise ValueError(f"{plan.name}: axis {axis} has one element, of which depth={deep} cannot read the neighbours where later axes have a "
-                             f"boundary=, too: give it depth 0, or write x[0] for x[1] and x[-1]")
+            raise ValueError(f"{plan.name}: axis {axis} has only one element, so depth={deep} cannot read neighbours along it if later axes have a "
+                             f"boundary=, too: give this axis depth 0, or write x[0] for x[1] and x[-1]")
 
 
 def _ndim_of(kernel, arrays):
@@ -243,7 +243,7 @@ def _sparse(shape, dtype, more=()):
     try:
         memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0))
     except OSError as error:
-        raise MemoryError(f"no addresses for an array of {nbytes} bytes, of which a block is touched: {error}") from error
+        raise MemoryError(f"no address space for an array of {nbytes} bytes, of which only a block is used: {error}") from error
     return np.frombuffer(memory, dtype).reshape(whole)[: shape[0]]
 
 

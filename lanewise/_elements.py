@@ -318,7 +318,7 @@ def array_of(objects, dtype=None):
     except TypeError:
         raise TypeError(f"array_of: expected an iterable of objects of one class, not {type(objects).__name__}") from None
     if dtype is None and not objects:
-        raise ValueError("array_of: there is no object, so that the dtype has to be given: array_of([], dtype_of(C))")
+        raise ValueError("array_of: there is no object, so the dtype has to be given: array_of([], dtype_of(C))")
     if dtype is None:
         try:
             dtype = dtype_of(type(objects[0]))

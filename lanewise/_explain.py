@@ -358,7 +358,7 @@ def command(where: str, signature: str | None, output: str | None) -> int:
 
     path, colon, name = where.rpartition(":")
     if not colon or not os.path.isfile(path):
-        print(f"lanewise explain: expected FILE:FUNCTION with an existing file, not {where!r}", file=sys.stderr)
+        print(f"lanewise explain: expected FILE:FUNCTION, where FILE is an existing file, not {where!r}", file=sys.stderr)
         return 2
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     scope: Any = runpy.run_path(path, run_name="__explain__")
@@ -379,7 +379,7 @@ def command(where: str, signature: str | None, output: str | None) -> int:
     signatures = [signature] if signature else _known_signatures(f)
     if not signatures:
         signatures = [_assumed(f)]
-        print(f"{name} has no signature; these are its types for float64; a signature behind it, 'float32(float32)' or 'void(float32[:])', asks for others:\n")
+        print(f"{name} has no signature, so it is explained for float64. For other types, add a signature such as 'float32(float32)' or 'void(float32[:])':\n")
     try:
         made = [explain(f, sig=one) for one in signatures]
     except (errors.LanewiseError, TypeError) as problem:

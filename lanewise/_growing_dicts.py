@@ -242,7 +242,7 @@ def moved_row(items, hashes, used, room):
 
 def array_of(items):
     if isinstance(items, tuple):
-        raise TypingError("the items are tuples, of which no array is made: loop over them")
+        raise TypingError("the items are tuples, which cannot become an array: loop over them")
     elif isinstance(items, Arrays):
         return items.stacked(items.room())
     elif isinstance(items, Texts):

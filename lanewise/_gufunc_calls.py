@@ -220,7 +220,7 @@ def _operand(call: _Call, at: int, argument: tuple, param: str, core: list) -> _
     as_array = call.member._indexed[at + call.member.nin - nin if is_output else at] or (is_output and call.member._fills)
     if isinstance(type_, types.Object) and not is_output:
         if core:
-            raise call.refuse(f": argument `{param or name}` is an object, which has no dimensions, and the layout {call.layout} wants some")
+            raise call.refuse(f": argument `{param or name}` is an object, which has no dimensions, but the layout {call.layout} needs some")
         return _Operand(name, param, type_, core, False, False)
     if not _is_array(type_) and not _is_number(type_):
         what = "an array" if is_output else "an array, a number or an object"

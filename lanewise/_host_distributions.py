@@ -59,7 +59,7 @@ class HostDistributions:
 
         kind = _dtype_of(dtype, out, np.int64)
         if kind.kind in "iu" and kind.itemsize < 8 and power.size and power.min() < 1.0 + 30.0 * math.log(10.0) / math.log(np.iinfo(kind).max):
-            raise ValueError(f"a is too small for numbers of {kind}, of which more than 1e-30 would be too large: take a wider dtype")
+            raise ValueError(f"a is so small that numbers would exceed the range of {kind} with a probability above 1e-30: use a wider dtype")
         return self._each("zipf", (power,), "iu", size, dtype, out, stream, self._target_of(a), np.int64)
 
     def _vonmises(self, mu, kappa, size=None, dtype=None, out=None, *, stream=0):

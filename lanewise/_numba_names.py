@@ -68,6 +68,10 @@ def _likely(name):
     if name in CUPY:
         return "CuPy", CUPY[name]
     if not name.startswith("_") and callable(getattr(numpy, name, None)):
+        from lanewise import reductions
+
+        if name in reductions.__all__:
+            return "NumPy", f"`lanewise.reductions.{name}` takes host and device arrays"
         return "NumPy", f"`numpy.{name}` takes device arrays, too, if the page \"Kernels\" of the documentation lists it; `lanewise.cuda.to_device` makes them"
     return "", ""
 

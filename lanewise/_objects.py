@@ -657,7 +657,7 @@ def _sizes(gufunc, operands, dims):
     sizes = {}
     for operand, names in zip(operands, dims):
         if operand.ndim < len(names):
-            raise ValueError(f"`{gufunc.__name__}`: an operand has {operand.ndim} dimensions, {gufunc._layout} wants {len(names)}")
+            raise ValueError(f"`{gufunc.__name__}`: an operand has {operand.ndim} dimensions, but {gufunc._layout} needs {len(names)}")
         for name, size in zip(names, operand.shape[operand.ndim - len(names):]):
             if sizes.setdefault(name, int(name) if name.isdigit() else size) != size:
                 raise ValueError(f"`{gufunc.__name__}`: dimension {name} of {gufunc._layout} is {sizes[name]} in one operand and {size} in another")

@@ -17,7 +17,7 @@ _EVENT = np.dtype([("start_ns", "i8"), ("duration_ns", "i8"), ("bytes", "i8"), (
 _TOTALS = np.dtype([(name, "i8") for name in ("calls", "failed", "kernels", "compile_ns", "call_ns", "kernel_ns", "bytes")])
 _TARGETS = ("cpu", "cuda", "python")
 _CALL, _COMPILE, _KERNEL = range(3)
-_COLUMNS = ("function", "generator", "target", "calls", "compile ms", "run ms", "run µs/call", "bytes", "GB/s")
+_COLUMNS = ("function", "decorator", "target", "calls", "compile ms", "run ms", "run µs/call", "bytes", "GB/s")
 _OUTSIDE = "(outside of calls)"
 
 
@@ -100,18 +100,18 @@ class profile:
         """Return a table of the calls, the time to compile and to run, and the bytes of each function and target.
 
         The function with the most time comes first. The table is a str. Its attribute `rows` is a list of dicts with the
-        keys function, place, generator, target, calls, failed, kernels, compile_s, run_s, call_s and bytes. call_s is the
+        keys function, place, decorator, target, calls, failed, kernels, compile_s, run_s, call_s and bytes. call_s is the
         time of the calls without compiling. run_s is the same on the CPU, and the time of the kernels on a GPU.
         """
         names, totals, *_ = self._data()
         rows = []
-        for at, (name, place, generator) in enumerate(names):
+        for at, (name, place, decorator) in enumerate(names):
             for target, sums in zip(_TARGETS, totals[at]):
                 n = {field: int(sums[field]) for field in _TOTALS.names or ()}
                 if not (n["calls"] or n["kernels"] or n["compile_ns"]):
                     continue
                 run = n["kernel_ns"] if target == "cuda" else n["call_ns"]
-                rows.append({"function": name, "place": place, "generator": generator, "target": target, "calls": n["calls"],
+                rows.append({"function": name, "place": place, "decorator": decorator, "target": target, "calls": n["calls"],
                              "failed": n["failed"], "kernels": n["kernels"], "compile_s": n["compile_ns"] * 1e-9, "run_s": run * 1e-9,
                              "call_s": n["call_ns"] * 1e-9, "bytes": n["bytes"]})
         rows.sort(key=lambda row: -(row["compile_s"] + max(row["run_s"], row["call_s"])))
@@ -135,8 +135,8 @@ class profile:
             label = f"GPU {tid}" if pid == 2 else threads.get(tid, f"thread {tid}")
             out.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": label}})
         for start, duration, n_bytes, row, thread, kind, target in events.tolist():
-            name, place, generator = names[row] if row < len(names) else (_OUTSIDE, "", "")
-            details: dict[str, Any] = {"generator": generator, "place": place}
+            name, place, decorator = names[row] if row < len(names) else (_OUTSIDE, "", "")
+            details: dict[str, Any] = {"decorator": decorator, "place": place}
             if kind == _CALL:
                 details |= {"target": _TARGETS[target], "bytes": n_bytes}
             out.append({"ph": "X", "name": f"compile {name}" if kind == _COMPILE else name, "cat": ("call", "compile", "kernel")[kind],
@@ -163,7 +163,7 @@ def _read(first: int) -> tuple[Any, ...]:
 
 
 def _describe(of: Any, method: str | None) -> tuple[str, str, str]:
-    """Name, file:line and generator of a row."""
+    """Name, file:line and decorator of a row."""
     from lanewise._html import generator_of
     from lanewise._places import place_of
 
@@ -189,7 +189,7 @@ def name_of(of: Any) -> str:
 
 def _cells(row: dict[str, Any]) -> list[str]:
     run = row["run_s"]
-    return [row["function"], row["generator"], row["target"], str(row["calls"]), f"{1e3 * row['compile_s']:.2f}", f"{1e3 * run:.2f}",
+    return [row["function"], row["decorator"], row["target"], str(row["calls"]), f"{1e3 * row['compile_s']:.2f}", f"{1e3 * run:.2f}",
             f"{1e6 * run / row['calls']:.1f}" if row["calls"] else "", _bytes(row["bytes"]),
             f"{row['bytes'] / run / 1e9:.1f}" if run > 0 and row["bytes"] else ""]
 

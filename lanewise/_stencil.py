@@ -188,7 +188,7 @@ def _check(function: Any, neighborhood: Any, standard_indexing: Any, cval: Any) 
         raise TypeError("stencil: the function needs an array as its first parameter, and takes no *args, keyword-only parameters or **kwargs")
     unknown = set(standard_indexing) - set(parameters)
     if unknown:
-        raise ValueError(f"stencil: standard_indexing= names {sorted(unknown)[0]!r}, which is no parameter of `{function.__name__}`")
+        raise ValueError(f"stencil: standard_indexing= names {sorted(unknown)[0]!r}, which is not a parameter of `{function.__name__}`")
     if parameters[0] in standard_indexing:
         raise ValueError(f"stencil: the first array, `{parameters[0]}`, must use relative indices")
     if neighborhood is not None and not all(len(pair) == 2 and pair[0] <= pair[1] for pair in neighborhood):
@@ -226,7 +226,7 @@ def _made(function: Any, neighborhood: Any, standard_indexing: Any, cval: Any, o
 
 
 def stencil(func_or_mode: Any = "constant", /, *, neighborhood: Any = None, standard_indexing: Any = None, cval: Any = None, **options: Any) -> Callable[..., Any]:
-    """Make a function of arrays from one of an element's neighbours, like `numba.stencil`.
+    """Make a function of arrays from a function of an element and its neighbours, like `numba.stencil`.
 
     In the function, `a[0, 0]` is the element at the place for which it is computed, and `a[-1, 0]` the one before it along the first axis.
     Where the neighbours would be outside of the array, the result is `cval`. The decorated function runs on all cores, and compiled

@@ -23,6 +23,6 @@ def info() -> dict[str, Any]:
 def clear(memory_only: bool = False) -> None:
     """Forget every compiled kernel, in memory and (unless memory_only) on disk.
 
-    Kernels in use go on working. Raises OSError when the folder cannot be emptied.
+    Kernels that are in use continue to work. Raises OSError if the folder cannot be emptied.
     """
     _core._cache_clear(bool(memory_only))

@@ -1,9 +1,9 @@
 """CUDA devices, memory, streams and events, and what kernels may call, under the names that
 ``numba.cuda`` gave them.
 
-Importing this module touches no GPU and loads no driver: the first function that needs one does.
-With the setting ``target`` at "cpu" (``LANEWISE_TARGET=cpu``) none does: arrays lie in host memory
-then, kernels run on the CPU, and the CPU is the one device.
+Importing this module uses no GPU and loads no driver; the first function that needs the driver loads it.
+With the setting ``target`` at "cpu" (``LANEWISE_TARGET=cpu``), none is needed: arrays are in host memory,
+kernels run on the CPU, and the CPU is the only device.
 
     >>> from lanewise import cuda
     >>> a = cuda.to_device([1.0, 2.0, 3.0])
@@ -207,9 +207,9 @@ def profiling():
 
 
 def require_context(function):
-    """A decorator: the function is called with the current device's context open, and its thread on that device.
+    """A decorator: each call of the function first opens the context of the current device for the calling thread.
 
-    Raises DriverError at the call, where there is no device; TypeError for what cannot be called.
+    A call raises DriverError if there is no device. The decorator raises TypeError for an object that cannot be called.
 
     >>> import lanewise as lw
     >>> from lanewise import cuda

@@ -1,4 +1,4 @@
-"""numba's ``jitclass``, for programs that have it. A class needs no decorator here: see the page "Classes" of the documentation.
+"""numba's ``jitclass``, for programs that use it. In lanewise, classes need no decorator: see the page "Classes" of the documentation.
 
     >>> from lanewise.experimental import jitclass
     >>> @jitclass([("total", lw.float64)])

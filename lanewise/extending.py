@@ -373,13 +373,13 @@ def get_cython_function_address(module_name, function_name):
 def overload(func, jit_options=None, strict=True, inline="never", prefer_literal=False, *, target="generic"):
     """A decorator: the decorated function returns the implementation of func in compiled code, for given types of arguments.
 
-    It receives the types of the arguments in the way in which func receives the arguments. It returns a Python function, or None if it has
-    none for these types. Overloads are asked in the order in which they were registered.
+    The decorated function is called with the types of the arguments, by position and by name as in the call of func. It returns a Python
+    function, or None if it has none for these types. Overloads are tried in the order in which they were registered.
 
     func: any callable: a function of your own or of a library, a builtin, a class, or a function of `operator` for objects.
     strict: whether the implementation must have the same parameters as the decorated function.
-    prefer_literal: True asks first with `types.Literal` for numbers that are known at compile time.
-    target: an overload for "cpu" or "cuda" is asked before the "generic" ones in code for that target, and after them in other code.
+    prefer_literal: True calls the decorated function first with a `types.Literal` for each number that is known at compile time.
+    target: in code for its target, an overload for "cpu" or "cuda" is tried before the "generic" ones, and in other code after them.
     inline, jit_options: accepted for numba's programs; the compiler decides.
 
         >>> import ctypes.util
@@ -471,7 +471,7 @@ def register_jitable(function=None, **options):
 
 def _refused(name, instead):
     def refuse(*args, **kwargs):
-        raise UnsupportedError(f"lanewise.extending.{name} is not available: there is no builder of intermediate representation here. {instead}")
+        raise UnsupportedError(f"lanewise.extending.{name} is not available, because lanewise has no functions that build intermediate representation. {instead}")
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = f"Not available: raises UnsupportedError. {instead}."
@@ -495,9 +495,9 @@ _PASSED = "It is not needed: arguments that are objects are read by the attribut
 
 
 def intrinsic(*args, **options):
-    """Return a function whose calls raise UnsupportedError, also in compiled code (E152), where numba's would build intermediate
-    representation: packages are imported, though some of their functions are made so. Write an overload(func), which is compiled from
-    Python, or use declare_external for a function in another language."""
+    """Return a function whose calls raise UnsupportedError, and are an error in compiled code (E152), because lanewise has no functions that
+    generate LLVM IR. Packages that define such functions can be imported nevertheless. Write an overload(func), which is compiled from Python, or use
+    declare_external for a function in another language."""
     if not args:
         return intrinsic
 
@@ -556,7 +556,7 @@ def register(cls=None, /, **fields):
     if not isinstance(cls, type):
         raise TypeError(f"register: expected a class, not {cls!r}")
     if issubclass(cls, tuple):
-        raise TypeError(f"register: the items of the namedtuple `{cls.__name__}` are what they are given; make it a dataclass")
+        raise TypeError(f"register: the items of a namedtuple have the types of their values, so `{cls.__name__}` cannot be registered; make it a dataclass")
     known = _reached(cls) | {field.name for field in (dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ())}
     for name, given in fields.items():
         if name not in known:

@@ -71,9 +71,9 @@ def xoroshiro128p_next(states, index):
     """Return the next 64 random bits of ``states[index]``, a uint64, and advance the state by one step.
 
     Source: Blackman and Vigna, "Scrambled Linear Pseudorandom Number Generators", in the form of
-    2016 (rotations 55, 14, 36), as numba has it.
+    2016 (rotations 55, 14, 36), which numba uses, too.
 
-    Functions of single elements and gufuncs have no array of states: there each call makes one of its own.
+    Functions of `vectorize` and `guvectorize` receive an array of states as an ``excluded=`` parameter, or make a state of their own:
 
     >>> from lanewise.random import init_xoroshiro128p_state, xoroshiro128p_dtype, xoroshiro128p_next
     >>> @lw.vectorize
@@ -108,10 +108,10 @@ def xoroshiro128p_jump(states, index):
 
 
 def init_xoroshiro128p_state(states, index, seed):
-    """Seed ``states[index]``: one output of SplitMix64 in both words, as numba does.
+    """Seed ``states[index]``. As in numba, both words of the state are the first output of SplitMix64.
 
-    The seed for which that is zero (7046029254386353131) takes the next output, since a state of
-    zeros would stay zero for ever.
+    For the seed 7046029254386353131, this output is zero, and the next one is used, because a state of zeros would stay zero
+    for ever.
     """
     z = _word(seed, "seed") + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -180,7 +180,7 @@ def xoroshiro128p_normal_float32(states, index):
 def xoroshiro128p_normal_float64(states, index):
     """A standard normal float64 from ``states[index]``, as numba draws it.
 
-    Its uniform numbers are float32, so it has about the accuracy of one: `xoroshiro128p_normal2_float64` does better.
+    It is computed from float32 numbers, so it is only as accurate as a float32. `xoroshiro128p_normal2_float64` is more accurate.
     """
     u1 = xoroshiro128p_uniform_float32(states, index)
     u2 = xoroshiro128p_uniform_float32(states, index)
@@ -770,12 +770,12 @@ def init_xoroshiro128p_states(states, seed, subsequence_start=0, stream=0):
 
 
 def create_xoroshiro128p_states(n, seed, subsequence_start=0, stream=0):
-    """n states of xoroshiro128+, each 2**64 steps from the one before it.
+    """Return n states of xoroshiro128+. Each is 2**64 steps after the one before it.
 
-    Parameters: n, how many; seed, an int from -2**63 to 2**64 - 1; subsequence_start, how many states to skip.
-    The states equal numba's for the same seed. They lie on the current GPU; where ``lanewise.config.target`` is "cpu"
-    they are what `lanewise.cuda.device_array` gives there, and on a machine without a GPU a NumPy array. Raises
-    TypeError or ValueError for anything else.
+    n: the number of states. seed: an int from -2**63 to 2**64 - 1. subsequence_start: how many states to skip.
+    The states equal numba's for the same seed. They are on the current GPU, or, if ``lanewise.config.target`` is "cpu", in
+    an array like those of `lanewise.cuda.device_array`; on a machine without a GPU, they are a NumPy array. Raises TypeError or ValueError for
+    other arguments.
 
     >>> import lanewise as lw
     >>> from lanewise.random import create_xoroshiro128p_states

@@ -147,6 +147,15 @@ def _add_exponentials(a, b):
     return b[0], b[1] + a[1] * smaller
 
 
+def _add_exponentials_of_floats(a, b):
+    """The same for float32, with the exp of float64. Vectors and single numbers have the same bits of that exp, but not of float32's, so that on the
+    host a first call can be served by code that is compiled quickly."""
+    smaller = math.exp(float(-abs(a[0] - b[0]))) if a[0] != b[0] else 1.0
+    if a[0] > b[0]:
+        return a[0], a[1] + b[1] * smaller
+    return b[0], b[1] + a[1] * smaller
+
+
 def _first_largest_of_three(a, b):
     """Of (value, index, payload)."""
     if a[0] == b[0] or (a[0] != a[0] and b[0] != b[0]):
@@ -186,6 +195,8 @@ _MEAN = later("mean", map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a
               finish=lambda total, n: total / n, identity=(0, 0))
 _LOGSUMEXP = later("logsumexp", _add_exponentials, map=lambda x: (x, 1.0), finish=lambda m, s: m + np.log(s),
                    identity=(-math.inf, 0.0), commutative=True)
+_LOGSUMEXP_OF_FLOATS = later("logsumexp", _add_exponentials_of_floats, map=lambda x: (x, 1.0), finish=lambda m, s: m + math.log(float(s)),
+                             identity=(-math.inf, 0.0), commutative=True)
 _TOP1 = later("top1", _first_largest_of_three, map=lambda x, payload, index: (x, index, payload),
               finish=lambda value, at, payload: (value, payload), commutative=True)
 _AFFINE = later("affine_scan", _after, map=lambda a, b: (a, b), finish=lambda a, b: b)
@@ -754,7 +765,9 @@ def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None
     if is_labelled(a):
         return _labelled.call(logsumexp, locals())
     a = _array(a, "logsumexp")
-    return _LOGSUMEXP.one(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
+    block = a._meta if is_dask(a) else a
+    of = _LOGSUMEXP_OF_FLOATS if type(block) is np.ndarray and block.dtype.char in "ef" else _LOGSUMEXP
+    return of.one(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None, progress=None):

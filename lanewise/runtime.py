@@ -12,12 +12,11 @@
     True
     >>> lw.runtime.memsys_disable_stats()
 
-Nothing is counted until it is enabled, and what was not counted stays so. Each function speaks of the host and of all devices together,
-as it has to for programs that know one of them; target="cpu" or "cuda" says which is meant. To ask about devices, or to change what they
-do, waits for them.
+Allocations are counted only while counting is enabled. By default, each function refers to the host and to all devices together, as programs
+for numba expect; target="cpu" or target="cuda" selects one of them. A function that reads or changes the counting of devices waits for them.
 
-C extensions find the functions of `lanewise_nrt.h` in a table by `PyCapsule_Import("lanewise.runtime.NRT_api_functions", 0)`; CUDA C++
-includes that header, and its object says nrt=True.
+C extensions obtain the functions of `lanewise_nrt.h` by `PyCapsule_Import("lanewise.runtime.NRT_api_functions", 0)`. CUDA C++ includes this
+header; the object that holds the code needs nrt=True.
 """
 
 import collections
@@ -34,7 +33,7 @@ __all__ = [
 NRT_api_functions = _core._NRT_api_functions
 
 Stats = collections.namedtuple("Stats", "alloc free mi_alloc mi_free")
-Stats.__doc__ = "How often memory was allocated and freed, and how often a MemInfo was made and destroyed, which are in front of counted memory."
+Stats.__doc__ = "How often memory was allocated and freed, and how often a MemInfo, the record that holds a reference count, was created and destroyed."
 
 _TARGETS = {"cpu": 1, "cuda": 2, None: 3}
 

@@ -1,5 +1,5 @@
-"""The types of compiled code. Called with a number, a type converts it; called with types, it makes a
-signature, whose result it is; with slices as a subscript, it makes the type of an array.
+"""The types of compiled code. Calling a type with a number converts the number. Calling it with types makes a
+signature, in which it is the type of the result. With slices as a subscript, it makes the type of an array.
 
     >>> float32(1.5), float64(float64, int32), float32[:, ::1]
     (np.float32(1.5), float64(float64, int32), float32[:, ::1])
@@ -202,7 +202,7 @@ def _items(type_: CoreType) -> tuple[Type, ...] | None:
 
 
 class Tuple(_Kind):
-    """A tuple of these types: ``Tuple((int64, float64))``. All tuples are of this kind."""
+    """The base class of all types of tuples; ``Tuple((int64, float64))`` makes one."""
 
     types: tuple[Any, ...]
     count: int
@@ -285,7 +285,7 @@ class NamedUniTuple(NamedTuple):
 
 
 class Optional(_Kind):
-    """``Optional(uint64)``: an argument of a signature that may be None. Such a signature means two, the other one with `none`.
+    """``Optional(uint64)``: an argument of a signature that may be None. The signature then stands for two: one with the type, and one with `none`.
 
     >>> float64(float64, lw.types.Optional(int64))
     float64(float64, optional(int64))
@@ -376,10 +376,10 @@ class DictType(Type):
 
 
 class Literal(Type, metaclass=_KindType):
-    """What an overload is told of an argument that is known when a function is compiled and has no type but
-    itself (a text, a function, a type, a member of an enum): `literal_value`. With `prefer_literal=True`, and where
-    nothing else answers, numbers that are known are literals, too. Texts are of the kind StringLiteral, integers of
-    the kinds IntegerLiteral and Integer, True and False of the kinds BooleanLiteral and Boolean.
+    """The type of an argument whose value, `literal_value`, is known when a function is compiled. Overloads receive it for strings, functions,
+    types and members of enums that are known. For ints and bools that are known, they receive it only with `prefer_literal=True`, or if no
+    overload takes the ordinary types. A string is a StringLiteral, an int an IntegerLiteral and an Integer, and a bool a BooleanLiteral and a
+    Boolean.
 
     >>> two = lw.types.Literal(2)
     >>> isinstance(two, lw.types.Integer), two.literal_value, two.literal_type
@@ -414,11 +414,11 @@ class BooleanLiteral(Literal):
 
 
 class StringLiteral(Literal):
-    """A str. In compiled code, every str is known at compile time."""
+    """A string that is known when the function is compiled."""
 
 
 class Omitted(_Kind):
-    """numba's type of an argument that is left out, of which nothing is an instance: an overload is not told of such arguments."""
+    """numba's type of an argument that a call leaves out. Nothing is an instance of it, because overloads do not receive such arguments."""
 
     def __new__(cls, default: Any) -> Any:
         from lanewise.errors import UnsupportedError
@@ -427,8 +427,8 @@ class Omitted(_Kind):
 
 
 class WrapperAddressProtocol:
-    """numba's base of classes whose objects are functions of C: ``__wrapper_address__()`` returns the address, and ``signature()`` the
-    types. Compiled code calls such objects."""
+    """The base class, as in numba, of classes whose objects stand for C functions: ``__wrapper_address__()`` returns the address, and
+    ``signature()`` the types. Compiled code can call such objects."""
 
     def __wrapper_address__(self) -> int:
         raise NotImplementedError(f"{type(self).__name__}.__wrapper_address__ must return the address of the function")
@@ -441,11 +441,11 @@ class WrapperAddressProtocol:
 
 
 class UnicodeType(_Kind):
-    """Any str. Compiled code has only StringLiteral, which is of this kind."""
+    """The type of strings. StringLiteral is derived from it; overloads receive None for a string that is not known when the function is compiled."""
 
 
 def literal(value: Any) -> Literal:
-    """The type of a value that is known.
+    """Return the literal type of a value.
 
     >>> lw.types.literal("fast")
     Literal('fast')
@@ -454,7 +454,7 @@ def literal(value: Any) -> Literal:
 
 
 def unliteral(type_: Any) -> Any:
-    """The type of values like that of a literal; other types as they are.
+    """Return the ordinary type of a literal's value, or any other type unchanged.
 
     >>> lw.types.unliteral(lw.types.literal(3)), lw.types.unliteral(lw.types.float32)
     (int64, float32)
@@ -469,7 +469,7 @@ _literal_types: dict[type, Type] = {int: int64, bool: bool_, str: unicode_type}
 
 
 def CPointer(dtype: Type) -> Type:
-    """A pointer to numbers or records of this type, as functions of C have them.
+    """A pointer to numbers or records of this type, as in C.
 
     >>> lw.types.CPointer(float32)
     float32*

@@ -1,11 +1,11 @@
-"""NumPy's numeric ufuncs and products of matrices, made by lanewise's own generator, for host and device arrays.
+"""NumPy's numeric ufuncs and products of matrices, for host and device arrays, made with `vectorize` and `guvectorize`.
 
     >>> import numpy as np, lanewise as lw
     >>> lw.add(np.arange(3.0), 1)
     array([1., 2., 3.])
 
 Each is compiled when it is first used; `lanewise.add` is `lanewise.ufuncs.add`. Results,
-dtypes and errors are NumPy's, but for what the page "Differences" of the documentation lists.
+dtypes and errors are NumPy's, except for what the page "Differences" of the documentation lists.
 """
 
 from __future__ import annotations

@@ -809,7 +809,7 @@ reduceat(lw_reduce_call *call, PyObject *args)
         end_of(args, at, "reduceat") < 0)
         return NULL;
     if (given == NULL) {
-        PyErr_SetString(PyExc_TypeError, "reduceat() takes indices behind the arrays");
+        PyErr_SetString(PyExc_TypeError, "reduceat() takes the indices after the arrays");
         return NULL;
     }
     on_device = any_on_device(args);

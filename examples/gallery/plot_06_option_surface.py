@@ -63,7 +63,7 @@ def implied(price, spot, strike, years, rate=0.02):
 
 
 found, steps = implied(price, 100.0, strike, years)
-certain = price > np.maximum(100 - strike * np.exp(-0.02 * years), 0) + 1e-6  # else any volatility explains it
+certain = price > np.maximum(100 - strike * np.exp(-0.02 * years), 0) + 1e-6  # elsewhere, any volatility explains the price
 print("largest error:", np.abs(found - smile)[certain].max())
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")

@@ -478,7 +478,8 @@ max_cooperative_grid_blocks(PyObject *object, PyObject *args, PyObject *kwargs)
     specialisation = sig == Py_None ? lw_grown_first(&self->base.specialisations)
                                     : specialisation_of(self, sig);
     if (specialisation == NULL && !PyErr_Occurred())
-        PyErr_SetString(PyExc_ValueError, "signature= is needed: nothing is compiled yet");
+        PyErr_SetString(PyExc_ValueError,
+                        "signature= is needed: nothing has been compiled yet");
     if (specialisation != NULL && lw_jit_target(self) != LW_CHOOSE_CUDA)
         return PyLong_FromLong(lw_host_threads()); /* one block for each core */
     device = specialisation ? lw_current_device() : NULL;

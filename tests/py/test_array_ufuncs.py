@@ -84,7 +84,7 @@ def test_what_is_refused():
         run(kernel, x, np.zeros((3, 4), int))
     with pytest.raises(errors.UnsupportedError, match="E160.*on a whole array"):
         run(kernel, x, np.zeros(4))
-    with pytest.raises(errors.TypingError, match="E183: a kernel returns no value"):
+    with pytest.raises(errors.TypingError, match="E183: a kernel cannot return a value"):
         run(lambda x, out: np.sin(x), x, x)
 
 

@@ -6,6 +6,8 @@ import ast
 import json
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -71,7 +73,7 @@ def test_explain(run_python, tmp_path):
         done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:g", *given)
         assert "g(x: float32, y: float64[:]) -> None" in done.stdout
     done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:g")
-    assert "behind it" in done.stdout and "g(x: float64, y: float64[:]) -> None" in done.stdout
+    assert "g has no signature, so it is explained for float64. For other types, add a signature" in done.stdout and "g(x: float64, y: float64[:]) -> None" in done.stdout
     for name, word in (("wrong", "TypingError: E1"), ("h", "its functions are: f, g, wrong")):
         done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:{name}", check=False)
         assert done.returncode != 0 and word in done.stderr and "Traceback" not in done.stderr
@@ -86,6 +88,17 @@ def test_explain(run_python, tmp_path):
         assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
     done = run_python("-m", "lanewise", "explain", "nowhere.py:f", check=False)
     assert done.returncode == 2 and "existing file" in done.stderr
+
+
+def test_help_says_in_sentences_what_each_command_does(run_python):
+    said = run_python("-m", "lanewise", "--help", COLUMNS="200").stdout
+    assert "``" not in said and "show what lanewise finds on this machine" in said and "The commands of lanewise:" in said
+
+
+def test_a_reader_that_closes_the_pipe_is_no_error(tmp_path):
+    with subprocess.Popen([sys.executable, "-m", "lanewise", "info", "--all"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as writer:
+        writer.stdout.close()  # before anything is written
+        assert writer.stderr.read() == b"" and writer.wait() == 1
 
 
 def test_version(run_python):

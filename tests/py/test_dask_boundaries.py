@@ -77,7 +77,7 @@ def test_refused():
     with pytest.raises(ValueError, match="around: boundary='reflect' with depth=4 needs more than 8 elements along axis 0, which has 8"):
         lw.map_blocks(around, d, depth=4, boundary="reflect")
     for other in ("periodic", 3.0):
-        with pytest.raises(ValueError, match="corners: axis 0 has one element, of which depth=1 cannot read the neighbours"):
+        with pytest.raises(ValueError, match="corners: axis 0 has only one element, so depth=1 cannot read neighbours"):
             lw.map_blocks(corners, da.ones((1, 8), chunks=4), depth=1, boundary=("periodic", other))
 
 

@@ -201,3 +201,10 @@ def test_parts_that_do_not_fit():
         largest.partial(np.zeros(0))
     with pytest.raises(TypeError, match="pass x.compute"):
         total.partial(da.ones(3))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_logsumexp_of_one_block_has_the_bits_of_the_call_on_numpy(dtype):
+    x = np.linspace(-3, 5, 1000).astype(dtype)
+    computed = lw.reductions.logsumexp(da.from_array(x, chunks=-1)).compute(scheduler="synchronous")
+    assert computed.tobytes() == lw.reductions.logsumexp(x).tobytes() and computed.dtype == x.dtype

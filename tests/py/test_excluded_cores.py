@@ -193,14 +193,14 @@ def test_operands_must_fit_the_layout():
     def three(x, t, out, more):
         out[0] = t[0] + more[0]
 
-    with pytest.raises(TypeError, match=r"has 3 parameters in neither excluded= nor static= .* wants 2 .* 1 "):
+    with pytest.raises(TypeError, match=r"has 3 parameters in neither excluded= nor static= .* needs 2 .* 1 "):
         lw.guvectorize("(n)->(n)", excluded="t")(three)
 
 
 @pytest.mark.parametrize("call, exception, message", [
     (lambda: look_up(X), TypeError, "missing a required argument: 'table'"),
     (lambda: look_up(X, TABLE, times=[1]), TypeError, "static argument `times` must be hashable"),
-    (lambda: look_up(X, TABLE, np.zeros(3)), TypeError, "`times` must be hashable .* an output comes behind all arguments or by out="),
+    (lambda: look_up(X, TABLE, np.zeros(3)), TypeError, "`times` must be hashable .* outputs follow all other arguments or are passed as out="),
     (lambda: look_up(X, 3.0), TypeError, "excluded argument `table` must be an array"),
     (lambda: look_up(X, TABLE, other=1), TypeError, "unexpected keyword argument 'other'"),
     (lambda: look_up(X, TABLE, keepdims=True), TypeError, "keepdims= cannot be given together with excluded arrays"),

@@ -948,7 +948,7 @@ def test_refused(call, error, said):
     ("NativeValue", "It is not needed"),
 ])
 def test_builders_are_refused(name, said):
-    with pytest.raises(lw.errors.UnsupportedError, match=f"extending.{name} is not available: there is no builder(.|\n)*{said}"):
+    with pytest.raises(lw.errors.UnsupportedError, match=f"extending.{name} is not available, because lanewise has no functions that build(.|\n)*{said}"):
         getattr(extending, name)(Circle, types.Float)
 
 

@@ -201,7 +201,7 @@ def test_the_layout_of_a_method():
     assert LINE.with_place.signature == "(n)->()"
     assert LINE.total(np.ones((2, 3))).tolist() == [6, 6] and LINE.one(X).tolist() == [0, 2, 4]
     assert pickle.loads(pickle.dumps(Line.total)).signature == "(),(n)->()"
-    with pytest.raises(TypeError, match=r"`f` has 4 parameters, and layout `\(n\)->\(\)` wants 2 .*; the layout of a method may leave out `self`"):
+    with pytest.raises(TypeError, match=r"`f` has 4 parameters, but layout `\(n\)->\(\)` needs 2 .*; the layout of a method may leave out `self`"):
         class Wrong:
             @lw.guvectorize("(n)->()")
             def f(self, x, y, z):

@@ -129,7 +129,7 @@ def test_attributes_of_compiled_functions():
 
 
 def test_names_of_cupy_and_numpy():
-    for name, says in (("ElementwiseKernel", "which CuPy has: `lanewise.vectorize`"), ("asnumpy", "copy_to_host"), ("zeros", "which NumPy has: `numpy.zeros` takes device arrays")):
+    for name, says in (("ElementwiseKernel", "which CuPy has: `lanewise.vectorize`"), ("asnumpy", "copy_to_host"), ("zeros", "which NumPy has: `numpy.zeros` takes device arrays"), ("sum", "which NumPy has: `lanewise.reductions.sum` takes host and device arrays")):
         with pytest.raises(AttributeError, match=says):
             getattr(lw, name)
     with pytest.raises(ImportError, match="lanewise has no 'fuse', which CuPy has: `lanewise.vectorize`"):

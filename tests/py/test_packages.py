@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -67,6 +68,17 @@ def test_make_test_says_what_to_install(lacking, word, tmp_path):
     said = [line for line in done.stderr.splitlines() if "headers" not in line]
     assert done.returncode == 1 and len(said) == 1 and said[0].startswith(f"make test needs {word}: "), done.stderr
     assert "apt-get install" in said[0]
+
+
+def test_building_without_headers_says_what_to_install(tmp_path):
+    """As on Debian without python3-dev, where pip shows what CMake said."""
+    cmake = shutil.which("cmake", path=os.path.dirname(sys.executable)) or shutil.which("cmake")
+    if cmake is None or not (ROOT / "CMakeLists.txt").exists():
+        pytest.skip("no cmake")
+    done = subprocess.run([cmake, "-S", str(ROOT), "-B", str(tmp_path), f"-DPython_EXECUTABLE={sys.executable}", "-DPython_INCLUDE_DIR=/nowhere"],
+                          capture_output=True, text=True)
+    said = " ".join(done.stderr.split())
+    assert done.returncode and "the header files of" in said and "apt-get install python3-dev" in said, done.stderr
 
 
 @pytest.mark.parametrize("what", ["demo", "docs"])

@@ -67,14 +67,14 @@ def test_all_generators():
         span(x)
         largest(x)
         largest.accumulate(x)
-    rows = {row["function"].split(" (")[0]: row for row in p.table().rows if row["generator"]}
-    assert {name: (row["generator"], row["calls"], row["bytes"]) for name, row in rows.items() if name != "<lambda>"} == {
+    rows = {row["function"].split(" (")[0]: row for row in p.table().rows if row["decorator"]}
+    assert {name: (row["decorator"], row["calls"], row["bytes"]) for name, row in rows.items() if name != "<lambda>"} == {
         "triple": ("vectorize", 2, 32000), "total": ("guvectorize", 1, 8080), "scale": ("forall", 2, 32000),
         "copy": ("jit", 2, 32000), "span": ("jit", 1, 8000)}
-    reductions = [row for row in p.table().rows if row["generator"] == "reduce"]
+    reductions = [row for row in p.table().rows if row["decorator"] == "reduce"]
     assert sorted(row["bytes"] for row in reductions) == [8000, 16000]
-    assert all(row["target"] == "cpu" and row["failed"] == 0 and row["run_s"] > 0 for row in p.table().rows if row["generator"])
-    assert all(row["place"].startswith(__file__ + ":") for row in p.table().rows if row["generator"])
+    assert all(row["target"] == "cpu" and row["failed"] == 0 and row["run_s"] > 0 for row in p.table().rows if row["decorator"])
+    assert all(row["place"].startswith(__file__ + ":") for row in p.table().rows if row["decorator"])
     assert 'triple' in p.table() and "<table" in p.table()._repr_html_()
 
 

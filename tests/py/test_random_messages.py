@@ -14,7 +14,7 @@ BAD = {
     "multivariate_hypergeometric": (lambda g: g.multivariate_hypergeometric([6 * 10**8] * 2, 3), r"^sum\(colors\) must be less than 10\*\*9, not 1200000000$"),
     "binomial": (lambda g: g.binomial([2**53 + 1], 0.5), r"n must be from 0 to 2\*\*53, not 9007199254740993$"),
     "choice": (lambda g: g.choice(2**64), r"^a must be at most 2\*\*63 - 1, not 18446744073709551616$"),
-    "zipf": (lambda g: g.zipf(2.0, size=3, dtype="i4"), "^a is too small for numbers of int32, of which more than 1e-30 would be too large: take a wider dtype$"),
+    "zipf": (lambda g: g.zipf(2.0, size=3, dtype="i4"), "^a is so small that numbers would exceed the range of int32 with a probability above 1e-30: use a wider dtype$"),
     "chunks": (lambda g: g.random(10, chunks=0), "^chunks= must be sizes of blocks, at least 1, or -1 for the whole axis, not 0$"),
     "chunks of an axis": (lambda g: g.random((10, 2), chunks={0: 0}), "chunks= must be sizes of blocks"),
     "negative chunks": (lambda g: g.random(10, chunks=-3), "chunks= must be sizes of blocks"),

@@ -95,7 +95,7 @@ def test_what_is_refused():
         local(1)
     with pytest.raises(lw.errors.TypingError, match="E183: an array or record cannot be a result"):
         lw.vectorize(lambda i: TABLE[i])(1)
-    with pytest.raises(lw.errors.TypingError, match="E183: a kernel returns no value"):
+    with pytest.raises(lw.errors.TypingError, match="E183: a kernel cannot return a value"):
         cuda.jit(target="cpu")(lambda y: y[0])[1, 1](records())
 
 

@@ -114,18 +114,22 @@ def test_what_is_compiled_in_full_at_once():
 
 
 LOGSUMEXP = """
+import sys
 import numpy as np
 import lanewise as lw
 
 def results():
     return lw.reductions.logsumexp(x), lw.reductions.logsumexp(x.reshape(30, 100), axis=0).tobytes()
 
-x = 100 * np.random.default_rng(3).standard_normal(3000)
+dtype, name = sys.argv[1:]
+x = (100 * np.random.default_rng(3).standard_normal(3000)).astype(dtype)
 first = results()
-lw.reductions.logsumexp(np.zeros(1 << 22))
-print(lw.reductions._logsumexp.stats["compiled"], results() == first)
+lw.reductions.logsumexp(np.zeros(1 << 22, dtype))
+print(getattr(lw.reductions, name).stats["compiled"], results() == first, first[0].dtype)
+assert abs(first[0] - np.logaddexp.reduce(x.astype("f8"))) <= 4 * np.spacing(first[0])
 """
 
 
-def test_logsumexp_is_soon_there(run_python):
-    assert run_python("-c", LOGSUMEXP).stdout.split() == ["3", "True"]  # two soon, one in full
+@pytest.mark.parametrize("dtype, name", [("float64", "_logsumexp"), ("float32", "_logsumexp_of_floats"), ("float16", "_logsumexp_of_floats")])
+def test_logsumexp_is_soon_there(run_python, dtype, name):
+    assert run_python("-c", LOGSUMEXP, dtype, name).stdout.split() == ["3", "True", dtype]  # two soon, one in full

@@ -186,7 +186,7 @@ def test_unrolled_and_inspected():
     (lambda: lw.forall(static="i")(horner), ValueError, "static= names 'i', which is the index of `horner`"),
     (lambda: lw.forall(static=("x", "x"))(horner), ValueError, "static= names 'x', which it names already"),
     (lambda: lw.forall(static=3.5)(horner), TypeError, "static= must be"),
-    (lambda: lw.forall("void(f8[:], f8[:])", static="coefficients")(horner), TypeError, "leave static= or the signatures out"),
+    (lambda: lw.forall("void(f8[:], f8[:])", static="coefficients")(horner), TypeError, "leave out static= or the signatures"),
     (lambda: lw.forall(static="coefficients")(horner)(2, [1.0], np.ones(2), np.ones(2)), TypeError, "static argument `coefficients` must be hashable.*not list; make it a tuple"),
     (lambda: lw.forall(static="coefficients")(horner)(2, np.ones(2), np.ones(2), np.ones(2)), TypeError, "static argument `coefficients` must be hashable"),
     (lambda: lw.forall(static="coefficients")(horner)(2, object(), np.ones(2), np.ones(2)), TypeError, "static argument `coefficients` must be a constant"),

@@ -604,10 +604,10 @@ def test_memory_ends_with_the_last_holder():
 def test_containers_without_a_type_are_refused():
     """Each parameter would choose a type of its own for the same memory."""
     x = List()
-    with pytest.raises(TypeError, match="argument `a` is a typed list of which nobody knows the type yet: make it by List.empty_list"):
+    with pytest.raises(TypeError, match="argument `a` is a typed list whose type is not known yet: make it by List.empty_list"):
         lw.njit(lambda a, b: a.append(b))(x, 1.5)
     assert len(x) == 0
-    with pytest.raises(TypeError, match="is a typed dict of which nobody knows the type yet"):
+    with pytest.raises(TypeError, match="is a typed dict whose type is not known yet"):
         lw.njit(lambda d: len(d))(Dict())
     with pytest.raises(TypeError, match="at most 16 numbers"):
         List.empty_list(types.UniTuple(types.int64, 20))

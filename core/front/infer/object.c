@@ -168,7 +168,7 @@ lw_infer_super_member(lw_infer_frame *f, uint32_t super, lw_infer_value object,
     *is_default = false;
     return lw_complain(f, lw_node_of(f, super)->loc, "E161",
                        lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
-                       NULL, "no attribute `%s` in compiled code behind `super()`", name);
+                       NULL, "`super()` has no attribute `%s` in compiled code", name);
 }
 
 lw_status
@@ -194,7 +194,7 @@ lw_infer_super_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return lw_infer_call_member(f, node, member, &self, 1, out);
     else
         return lw_complain(f, n->loc, "E165", "a method is not a value in compiled code",
-                           "call it here", "`%s` behind `super()` is not called", member->name);
+                           "call it here", "`%s` of `super()` is not called", member->name);
 fail:
     return status;
 }

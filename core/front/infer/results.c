@@ -92,7 +92,8 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
             "write it into an array argument: `out[i] = ...`; a function of `njit` may "
             "return it if its signature has no `void` or `none`",
-            "a kernel returns no value, nor does a function whose signature says so");
+            "a kernel cannot return a value, and neither can a function whose signature has "
+            "the result `void`");
     if (lw_type_has_list(lw_types_of(f), type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),

@@ -771,6 +771,21 @@ join_items(lw_infer_frame *f, uint32_t node, const lw_type *items, uint32_t n, l
                        "a loop variable has one type in all iterations");
 }
 
+/* For a loop over what has no items. constant: its value, or NULL. */
+static const char *
+help_for_loop(lw_infer_frame *f, lw_infer_value iterable, const lw_constant *constant)
+{
+    if (lw_type_is_int(f, iterable.type))
+        return "use `range(...)`";
+    if (constant != NULL && constant->kind == LW_K_OBJECT)
+        return constant->help;
+    if (lw_is_text(f, iterable.type) || (constant != NULL && constant->kind == LW_K_STR))
+        return "pass the characters as an array, `np.frombuffer(s.encode(), np.uint8)`; only a "
+               "string that is written in the function, or comes from a global or closure "
+               "variable, has a loop";
+    return lw_help_for_number(f, iterable);
+}
+
 lw_status
 lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_infer_value *item,
                int64_t *count)
@@ -818,11 +833,7 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
             f, lw_node_of(f, node)->loc, "E120",
             is_object ? lw_format_text(f, "this is %s", constant->text)
                       : lw_format_text(f, "this is %s", lw_describe_value(f, iterable)),
-            lw_type_is_int(f, iterable.type) ? "use `range(...)`"
-            : is_object                      ? constant->help
-            : lw_is_known_text(f, iterable.type) || lw_is_text(f, iterable.type)
-                ? "pass its characters, `tuple(s)`"
-                : lw_help_for_number(f, iterable),
+            help_for_loop(f, iterable, constant),
             "a for loop needs a range, a tuple or an array");
     }
     *count = n;

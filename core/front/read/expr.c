@@ -529,13 +529,13 @@ read_unsupported(lw_reader *r, PyObject *node)
     switch (kind) {
     case LW_AST_ListComp:
         return refuse_items(r, node, "a list comprehension",
-                            "it is no loop that puts numbers into a list", iterated);
+                            "this is not a loop that puts numbers into a list", iterated);
     case LW_AST_GeneratorExp:
         return refuse_items(r, node, "a generator expression",
                             "compiled code has no generators that are kept or passed on",
                             iterated);
     case LW_AST_List:
-        return refuse_items(r, node, "a list", "its items are no constants", small);
+        return refuse_items(r, node, "a list", "its items are not constants", small);
     case LW_AST_Dict:
         return lw_read_error(
             r, node,
@@ -555,7 +555,11 @@ read_unsupported(lw_reader *r, PyObject *node)
             r, node,
             (lw_fault){LW_ERR_UNSUPPORTED, "E101",
                        .label = "compiled functions run to their end in one go",
-                       .help = "return the value"},
+                       .help =
+                           kind == LW_AST_Await
+                               ? NULL
+                               : "return a list or an array of the values, or call a function "
+                                 "with each of them"},
             "`%s` cannot be compiled", kind == LW_AST_Await ? "await" : "yield");
     default:
         return lw_read_error(r, node, (lw_fault){.status = LW_ERR_UNSUPPORTED, .code = "E101"},

@@ -461,7 +461,7 @@ fill_tensor(lw_device_array *array, DLTensor *tensor, int64_t *dims)
     for (int i = 0; i < array->ndim; i++) {
         bool means = array->shape[i] > 1 && array->size > 0;
         if (means && array->strides[i] % itemsize != 0)
-            return bad("strides that are no multiple of the item size cannot be expressed");
+            return bad("strides that are not multiples of the item size cannot be expressed");
         dims[i] = array->shape[i];
         dims[array->ndim + i] = array->strides[i] / itemsize;
     }

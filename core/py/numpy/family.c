@@ -127,8 +127,8 @@ name_outputs(lw_ufunc_head *self, int n_operands)
     if (n_operands != nin && n_operands != nin + nout) {
         PyErr_Format(PyExc_TypeError,
                      "%s: `%s` has %d parameter%s in neither excluded= nor static= and without "
-                     "a default, and its layout wants %d (the inputs and the outputs) or, "
-                     "where it returns them, %d (the inputs)%s",
+                     "a default, but its layout needs %d (the inputs and the outputs), or %d "
+                     "(the inputs) if it returns the outputs%s",
                      family->door->name, lw_family_name(self), n_operands,
                      n_operands == 1 ? "" : "s", nin + nout, nin,
                      lw_compiled_is_method((const lw_compiled *)self)
@@ -485,10 +485,10 @@ key_of(const lw_family_args *c)
         } else if (c->family->roles[i] == LW_ROLE_DEFAULT && c->values[i] != NULL) {
             Py_SETREF(item, Py_NewRef(Py_True));
         } else if (c->family->roles[i] == LW_ROLE_STATIC && c->values[i] != NULL) {
-            Py_SETREF(item, lw_static_key(c->values[i], lw_family_name(c->self),
-                                          lw_family_param(c, i),
-                                          "; an output comes behind all arguments or by out=, "
-                                          "an array that is read is named in excluded="));
+            Py_SETREF(item, lw_static_key(
+                                c->values[i], lw_family_name(c->self), lw_family_param(c, i),
+                                "; outputs follow all other arguments or are passed as out=, "
+                                "and an array that is only read is named in excluded="));
         }
         if (item == NULL)
             Py_CLEAR(key);

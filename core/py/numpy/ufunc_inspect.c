@@ -354,7 +354,7 @@ PyMethodDef lw_ufunc_inspections[LW_N_UFUNC_INSPECTIONS] = {
                "True")},
     {"inspect_llvm", LW_KEYWORDS(inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
-               "Return the LLVM IR of the loop for the CPU (with contiguous cores), or of the "
+               "Return the LLVM IR of the loop for the CPU (for contiguous arrays), or of the "
                "kernel for a GPU such as 'sm_90'.\n\n"
                ">>> 'fadd' in f.inspect_llvm('f->f')\n"
                "True")},
