@@ -159,7 +159,9 @@ def xoroshiro128p_uniform2_float32(states, index):
     True
     """
     x = xoroshiro128p_next(states, index)
-    return _unit_float32(np.uint32(x >> np.uint64(32))), _unit_float32(np.uint32(x & np.uint64(0xFFFFFFFF)))
+    # converted as 64 bits: a GPU does that in a unit which a step of the generator leaves free
+    scale = np.float32(2.0**-24)
+    return np.float32(x >> np.uint64(40)) * scale, np.float32((x & np.uint64(0xFFFFFFFF)) >> np.uint64(8)) * scale
 
 
 def xoroshiro128p_uniform_float64(states, index):
