@@ -94,6 +94,7 @@ __all__ = [
     "ldlu",
     "libdevice",
     "local",
+    "log_normal",
     "long1",
     "long2",
     "long3",
@@ -1040,6 +1041,11 @@ class _div_normal(Protocol):
 
     def __call__(self, x: Any, y: Any) -> Any: ...
 
+class _log_normal(Protocol):
+    """The same bits as math.log(x), if x is from 1e-30 to 1e30. Faster on GPUs for float32, where the tests for other numbers are left out: for these, the result is wrong."""
+
+    def __call__(self, x: Any) -> Any: ...
+
 class _selp(Protocol):
     """a if the condition is true, else b; both are evaluated."""
 
@@ -1628,6 +1634,7 @@ cbrt: _cbrt
 rsqrt: _rsqrt
 sqrt_normal: _sqrt_normal
 div_normal: _div_normal
+log_normal: _log_normal
 selp: _selp
 ldca: _ldca
 ldcg: _ldcg

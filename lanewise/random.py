@@ -51,6 +51,7 @@ _TWO_PI = 2.0 * math.pi
 _TWO_PI_F32 = np.float32(2.0 * math.pi)
 _FACTORIALS = tuple(float(math.factorial(i)) for i in range(13))
 _sqrt_normal = _core.intrinsics.cuda.sqrt_normal
+_log_normal = _core.intrinsics.cuda.log_normal
 # Coefficients of the float64 polynomials below, the first those of the highest powers; kernels may pass them as parameters.
 _LOG = (-2.0 * 1.479819860511658591e-01, -2.0 * 1.531383769920937332e-01, -2.0 * 1.818357216161805012e-01, -2.0 * 2.222219843214978396e-01,
         -2.0 * 2.857142874366239149e-01, -2.0 * 3.999999999940941908e-01, -2.0 * 6.666666666666735130e-01,
@@ -158,7 +159,9 @@ def xoroshiro128p_uniform2_float32(states, index):
     True
     """
     x = xoroshiro128p_next(states, index)
-    return _unit_float32(np.uint32(x >> np.uint64(32))), _unit_float32(np.uint32(x & np.uint64(0xFFFFFFFF)))
+    # converted as 64 bits: a GPU does that in a unit which a step of the generator leaves free
+    scale = np.float32(2.0**-24)
+    return np.float32(x >> np.uint64(40)) * scale, np.float32((x & np.uint64(0xFFFFFFFF)) >> np.uint64(8)) * scale
 
 
 def xoroshiro128p_uniform_float64(states, index):
@@ -173,8 +176,10 @@ def xoroshiro128p_normal_float32(states, index):
     cost a number, use `xoroshiro128p_normal2_float32`.
     """
     u1 = xoroshiro128p_uniform_float32(states, index)
-    u2 = xoroshiro128p_uniform_float32(states, index)
-    return math.sqrt(np.float32(-2.0) * math.log(u1)) * math.cos(_TWO_PI_F32 * u2)
+    x = xoroshiro128p_next(states, index)
+    angle = np.float32(x >> np.uint64(11)) * (_TWO_PI_F32 * np.float32(2.0**-53))
+    radius = _sqrt_normal(np.float32(-2.0) * _log_normal(u1))
+    return (radius if u1 != np.float32(0.0) else np.float32(math.inf)) * math.cos(angle)
 
 
 def xoroshiro128p_normal_float64(states, index):
@@ -184,7 +189,8 @@ def xoroshiro128p_normal_float64(states, index):
     """
     u1 = xoroshiro128p_uniform_float32(states, index)
     u2 = xoroshiro128p_uniform_float32(states, index)
-    return math.sqrt(-2.0 * np.float64(math.log(u1))) * math.cos(_TWO_PI * np.float64(u2))
+    radius = _sqrt_normal(-2.0 * np.float64(_log_normal(u1)))
+    return (radius if u1 != np.float32(0.0) else math.inf) * math.cos(_TWO_PI * np.float64(u2))
 
 
 # ---- xoroshiro128+ : our own ----
@@ -848,7 +854,7 @@ def _plain():
     scope.update({name: types.FunctionType(each.__code__, scope, name, each.__defaults__, each.__closure__) if isinstance(each, types.FunctionType)
                   and each.__module__ == __name__ else each for name, each in _compiled.items()})
     scope["_check_integer"] = _check_plain_integer
-    scope.update({name: intrinsic(_compiled[name]) for name in ("_sqrt_normal", "_div_normal", "_fma")})
+    scope.update({name: intrinsic(_compiled[name]) for name in ("_sqrt_normal", "_log_normal", "_div_normal", "_fma")})
     return scope
 
 

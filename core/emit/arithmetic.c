@@ -79,7 +79,7 @@ emit_mul(lw_emitter *e)
                   "call i64 asm \"mul.wide.u32 $$0, $$1, $$2;\", \"=l,r,r\"(i32 $s, i32 "
                   "$s)" LW_PURE_ASM,
                   x.text, y.text);
-    else
+    else if (!lw_emit_scaled_bits(e))
         emit_binary(e, "fmul", "mul", "mul");
 }
 

@@ -9,7 +9,9 @@
 #include "core/emit/emit_internal.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
     const char *name, *text;
@@ -84,10 +86,34 @@ static const struct {
          "  %out = bitcast i64 %both to double\n"
          "  ret double %out\n"
          "}\n"},
+    /* libdevice's logarithm without the tests that a positive, normal number passes. x goes
+     * through an instruction that LLVM cannot look into, so that nothing follows for x itself:
+     * after log_normal(x), x == 0.0 may still be true. LLVM ignores the same conditions in
+     * calls of llvm.assume (libNVVM 13.0). */
+    [LW_HELPER_LOG_NORMAL] =
+        {"lw_rt_log_normal",
+         "define internal float @lw_rt_log_normal(float %x) nounwind alwaysinline {\n"
+         "entry:\n"
+         "  %v = call float asm \"mov.b32 $0, $1;\", \"=f,f\"(float %x) nounwind readnone\n"
+         "  %low = fcmp olt float %v, 0x3810000000000000\n"
+         "  br i1 %low, label %never, label %normal\n"
+         "normal:\n"
+         "  %bits = bitcast float %v to i32\n"
+         "  %special = icmp uge i32 %bits, 2139095040\n"
+         "  br i1 %special, label %never, label %finite\n"
+         "finite:\n"
+         "  %zero = fcmp oeq float %v, 0.0\n"
+         "  br i1 %zero, label %never, label %positive\n"
+         "positive:\n"
+         "  %out = call float @__nv_logf(float %v)\n"
+         "  ret float %out\n"
+         "never:\n"
+         "  unreachable\n"
+         "}\n"},
 };
 
-static const char *
-helper_name(lw_emitter *e, lw_helper helper)
+const char *
+lw_helper_name(lw_emitter *e, lw_helper helper)
 {
     e->helpers[helper] = true;
     return helpers[helper].name;
@@ -115,7 +141,7 @@ lw_widen(lw_emitter *e, lw_dtype type, lw_name value)
     if (type == LW_DT_f16)
         return lw_def(e, "fpext half $s to float", value.text);
     if (type == LW_DT_bf16)
-        return lw_def(e, "call float @$s(i16 $s)", helper_name(e, LW_HELPER_F32_FROM_BF16),
+        return lw_def(e, "call float @$s(i16 $s)", lw_helper_name(e, LW_HELPER_F32_FROM_BF16),
                       value.text);
     return value;
 }
@@ -126,7 +152,7 @@ lw_narrow(lw_emitter *e, lw_dtype type, lw_name value)
     if (type == LW_DT_f16)
         return lw_def(e, "fptrunc float $s to half", value.text);
     if (type == LW_DT_bf16)
-        return lw_def(e, "call i16 @$s(float $s)", helper_name(e, LW_HELPER_BF16_FROM_F32),
+        return lw_def(e, "call i16 @$s(float $s)", lw_helper_name(e, LW_HELPER_BF16_FROM_F32),
                       value.text);
     return value;
 }
@@ -134,7 +160,7 @@ lw_narrow(lw_emitter *e, lw_dtype type, lw_name value)
 static lw_name
 odd_from_f64(lw_emitter *e, lw_name value)
 {
-    return lw_def(e, "call float @$s(double $s)", helper_name(e, LW_HELPER_F32_ODD),
+    return lw_def(e, "call float @$s(double $s)", lw_helper_name(e, LW_HELPER_F32_ODD),
                   value.text);
 }
 
@@ -151,8 +177,8 @@ lw_small_fma(lw_emitter *e, lw_dtype type)
         wide[i] = lw_def(e, "fpext float $s to double", wide[i].text);
     }
     sum = lw_def(e, "fmul double $s, $s", wide[0].text, wide[1].text);
-    sum = lw_def(e, "call double @$s(double $s, double $s)", helper_name(e, LW_HELPER_ADD_ODD),
-                 sum.text, wide[2].text);
+    sum = lw_def(e, "call double @$s(double $s, double $s)",
+                 lw_helper_name(e, LW_HELPER_ADD_ODD), sum.text, wide[2].text);
     sum = lw_narrow(e, type, odd_from_f64(e, sum));
     lw_result(e, "bitcast $t $s to $t", type, sum.text, type);
 }
@@ -205,25 +231,65 @@ saturate_on_gpu(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
 
 /* float32(x >> k) of a 64-bit x on the GPU: the remaining bits are rounded in place, and the
  * result is scaled. A mask is one instruction there and a shift two; the result is the same,
- * since scaling by a power of two is exact. */
+ * since scaling by a power of two is exact. Where the float32 is multiplied by a constant, the
+ * scale becomes a part of it. */
 static bool
-top_bits_to_float(lw_emitter *e, lw_dtype from, lw_dtype to)
+top_bits(lw_emitter *e, const lw_inst *cast, lw_name *top, uint64_t *k)
 {
-    const lw_inst *shift = &e->func->insts.data[e->inst->a], *by;
-    char mask[24], scale[24];
+    const lw_inst *shift, *by;
+    char mask[24];
+
+    if (!e->gpu || cast->op != LW_OP_CAST || cast->type != LW_DT_f32 || cast->lanes > 1)
+        return false;
+    shift = &e->func->insts.data[cast->a];
+    if (shift->op != LW_OP_SHR || shift->type != LW_DT_u64)
+        return false;
+    by = &e->func->insts.data[shift->b];
+    *k = by->op == LW_OP_CONST ? e->func->constants.data[by->a].bits : 0;
+    if (*k == 0 || *k >= 32) /* from 32 on the shift only selects the upper half */
+        return false;
+    snprintf(mask, sizeof mask, "%" PRId64, -((int64_t)1 << *k));
+    *top = lw_def(e, "and i64 $v, $s", shift->a, mask);
+    *top = lw_def(e, "uitofp i64 $s to float", top->text);
+    return true;
+}
+
+static bool
+top_bits_to_float(lw_emitter *e)
+{
+    char scale[24];
     lw_name top;
     uint64_t k;
 
-    if (!e->gpu || from != LW_DT_u64 || to != LW_DT_f32 || shift->op != LW_OP_SHR)
+    if (!top_bits(e, e->inst, &top, &k))
         return false;
-    by = &e->func->insts.data[shift->b];
-    k = by->op == LW_OP_CONST ? e->func->constants.data[by->a].bits : 0;
-    if (k == 0 || k >= 32) /* from 32 on the shift only selects the upper half */
-        return false;
-    snprintf(mask, sizeof mask, "%" PRId64, -((int64_t)1 << k));
     snprintf(scale, sizeof scale, "0x%016" PRIX64, (1023 - k) << 52);
-    top = lw_def(e, "and i64 $v, $s", shift->a, mask);
-    top = lw_def(e, "uitofp i64 $s to float", top.text);
+    lw_result(e, "fmul float $s, $s", top.text, scale);
+    return true;
+}
+
+bool
+lw_emit_scaled_bits(lw_emitter *e)
+{
+    const lw_inst *by = &e->func->insts.data[e->inst->b];
+    char scale[24];
+    uint64_t k, bits;
+    uint32_t low;
+    float factor;
+    double scaled;
+    lw_name top;
+
+    if (e->inst->type != LW_DT_f32 || by->op != LW_OP_CONST)
+        return false;
+    low = (uint32_t)e->func->constants.data[by->a].bits;
+    memcpy(&factor, &low, sizeof factor);
+    /* the product of the constant and 2^-k must be a normal float32 */
+    if (!(fabsf(factor) >= 0x1p-90F && fabsf(factor) <= 0x1p90F) ||
+        !top_bits(e, &e->func->insts.data[e->inst->a], &top, &k))
+        return false;
+    scaled = ldexp((double)factor, -(int)k);
+    memcpy(&bits, &scaled, sizeof bits);
+    snprintf(scale, sizeof scale, "0x%016" PRIX64, bits);
     lw_result(e, "fmul float $s, $s", top.text, scale);
     return true;
 }
@@ -250,7 +316,7 @@ cast_to_float(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
 {
     const char *how = lw_is_signed(from) ? "sitofp" : "uitofp";
 
-    if (top_bits_to_float(e, from, to))
+    if (top_bits_to_float(e))
         return;
     /* integers beyond f32's 24 bits are infinite in f16, so going through f32 loses nothing */
     if (to == LW_DT_f64) {

@@ -16,6 +16,7 @@ typedef enum lw_helper {
     LW_HELPER_F32_FROM_BF16,
     LW_HELPER_F32_ODD,
     LW_HELPER_ADD_ODD,
+    LW_HELPER_LOG_NORMAL,
     LW_N_HELPERS
 } lw_helper;
 
@@ -226,6 +227,8 @@ void lw_recursion_print(lw_emitter *e);
 
 /* ---- convert.c ---- */
 bool lw_is_small(lw_dtype type); /* f16, bf16: arithmetic in f32 */
+/* The name of a function that the module will contain. */
+const char *lw_helper_name(lw_emitter *e, lw_helper helper);
 void lw_helpers_print(lw_emitter *e);
 lw_name lw_widen(lw_emitter *e, lw_dtype type, lw_name value);
 lw_name lw_narrow(lw_emitter *e, lw_dtype type, lw_name value); /* from float */
@@ -234,6 +237,8 @@ lw_name lw_narrow(lw_emitter *e, lw_dtype type, lw_name value); /* from float */
 void lw_float_result(lw_emitter *e, lw_dtype type, const char *format, ...);
 void lw_small_fma(lw_emitter *e, lw_dtype type);
 void lw_emit_cast(lw_emitter *e);
+/* The product of a constant and float32(x >> k), if the instruction is one. */
+bool lw_emit_scaled_bits(lw_emitter *e);
 
 /* ---- math.c ---- */
 void lw_emit_intrinsic(lw_emitter *e);

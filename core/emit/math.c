@@ -736,7 +736,12 @@ lw_emit_intrinsic(lw_emitter *e)
     for (unsigned i = 0; i < o.row->n_args; i++)
         if (o.row->args[i] == 'v')
             o.args[i] = lw_widen(e, o.type, o.args[i]);
-    own = lw_own_function(e, which, o.wide);
+    own = lw_own_function(e, which == LW_IN_log_normal ? LW_IN_log : which, o.wide);
+    if (e->gpu && which == LW_IN_log_normal && o.wide == LW_DT_f32 &&
+        !(e->inst->flags & LW_FAST_AFN)) {
+        lw_declare(e, "float @__nv_logf(float)");
+        own = lw_helper_name(e, LW_HELPER_LOG_NORMAL);
+    }
     if (e->gpu && which == LW_IN_erf && o.wide == LW_DT_f32)
         emit_erf(e, &o);
     else if (e->gpu && which == LW_IN_tanh && o.wide == LW_DT_f32 &&

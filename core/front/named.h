@@ -344,6 +344,7 @@ typedef enum lw_impl {
     LW_IMPL_FFS,
     LW_IMPL_RSQRT,
     LW_IMPL_SQRT_NORMAL,
+    LW_IMPL_LOG_NORMAL,
     LW_IMPL_DIV_NORMAL,
     LW_IMPL_SELP,
     LW_N_IMPLS

@@ -1,6 +1,7 @@
 /* The function is written again, with an unrolled copy in front of each such loop:
  *
- *     while (i < end && end - i > 4 * step) { body(i); body(i + step); … i += 4 * step; }
+ *     left = i < end ? end - i : 0;
+ *     while (left > 4 * step) { body(i); body(i + step); … i += 4 * step; left -= 4 * step; }
  *     while (i < end) { body(i); … }                                       as it was
  *
  * Iterations keep their order, so nothing is assumed about what they store. It is ptxas that
@@ -274,7 +275,7 @@ static void
 write_loop(rewriter *r, const strided *s)
 {
     lw_builder *b = &r->b;
-    lw_ref step, limit, four, i, left, enough;
+    lw_ref step, limit, four, i, left, distance;
 
     b->loc = r->old[s->at].loc;
     for (uint32_t k = s->first; k < s->latch; k++)
@@ -283,14 +284,18 @@ write_loop(rewriter *r, const strided *s)
     step = fixed(r, s, s->step);
     limit = fixed(r, s, s->limit);
     four = four_steps(b, step);
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL, 0);
     i = lw_ir_get(b, r->to[s->slot]);
-    left = lw_ir_cast(b, LW_DT_u64, lw_ir_sub(b, limit, i));
-    enough = lw_ir_and(b, lw_ir_compare(b, LW_OP_LT, i, limit),
-                       lw_ir_compare(b, LW_OP_GT, left, four));
-    lw_ir_if(b, lw_ir_not(b, enough));
+    distance = lw_ir_cast(b, LW_DT_u64, lw_ir_sub(b, limit, i));
+    left = lw_ir_slot(b, LW_DT_u64);
+    lw_ir_set(b, left,
+              lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, limit), distance,
+                           lw_ir_bits(b, LW_DT_u64, 0)));
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL, 0);
+    distance = lw_ir_get(b, left);
+    lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_GT, distance, four)));
     lw_ir_break(b, 0);
     lw_ir_end(b);
+    i = lw_ir_sub(b, limit, lw_ir_cast(b, LW_DT_i64, distance));
     for (int n = 0; n < UNROLL; n++) {
         r->to[s->at + 1] = i;
         for (uint32_t k = s->first; k < s->latch; k++)
@@ -298,8 +303,9 @@ write_loop(rewriter *r, const strided *s)
         i = lw_ir_add(b, i, step);
     }
     lw_ir_latch(b);
-    i = lw_ir_get(b, r->to[s->slot]);
-    lw_ir_set(b, r->to[s->slot], lw_ir_add(b, i, lw_ir_cast(b, LW_DT_i64, four)));
+    distance = lw_ir_sub(b, lw_ir_get(b, left), four);
+    lw_ir_set(b, left, distance);
+    lw_ir_set(b, r->to[s->slot], lw_ir_sub(b, limit, lw_ir_cast(b, LW_DT_i64, distance)));
     lw_ir_end(b);
 }
 

@@ -285,6 +285,7 @@ INTRINSICS = {
     "sqrt": lambda t, a: np.sqrt(a),
     "sqrt_normal": lambda t, a: np.sqrt(a),
     "div_normal": lambda t, a, b: np.divide(a, b),
+    "log_normal": wide(np.log),
     "fmod": lambda t, a, b: FLOATS[t](np.fmod(a, b)),
     "remainder": remainder_of_nearest,
     "floor": lambda t, a: np.floor(a),

@@ -217,7 +217,7 @@ def power(x, y):
 MATH = {
     "sqrt": (np.sqrt, 0, 0), "sqrt_normal": (np.sqrt, 0, 0), "div_normal": (np.divide, 0, 0), "rsqrt": (lambda x: 1 / np.sqrt(x), 2, 2), "cbrt": (np.cbrt, 4, 4), "exp": (np.exp, 4, 1),
     "exp2": (np.exp2, 4, 1), "exp10": (lambda x: np.power(x.dtype.type(10), x), 4, 2), "expm1": (np.expm1, 4, 1),
-    "log": (np.log, 4, 1), "log2": (np.log2, 4, 1), "log10": (np.log10, 4, 2), "log1p": (np.log1p, 4, 1),
+    "log": (np.log, 4, 1), "log_normal": (np.log, 4, 1), "log2": (np.log2, 4, 1), "log10": (np.log10, 4, 2), "log1p": (np.log1p, 4, 1),
     "sin": (np.sin, 4, 1), "cos": (np.cos, 4, 1), "tan": (np.tan, 4, 1), "asin": (np.arcsin, 4, 1),
     "acos": (np.arccos, 4, 1), "atan": (np.arctan, 4, 1), "atan2": (np.arctan2, 4, 1), "sinh": (np.sinh, 4, 2),
     "cosh": (np.cosh, 4, 2), "tanh": (np.tanh, 4, 2), "asinh": (np.arcsinh, 4, 2), "acosh": (np.arccosh, 4, 2),

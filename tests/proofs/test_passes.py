@@ -124,27 +124,39 @@ def formula(number, made, leaves):
 
 
 def test_four_iterations_fit_where_the_guard_says_so():
-    """With i, end and step of 64 bits: if the unrolled loop goes on, i + step … i + 3 * step are all below the
-    end, and neither they nor i + 4 * step overflow."""
+    """With i, end and step of 64 bits: the loop counts how far it is from i to the end, and i is the end less that. If it goes
+    on, i + step … i + 3 * step are all below the end, and neither they nor i + 4 * step overflow; and i + 4 * step is the
+    end less the distance of the next iterations."""
     lines, first = guard_of_unrolled_loop()
     made = definitions(lines)
-    stop = next(int(re.search(r"%(\d+)", line).group(1)) for line in lines[first:] if line.startswith("if"))
-    guard = int(re.search(r"%(\d+)", made[stop].split("not b1")[1]).group(1))
-    below, enough = (int(v) for v in re.findall(r"%(\d+)", made[guard]))
-    i_number, end_number = (int(v) for v in re.findall(r"%(\d+)", made[below]))
-    assert made[guard].startswith("and b1") and made[below].startswith("lt b1") and made[enough].startswith("gt b1")
-    left_number, four_number = (int(v) for v in re.findall(r"%(\d+)", made[enough]))
-    small, four, most = (int(v) for v in re.findall(r"%(\d+)", made[four_number]))
-    step_number = int(re.findall(r"%(\d+)", made[small])[0])
-    i, end, step = z3.BitVecs("i end step", 64)
-    leaves = {}
-    made[i_number], made[end_number], made[step_number] = "leaf", "leaf", "leaf"
-    made = {k: v if v != "leaf" else "leaf i64 -" for k, v in made.items()}
-    leaves.update({i_number: i, end_number: end, step_number: step})
-    goes_on = formula(guard, made, leaves)
-    assert set(leaves) == {i_number, end_number, step_number}, "the guard depends on nothing else"
-    far = [z3.SignExt(64, i) + k * z3.SignExt(64, step) for k in range(5)]
-    inside = [f < z3.SignExt(64, end) for f in far[:4]]
-    prove(z3.Implies(goes_on, z3.And(*inside, far[4] <= z3.SignExt(64, end))), assuming=[step > 0])
+    number = lambda text: [int(v) for v in re.findall(r"%(\d+)", text)]  # noqa: E731
+    stop = next(number(line)[0] for line in lines[first:] if line.startswith("if"))
+    (guard,) = number(made[stop])
+    distance_number, four_number = number(made[guard])
+    assert made[guard].startswith("gt b1") and made[distance_number].startswith("get u64")
+    small, four, most = number(made[four_number])
+    step_number = number(made[small])[0]
+    slot, start_number = next(number(line) for line in reversed(lines[:first]) if line.startswith("set"))
+    assert slot == number(made[distance_number])[0]
+    below, _, _ = number(made[start_number])
+    i_number, end_number = number(made[below])
+    here = next(k for k, text in made.items() if text.startswith("sub i64") and number(text)[0] == end_number and k > stop)
+    _, next_number = next(number(line) for line in lines[first:] if line.startswith(f"set %{slot} "))
+    after = number(made[next_number])[0]
+
+    i, end, step, distance = z3.BitVecs("i end step distance", 64)
+    leaves = {i_number: i, end_number: end, step_number: step, distance_number: distance, after: distance}
+    made |= {k: "leaf i64 -" for k in (i_number, end_number, step_number)}
+    exact = z3.SignExt(64, end) - z3.ZeroExt(64, distance)  # the i of this distance
+    fits = z3.And(exact >= -(2**63), distance != 0)
+    start = formula(start_number, made, leaves)
+    prove(z3.If(i < end, z3.SignExt(64, end) - z3.ZeroExt(64, start) == z3.SignExt(64, i), start == 0))
+    goes_on, at, rest = (formula(k, made, leaves) for k in (guard, here, next_number))
+    assert len(leaves) == 5, "they depend on nothing else"
+    assuming = [step > 0, z3.Or(fits, distance == 0)]
+    far = [exact + k * z3.SignExt(64, step) for k in range(5)]
+    inside = [z3.And(f < z3.SignExt(64, end), f >= -(2**63)) for f in far]
+    prove(z3.Implies(goes_on, z3.And(z3.SignExt(64, at) == exact, *inside)), assuming=assuming)
+    prove(z3.Implies(goes_on, far[4] == z3.SignExt(64, end) - z3.ZeroExt(64, rest)), assuming=assuming)
     with pytest.raises(AssertionError, match="sat"):
-        prove(z3.Implies(i < end, z3.And(*inside)), assuming=[step > 0])
+        prove(z3.Implies(distance != 0, z3.And(*inside)), assuming=assuming)

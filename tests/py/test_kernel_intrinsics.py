@@ -3,6 +3,8 @@ machine code of GPUs that are not there."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -297,6 +299,40 @@ def test_sqrt_normal_is_correctly_rounded(start, count, target):
     roots[(count + 255) // 256, 256](first, out)
     x = (first + np.arange(count, dtype=np.uint32)).view(np.float32)
     np.testing.assert_array_equal(out, np.sqrt(x))
+
+
+@cuda.jit
+def logarithms(x, plain, normal, is_zero):
+    i = cuda.grid(1)
+    if i < x.size:
+        plain[i] = math.log(x[i])
+        normal[i] = cuda.log_normal(x[i])
+        is_zero[i] = x[i] == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_log_normal_is_log(dtype, target):
+    """A zero is still one after its logarithm, which is a wrong number."""
+    n = 1 << (20 if target == "cuda" else 12)
+    rng = np.random.default_rng(7)
+    least, most = (1e-4, 6e4) if dtype == "float16" else (1e-30, 1e30)
+    x = np.exp(rng.uniform(np.log(least), np.log(most), n)).astype(dtype)
+    x = np.concatenate([x, 1 + rng.uniform(-1e-3, 1e-3, n).astype(dtype), np.array([1.0], dtype)])
+    plain, normal, is_zero = np.zeros_like(x), np.zeros_like(x), np.ones(x.size, bool)
+    logarithms[(x.size + 255) // 256, 256](x, plain, normal, is_zero)
+    assert plain.tobytes() == normal.tobytes() and not is_zero.any()
+    logarithms[1, 32](np.zeros(1, dtype), plain[:1], normal[:1], is_zero[:1])
+    assert is_zero[0]
+
+
+@cuda.jit
+def one_logarithm(x, out):
+    out[0] = cuda.log_normal(x[0])
+
+
+def test_log_normal_tests_nothing():
+    ptx = one_logarithm.inspect_ptx("(f4[::1], f4[::1])", target="sm_90")
+    assert "setp" not in ptx and "selp" not in ptx and ptx.count("fma.rn.f32") > 8
 
 
 @cuda.jit

@@ -95,6 +95,15 @@ def test_draws_are_numbas(seed):
         np.testing.assert_allclose(got, right, rtol=3e-7)  # the logarithm is the CPU's own
 
 
+@pytest.mark.parametrize("dtype, draw", [(np.float32, draw_normal_float32), (np.float64, draw_normal_float64)])
+def test_normal_numbers_of_a_zero_are_infinite(dtype, draw, target):
+    """As numba's: the logarithm of a uniform number of 0."""
+    states, out = np.zeros(1, r.xoroshiro128p_dtype), np.zeros(1, dtype)
+    states["s0"], states["s1"] = 5, 2**64 - 5
+    draw(1, states, out)
+    assert np.isinf(out).all()
+
+
 def test_states_by_doubling_are_the_jumped_ones():
     states = states_of(70000, 5)
     for i in (0, 1, 2, 3, 4095, 4096, 65535, 65536, 69999):

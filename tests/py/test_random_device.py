@@ -184,3 +184,14 @@ def test_uniform2_float32(target):
     assert 0.0 <= out.min() and out.max() < 1.0
     counts = np.histogram2d(*out.T, bins=16, range=((0, 1), (0, 1)))[0]
     assert abs((((counts - n / 256) ** 2).sum() / (n / 256) - 255) / np.sqrt(2 * 255)) < 4.5
+
+
+@cuda.jit
+def store_pair(states, out):
+    out[0], out[1] = r.xoroshiro128p_uniform2_float32(states, 0)
+
+
+def test_uniform2_float32_converts_64_bits():
+    """On a GPU, that is not done by the unit which a step of the generator keeps busy."""
+    ptx = store_pair.inspect_ptx(lw.void(lw.from_dtype(r.xoroshiro128p_dtype)[::1], lw.float32[::1]), "sm_90")
+    assert ptx.count("cvt.rn.f32.u64") == 2 and "cvt.rn.f32.u32" not in ptx
