@@ -98,7 +98,7 @@ def with_objects(m, x):
 @pytest.mark.parametrize("f, first, says", [
     (lambda m, x: len(x), 1, r"this is float(.|\n)*pass an array, if only of one element"), (lambda m, x: x.shape, 1, "pass an array, if only of one element"),
     (lambda m, x: x.mean(), 1, "pass an array, if only of one element; in `guvectorize`, the layout says which operands have axes"),
-    (looped, "abc", r"a for loop needs a range(.|\n)*this is the string 'abc'(.|\n)*pass its characters, `tuple\(s\)`"),
+    (looped, "abc", r"a for loop needs a range(.|\n)*this is the string 'abc'(.|\n)*pass the characters as an array, `np.frombuffer"),
     (with_objects, 1, r"there is no object mode(.|\n)*call it from a Python function, which does this with its results, and calls a second compiled function"),
     (lambda m, x: Color[m].value, "RED", r"members of an enum class are found by names and values that are constants, `C\[\"A\"\]` and `C\(1\)`: pass the member"),
     (lambda m, x: Flags.A, 1, r"E183(.|\n)*a member of an enum.Flag(.|\n)*as the `.value` of a member, or a member of an `enum.Enum`"),

@@ -264,10 +264,11 @@ type_of(PyObject *module, PyObject *value)
         return NULL;
     if (operand.kind == LW_OPERAND_OTHER) {
         lw_operand_release(&operand);
-        PyErr_Format(PyExc_TypeError,
-                     "typeof: expected a number, a NumPy scalar, an array, a tuple of these, or a "
-                     "typed list or dict, got %.200s",
-                     Py_TYPE(value)->tp_name);
+        PyErr_Format(
+            PyExc_TypeError,
+            "typeof: expected a number, a NumPy scalar, an array, a tuple of these, or a "
+            "typed list or dict, got %.200s",
+            Py_TYPE(value)->tp_name);
         return NULL;
     }
     result = type_of_operand(&operand, value);
