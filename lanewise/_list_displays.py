@@ -4,7 +4,7 @@ read (lanewise/_rewriting.py).
 A display is a tuple in compiled code, unless the list may change: ``[]``, and displays that are assigned to a variable of which
 a method is called that changes lists. These become calls of lanewise/_growing_lists.py. So do ``[x] * n``, ``list(x)`` and ``sorted(x)``. A second name that has the same list all the time,
 ``y = x``, becomes the first one, because objects of compiled code have no second name. A loop over a list that changes in the loop
-counts the places, as Python does.
+counts the places, as Python does. Lists and dicts that are items become calls of `inner` (lanewise/_typed_containers.py).
 """
 
 from __future__ import annotations

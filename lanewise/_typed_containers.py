@@ -10,6 +10,8 @@ Items that are arrays, and the words of items that are typed lists or dicts, sta
 
 An array in a cell may be used until the cell gets another one, when the list grows. What outlives that, as what a loop goes over, has a reference to its memory.
 
+`InnerList` and `InnerDict` are the items of plain lists and values of plain dicts.
+
 The classes and functions are compiled and never called, except `in_python`.
 """
 
