@@ -201,7 +201,11 @@ class Writer:
     def statement(self):
         kinds = [self.number, self.texts, self.change_texts, self.list, self.list, self.change_list, self.change_list, self.change_list, self.branch, self.loop, self.loop, self.dict, self.change_dict,
                  self.change_dict, self.set, self.change_set, self.tuple, self.tuple, self.rows, self.change_rows, self.array, self.attempt, self.leave, self.call, self.nested, self.change_nested, self.change_nested]  # fmt: skip
-        self.rng.choice(kinds)() if self.depth < 5 else self.number()
+        kind = self.rng.choice(kinds) if self.depth < 5 else self.number
+        is_nested = kind in (self.nested, self.change_nested)
+        if any(name[0] in "lg" for name in self.busy) and (is_nested or (kind in (self.change_list, self.call) and self.made["g"] + self.made["h"])):
+            kind = self.number  # a loop over a list that grows by another name might not end
+        kind()
 
     def number(self):
         kind = self.pick("i", "f", "t")
@@ -270,7 +274,7 @@ class Writer:
         self.loops += 1
         if self.loops > 4:
             return self.number()
-        sizes = [name for kind in ("li", "lf", "lp", "lt", "m", "g") for name in self.known(kind)]
+        sizes = [name for kind in ("li", "lf", "lp", "lt", "m", "g") for name in self.known(kind) if name[0] in "lmg"]
         kind = self.rng.randrange(10)
         before, over = [], None
         if kind < 2 or not sizes:

@@ -69,7 +69,7 @@ def test_attributes():
 def test_without_arrow_is_no_output_and_with_one_is_an_error():
     with pytest.raises(ValueError, match="bad token in signature"):
         lw.guvectorize([SIGNATURE], "(t),()->")(every_second)
-    with pytest.raises(TypeError, match="wants 3"):
+    with pytest.raises(TypeError, match="needs 3"):
         lw.guvectorize("(t),(),()")(every_second)
 
 

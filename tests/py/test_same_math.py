@@ -93,7 +93,13 @@ def test_verify_allows_no_distance():
 
 
 def test_every_function_with_a_bound_is_there():
-    assert set(NAMES) == set(_core._error_bounds())
+    assert {*NAMES, "log_normal"} == set(_core._error_bounds())
+
+
+def test_the_logarithm_of_normal_numbers_is_the_logarithm():
+    x = np.float64([1e-30, 0.3, 1.0, 7.5, 1e30])
+    for dtype in ("f4", "f8"):
+        np.testing.assert_array_equal(made("cuda.log_normal(x)", math="same")(x.astype(dtype)), made("math.log(x)", math="same")(x.astype(dtype)))
 
 
 @pytest.mark.parametrize("text", TEXTS)
