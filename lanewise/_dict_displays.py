@@ -12,7 +12,7 @@ import copy
 from typing import Any
 
 from lanewise import _growing_dicts
-from lanewise._list_displays import _call, _called, _changed_by, _Facts, _is_assigned, _load, _Rewriter, _set, _statements
+from lanewise._list_displays import _call, _called, _changed_by, _changed_inside, _Facts, _is_assigned, _load, _Rewriter, _set, _statements
 
 _MAKES = (ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
 _CHANGING = frozenset((
@@ -25,7 +25,7 @@ _PARTS = {"keys": _growing_dicts.key_of_entry, "values": _growing_dicts.value_of
 def _is_changed(node: ast.AST, name: str) -> bool:
     """Whether the statement or expression may change the dict or set of this variable."""
     passed = node.args if isinstance(node, ast.Call) and _called(node) not in ("len", "sorted", "list", "print") else []
-    return any(isinstance(argument, ast.Name) and argument.id == name for argument in passed) or _changed_by(node, _CHANGING) == name
+    return any(isinstance(argument, ast.Name) and argument.id == name for argument in passed) or name in (_changed_by(node, _CHANGING), _changed_inside(node))
 
 
 def _constant(node: ast.AST | None) -> Any:

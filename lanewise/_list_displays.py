@@ -303,6 +303,22 @@ def _is_assigned(name: str, nodes: list[Any]) -> bool:
     return any(isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id == name and id(part) not in added for part in parts)
 
 
+def _adds_list(node: ast.expr) -> bool:
+    """Whether an expression is the sum of a list that is written there and another one."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and any(isinstance(operand, (ast.List, ast.ListComp)) for operand in (node.left, node.right))
+
+
+def _iterated_names(node: ast.expr) -> list[str]:
+    """The variables over whose items ``for`` runs."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if _called(node) in ("enumerate", "zip", "reversed", "sorted", "list", "map", "iter"):
+        return [name for argument in node.args for name in _iterated_names(argument)]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "values", "items"):
+        return _iterated_names(node.func.value)
+    return []
+
+
 def _container_of(node: ast.AST) -> ast.Name | None:
     """The variable x of ``x[i]`` and ``x.setdefault(k, v)``; None: it is another expression."""
     of: ast.expr | None = None
@@ -421,11 +437,31 @@ class _Displays(_Rewriter):
         if isinstance(node, ast.IfExp):
             node.test, node.body, node.orelse = self.visit(node.test), self._item(node.body), self._item(node.orelse)
             return node
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and any(isinstance(operand, (ast.List, ast.ListComp)) for operand in (node.left, node.right)):
+        if _adds_list(node):
             return self._at(node, _call(_typed_containers.inner, self.visit(node)))
-        if isinstance(node, ast.List) or _makes_dict(node) or self._makes_list(node) and not isinstance(node, (ast.Name, ast.Subscript)):
+        if self._makes_item(node):
             return self._at(node, _call(_typed_containers.inner, self._list(node)))
         return self.visit(node)
+
+    def _makes_item(self, node: ast.expr) -> bool:
+        """Whether an expression makes a list or dict, which an outer one can have."""
+        return isinstance(node, ast.List) or _makes_dict(node) or (self._makes_list(node) and not isinstance(node, (ast.Name, ast.Subscript)))
+
+    def _is_inner(self, node: ast.expr) -> bool:
+        """The same, or a variable that has such a list or dict."""
+        return self._makes_item(node) or _adds_list(node) or (isinstance(node, ast.Name) and node.id in self.inner)
+
+    def _put(self, of: ast.expr, value: ast.expr, put: Any) -> list[ast.stmt] | None:
+        """The statements that put a list or dict into the one of a variable, which knows the type of its items from then on. put: the statement, of
+        the name of the value. None: it is another value, or a loop runs over the outer list."""
+        if not isinstance(of, ast.Name) or of.id in self.over or not self._is_container(of) or not self._is_inner(value):
+            return None
+        if isinstance(value, ast.Name):
+            return [self._at(value, put(value)), self._at(value, self._learns(of.id, value.id))]
+        self.hoisted += 1
+        place = f".value {self.hoisted}"
+        first = self._at(value, _set(place, self._item(value)))
+        return [first, self._at(value, put(_load(place))), self._at(value, self._learns(of.id, place))]
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.ListComp:
         node.elt = self._item(node.elt)
@@ -447,12 +483,19 @@ class _Displays(_Rewriter):
             starred = self._starred(node)
             if starred is not None:
                 return starred
-            stored = self._stored_in_item(node)
+            stored = self._stored_in_item(node) or self._stored(node)
             if stored is not None:
                 return stored
         node.value = self._value(node.targets[0], node.value)
         node.targets = [self.visit(target) for target in node.targets]
         return node
+
+    def _stored(self, node: ast.Assign) -> list[ast.stmt] | None:
+        """The statements of ``x[i] = [v]``."""
+        target = node.targets[0]
+        if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Slice):
+            return None
+        return self._put(target.value, node.value, lambda value: ast.Assign([self.visit(target)], value))
 
     def _stored_in_item(self, node: ast.Assign) -> list[ast.stmt] | None:
         """The statements of ``x[i][k] = v``, and of ``row[k] = v`` for such a row, behind which the types of k and v are known of the items of x;
@@ -565,6 +608,10 @@ class _Displays(_Rewriter):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in ("append", "extend", "insert"):
             return None
         item = call.func.value
+        if call.func.attr != "extend" and call.args and not call.keywords:
+            added = self._put(item, call.args[-1], lambda value: ast.Expr(ast.Call(call.func, [*map(self.visit, call.args[:-1]), value], [])))
+            if added is not None:
+                return added
         if isinstance(item, ast.Name) and item.id in self.sources:
             return [self.generic_visit(self._at(call, ast.Expr(call))), self._at(call, self._learns(self.sources[item.id], item.id))]
         of = _container_of(item)
@@ -671,8 +718,14 @@ class _Displays(_Rewriter):
             node.value = self._list(node.value) if iterated is node.value and not _is_constant(node.value) else iterated
             return node
         if isinstance(target, ast.Subscript) and self._is_container(target.value):
-            node.target, node.value = self.visit(target), self._list(node.value)
-            return node
+            value = self._list(node.value)
+            if not isinstance(node.op, ast.Add) or not self._is_inner(node.value) or target.value.id in self.over:
+                node.target, node.value = self.visit(target), value
+                return node
+            self.hoisted += 1
+            place = f".item {self.hoisted}"
+            found, changed = _set(place, ast.Subscript(target.value, self.visit(target.slice), ast.Load())), ast.AugAssign(ast.Name(place, ast.Store()), ast.Add(), value)
+            return [self._at(node, one) for one in (found, changed, self._learns(target.value.id, place))]
         return self.generic_visit(node)
 
     def visit_Delete(self, node: ast.Delete) -> Any:
@@ -703,7 +756,7 @@ class _Displays(_Rewriter):
         name = node.iter.id if isinstance(node.iter, ast.Name) else ""
         if not name or _is_assigned(name, node.body) or not self._changes_in(name, node.body):
             over = [*self.over]
-            self.over += [part.id for part in ast.walk(node.iter) if isinstance(part, ast.Name)]
+            self.over += _iterated_names(node.iter)
             self.generic_visit(node)
             self.over = over
             return node

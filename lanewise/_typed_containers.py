@@ -25,7 +25,7 @@ from lanewise._core import intrinsics
 from lanewise._growing_dicts import (
     KEYS, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, settle,
 )
-from lanewise._growing_lists import ITEMS, Arrays, GrownList, Texts, bounds, check_first, get, matrix, place, put, view
+from lanewise._growing_lists import ITEMS, Arrays, GrownList, Texts, bounds, check_first, check_number, get, matrix, place, put, view
 from lanewise._growing_lists_arrays import ArrayKind, KeptArrays, Shared, new_words, slot
 from lanewise._growing_lists_texts import no_texts
 from lanewise import types
@@ -42,10 +42,10 @@ WORDS = 64  # of any container
 MOST_CELLS = 16  # of its items
 
 OTHER_ITEMS = " are typed lists or dicts with items of one type, and this one is not: all must have one type"
-PLAIN = " can be typed lists and dicts, and this is a plain one: make it by `lanewise.typed.List(...)` or `Dict(...)`"
+PLAIN = " can be typed lists and dicts, and this is a plain one: make it by `lanewise.typed.List(...)` or `Dict(...)`; in a plain list, write the inner list where it is put in, as in `x.append([v])`"
 NOT_KNOWN = "nobody knows yet of what type the items of this list or dict are: put one into it, before it is put into another list or dict; or begin with `List.empty_list(...)` or `Dict.empty(...)`"
 
-UNSEEN = "the items of a list or dict in another one have a type that the other one was not told: it learns the type where `x[i].append(v)` or `x[k][j] = v` is written with x, the variable of the outer list or dict; begin with an inner one that has an item"
+UNSEEN = "an inner list or dict has items of a type that the outer one does not know: write `x[i].append(v)` or `x[k][j] = v`, where x is the variable of the outer one, to put in the first item, or begin with an inner list that has an item"
 NUMBERS = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128)
 
 
@@ -686,7 +686,7 @@ class InnerList(TypedList):
         pass
 
     def check_item(self, x, what):
-        check(self.like, x, what)
+        check_inner(self.like, x, what)
 
     @property
     def items(self):
@@ -728,7 +728,11 @@ class InnerDict(TypedDict):
         pass
 
     def check_item(self, x, what):
-        check(self.value_like, x, what)
+        check_inner(self.value_like, x, what)
+
+    def as_new_key(self, key):
+        check_inner(self.key_like, key, KEYS)
+        return super().as_new_key(key)
 
     @property
     def key_items(self):
@@ -762,6 +766,17 @@ class InnerDict(TypedDict):
 
 
 InnerDict.__name__ = "dict"
+
+
+def check_inner(like, x, what):
+    """Whether x keeps its value among such items, as it must in a plain list."""
+    check(like, x, what)
+    if isinstance(like, tuple):
+        check_inner(like[0], x[0], what)
+        if len(like) > 1:
+            check_inner(like[1:], x[1:], what)
+    elif isinstance(like, np.ndarray):
+        check_number(x, like.dtype.type(0), what)
 
 
 def likes_of(key_like, value_like):

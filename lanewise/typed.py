@@ -68,6 +68,7 @@ def _like_of(x: Any, what: str) -> Any:
     if isinstance(x, str):
         return no_texts()
     if isinstance(x, np.ndarray):
+        _check_mask(x, what)
         if not x.dtype.isnative:
             raise TypeError(f"{what} must be arrays in this machine's byte order, not {x.dtype!r:.200}: x.astype(x.dtype.newbyteorder('='))")
         return _array_kind(x.dtype, x.ndim, x.flags.c_contiguous, x.flags.writeable)
@@ -75,7 +76,15 @@ def _like_of(x: Any, what: str) -> Any:
         return _like_container(x)
     if not isinstance(x, (bool, int, float, complex, np.bool_, np.number)) or isinstance(x, (np.longdouble, np.clongdouble)):
         raise TypeError(f"{what} must be numbers, strings, arrays, typed lists or dicts, or tuples of these, not {type(x).__name__!r:.100}: {x!r:.100}")
-    return np.empty(0, np.array(x).dtype)
+    dtype = np.array(x).dtype
+    if dtype.hasobject:
+        raise OverflowError(f"{what} have at most 64 bits, which {x!r:.100} exceeds")
+    return np.empty(0, dtype)
+
+
+def _check_mask(x: Any, what: str) -> None:
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{what} have no masks: pass x.filled(v), or x.data to ignore the mask")
 
 
 def _likes(x: Any) -> tuple[Any, ...]:
@@ -125,6 +134,7 @@ def _converted(like: Any, x: Any, what: str) -> Any:
             raise TypeError(f"{what} are strings, not {type(x).__name__!r:.100}: {x!r:.100}")
         return x
     if isinstance(like, ArrayKind):
+        _check_mask(x, what)
         if not isinstance(x, np.ndarray) or not _can_stand_for(x, like.like):
             raise TypeError(f"{what} are of the type {_type_of(like)}, not {_core.typeof(x) if isinstance(x, np.ndarray) else type(x).__name__!r:.100}")
         return x
@@ -194,8 +204,8 @@ class List(_core.ListCells, MutableSequence):
     __slots__ = ("__weakref__",)
 
     def __init__(self, iterable: Iterable[Any] = ()) -> None:
-        self._like: Any = None
         _known[self._begin()] = self
+        self._like: Any = None
         self.extend(iterable)
 
     @staticmethod
@@ -224,7 +234,9 @@ class List(_core.ListCells, MutableSequence):
 
     def _decide(self, x: Any) -> None:
         """x is the first item, which decides what type items have."""
-        self._like = _checked(_like_of(x, "items of a typed list"))
+        like = _checked(_like_of(x, "items of a typed list"))
+        if self._like is None:  # another thread, or a method of x, may have decided it
+            self._like = like
 
     def _replace(self, items: list[Any]) -> None:
         made = _list_again(self._like, items)
@@ -351,9 +363,9 @@ class Dict(_core.DictCells, MutableMapping):
     __slots__ = ("__weakref__",)
 
     def __init__(self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = ()) -> None:
+        _known[self._begin()] = self
         self._key_like: Any = None
         self._value_like: Any = None
-        _known[self._begin()] = self
         self.update(items)
 
     @staticmethod
@@ -377,7 +389,9 @@ class Dict(_core.DictCells, MutableMapping):
     def _decide(self, key: Any, value: Any) -> None:
         """They are the first key and value, which decide what types keys and values have."""
         key_like = _hashed(_like_of(key, "keys of a typed dict"), "keys")
-        self._key_like, self._value_like = _checked(key_like, _like_of(value, "values of a typed dict"))
+        likes = _checked(key_like, _like_of(value, "values of a typed dict"))
+        if self._key_like is None:  # another thread, or a method of the key, may have decided it
+            self._key_like, self._value_like = likes
 
     def values(self) -> ValuesView[Any]:
         """Return a view of the values."""

@@ -226,8 +226,51 @@ def empty(n):
     return [[] for _ in range(n)], {n: []}, [{}]
 
 
+def told_in_other_ways(n):
+    g = [[] for _ in range(n)]
+    for i in range(len(g)):
+        g[i].append(i)
+    h = [[] for _ in range(n)]
+    h[0] = [n]
+    k = [[] for _ in range(n)]
+    k[1] += [n]
+    m = []
+    m.append([])
+    m.append([1])
+    d = {0: []}
+    d[1] = [2]
+    e = [{} for _ in range(n)]
+    for i in range(len(e)):
+        e[i][i] = 0.5
+    return g, h, k, m, d, e
+
+
+def told_by_a_loop(n):
+    d = {1: {}}
+    for k in d:
+        d[k][n] = 1.25
+    return d
+
+
+def subsets(n):
+    out = [[]]
+    for k in range(n):
+        for i in range(len(out)):
+            out.append(out[i] + [k])
+    return out
+
+
+def constants_with_strings(n):
+    d = {"a": [1]}
+    d["a"].append(n)
+    e = {"a": {"x": 1}}
+    e["a"]["z"] = n
+    return d, e
+
+
 PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix, named, rows_of_a_loop, pascal, one_list_under_many_names, deeper, methods, sorted_rows, chosen,
-            pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty]  # fmt: skip
+            pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
+            told_in_other_ways, told_by_a_loop, subsets, constants_with_strings]  # fmt: skip
 
 
 @pytest.mark.distinct_cases
@@ -303,15 +346,8 @@ def test_a_type_that_the_outer_list_was_not_told():
         h[0].append(2.5)
         return g
 
-    @lw.njit
-    def untold(n):
-        d = {1: {}}
-        for k in d:
-            d[k][n] = 1.25
-        return d
-
-    for f in (late, copied, untold):
-        with pytest.raises(TypeError, match="was not told"):
+    for f in (late, copied):
+        with pytest.raises(TypeError, match="that the outer one does not know"):
             f(2)
 
 
@@ -319,6 +355,51 @@ def test_a_type_that_the_outer_list_was_not_told():
 def test_items_of_other_types(wrong):
     with pytest.raises(lw.errors.TypingError):
         lw.njit(lambda n: wrong())(1)
+
+
+I, U, F = np.array([300, -5]), np.array([2**63 + 5], np.uint64), np.array([0.1])
+
+
+def narrow(n):
+    a = [[np.int8(1)]]
+    a[0].append(I[0])
+    return a
+
+
+def unsigned(n):
+    a = [[1]]
+    a[0].append(U[0])
+    return a
+
+
+def single(n):
+    a = [[np.float32(1)]]
+    a[0].insert(0, F[0])
+    return a
+
+
+def narrow_values(n):
+    d = {1: {1: np.int8(1)}}
+    d[1][2] = I[0]
+    return d
+
+
+def narrow_keys(n):
+    d = {1: {np.float32(1): 1}}
+    d[1][F[0]] = 2
+    return d
+
+
+def narrow_tuples(n):
+    a = [[(np.int8(1), 1)]]
+    a[0].append((I[0], 1))
+    return a
+
+
+@pytest.mark.parametrize("program", [narrow, unsigned, single, narrow_values, narrow_keys, narrow_tuples])
+def test_no_number_is_cut(program):
+    with pytest.raises(lw.errors.TypingError, match="E120"):
+        lw.njit(program)(1)
 
 
 def test_where_they_do_not_work():

@@ -282,3 +282,56 @@ def test_order_of_lists():
         assert (a < b, a <= b, a > b, a >= b) == (plain[0] < plain[1], plain[0] <= plain[1], plain[0] > plain[1], plain[0] >= plain[1])
     with pytest.raises(TypeError, match="not supported between instances"):
         x < (1, 2)
+
+
+def test_a_first_item_that_changes_the_list_decides_nothing():
+    x = List()
+
+    class Late(tuple):
+        def __len__(self):
+            if len(x) == 0:
+                x.append(7)
+            return 1
+
+    with pytest.raises(TypeError):
+        x.append(Late((1.5,)))
+    assert x == [7]
+
+
+def test_init_is_called_once():
+    x = List([1, 2, 3])
+
+    class Index(int):
+        def __index__(self):
+            x.__init__([1.5] * 3)
+            return 7
+
+        __int__ = __index__
+
+    with pytest.raises(RuntimeError, match="can be called once"):
+        x.__init__([4])
+    assert x == [1, 2, 3]
+    try:
+        x[1] = Index(5)
+    except RuntimeError:
+        pass
+    assert x[0] == 1 and x[2] == 3
+
+
+def test_no_mask_is_lost():
+    m = np.ma.array([1.0, 2, 3], mask=[0, 1, 0])
+    x = List([np.ones(2)])
+    for call in (lambda: List([m]), lambda: x.append(m), lambda: x.__setitem__(0, m), lambda: Dict({1: m})):
+        with pytest.raises(TypeError, match="have no masks"):
+            call()
+
+
+def test_a_first_item_that_is_refused_decides_nothing():
+    x, d = List(), Dict()
+    with pytest.raises(OverflowError):
+        x.append(2**64)
+    with pytest.raises(OverflowError):
+        d[1] = 2**64
+    x.append(1)
+    d[1] = 1
+    assert x == [1] and d == {1: 1}

@@ -3,6 +3,7 @@
 #include "core/front/read/services.h"
 #include "core/host/counted_memory.h"
 #include "core/ir/cell_words.h"
+#include "core/py/array/args.h"
 #include "core/py/array/convert.h"
 #include "core/py/array/counted_array.h"
 #include "core/py/typed/typed_internal.h"
@@ -22,7 +23,9 @@ static int
 not_a_like(PyObject *like)
 {
     PyErr_Format(PyExc_TypeError,
-                 "this says of no items of a typed list or dict what they are: %.200R", like);
+                 "the items of a typed list or dict must be numbers, strings, arrays, typed "
+                 "lists or dicts, or tuples of these, not of the type of %.200R",
+                 like);
     return -1;
 }
 
@@ -439,8 +442,13 @@ can_stand_for(PyArrayObject *x, PyArrayObject *like)
 static int
 read_array(const lw_typed_leaf *leaf, PyObject *x, PyObject **array)
 {
+    int is_masked;
+
     if (!PyArray_Check(x) || !can_stand_for((PyArrayObject *)x, (PyArrayObject *)leaf->like))
         return ASK;
+    is_masked = PyArray_CheckExact(x) ? 0 : lw_is_masked_array(x);
+    if (is_masked != 0)
+        return is_masked < 0 ? FAILED : ASK; /* lanewise/typed.py refuses it */
     *array = x;
     return READ;
 }

@@ -45,11 +45,19 @@ PyObject *
 lw_typed_begin(lw_typed_object *self)
 {
     static const lw_array_result kind = {.is_array = true, .ndim = 1, .owned = true};
-    void *memory = lw_cells_new(LW_TYPED_WORDS);
     PyArray_Descr *descr = PyArray_DescrFromType(NPY_INT64);
-    uint64_t parts[] = {0, LW_TYPED_WORDS, sizeof(uint64_t), (uint64_t)(uintptr_t)memory};
+    uint64_t parts[] = {0, LW_TYPED_WORDS, sizeof(uint64_t), 0};
+    void *memory;
     PyObject *words;
 
+    if (self->words != NULL) { /* whoever is changing the object has pointers into its words */
+        PyErr_SetString(PyExc_RuntimeError, "__init__ of a typed list or dict can be called "
+                                            "once: use clear(), and extend() or update()");
+        Py_XDECREF(descr);
+        return NULL;
+    }
+    memory = lw_cells_new(LW_TYPED_WORDS);
+    parts[3] = (uint64_t)(uintptr_t)memory;
     if (memory == NULL) {
         Py_XDECREF(descr);
         return PyErr_NoMemory();
