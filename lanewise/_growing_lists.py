@@ -87,7 +87,7 @@ def check_first(x, what):
         if len(x) > 1:
             check_first(x[1:], what)
     elif not isinstance(x, (bool, np.bool_, int, float, complex, np.number, np.ndarray, str, Shared)):
-        raise TypingError("the ", what, " must be numbers, strings, arrays, lists or dicts that are made for it, or tuples of these: write `list(x)` for a list that another function has made, and a tuple or one list for each field for objects")
+        raise TypingError("the ", what, " must be numbers, strings, arrays, lists or dicts that are made for it, or tuples of these: write `list(x)` for a list that was made elsewhere, a dict `{v: True}` for a set, and a tuple or one list for each field for objects")
 
 
 def check(items, x, what):

@@ -303,6 +303,18 @@ def _is_assigned(name: str, nodes: list[Any]) -> bool:
     return any(isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id == name and id(part) not in added for part in parts)
 
 
+def _copied(node: ast.expr) -> ast.Name | None:
+    """The variable x of ``x.copy()``, ``x[i:j]`` and ``x * n``; None: it is another expression."""
+    of: ast.expr | None = None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "copy" and not node.args:
+        of = node.func.value
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        of = node.value
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        of = node.left
+    return of if isinstance(of, ast.Name) else None
+
+
 def _adds_list(node: ast.expr) -> bool:
     """Whether an expression is the sum of a list that is written there and another one."""
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and any(isinstance(operand, (ast.List, ast.ListComp)) for operand in (node.left, node.right))
@@ -389,8 +401,8 @@ class _Displays(_Rewriter):
 
     def _may_be_inner(self, name: str) -> bool:
         """Whether each value that the function assigns to a variable is a list, or a dict, which is made there."""
-        values = self.facts.values.get(name, [])
-        return _may_grow(self.facts, name) or (bool(values) and all(_makes_dict(value) for value in values))
+        values = [value for value in self.facts.values.get(name, []) if value is not None]
+        return bool(values) and all(self._makes_item(value) for value in values)
 
     def _sources(self, function: ast.FunctionDef) -> dict[str, str]:
         """Variables that are items of the list or dict of another one, ``row = x[i]`` and ``for row in x``, wherever they have a value."""
@@ -445,7 +457,14 @@ class _Displays(_Rewriter):
 
     def _makes_item(self, node: ast.expr) -> bool:
         """Whether an expression makes a list or dict, which an outer one can have."""
-        return isinstance(node, ast.List) or _makes_dict(node) or (self._makes_list(node) and not isinstance(node, (ast.Name, ast.Subscript)))
+        if isinstance(node, ast.List) or _makes_dict(node) or (self._makes_list(node) and not isinstance(node, (ast.Name, ast.Subscript))):
+            return True
+        of = _copied(node)
+        return of is not None and self._may_be_container(of)
+
+    def _may_be_container(self, node: ast.Name) -> bool:
+        """Whether a variable has a list or dict that grows, or is a parameter."""
+        return self._is_container(node) or not any(self.facts.values.get(node.id, [node]))
 
     def _is_inner(self, node: ast.expr) -> bool:
         """The same, or a variable that has such a list or dict."""
@@ -615,7 +634,7 @@ class _Displays(_Rewriter):
         if isinstance(item, ast.Name) and item.id in self.sources:
             return [self.generic_visit(self._at(call, ast.Expr(call))), self._at(call, self._learns(self.sources[item.id], item.id))]
         of = _container_of(item)
-        if of is None or of.id not in self.facts.values or of.id in self.over:
+        if of is None or not self._may_be_container(of) or of.id in self.over:
             return None
         self.hoisted += 1
         place = f".item {self.hoisted}"

@@ -245,6 +245,41 @@ def told_in_other_ways(n):
     return g, h, k, m, d, e
 
 
+def lists_of_while_loops(n):
+    out = []
+    d = {}
+    for i in range(n):
+        c = []
+        x = i
+        while x > 0:
+            c.append(x)
+            x -= 1
+        out.append(c)
+        d[i] = c
+    return out, d
+
+
+def copies(n):
+    out = []
+    b = [1, 2]
+    b.append(n)
+    out.append(b.copy())
+    out.append(b[:])
+    out.append(b[::-1])
+    out.append(b * 2)
+    c = b.copy()
+    out.append(c)
+    b[0] = 9
+    return out, b
+
+
+def chosen_keys(n):
+    d = {"even": [0], "odd": [0]}
+    for i in range(n):
+        d["even" if i % 2 else "odd"].append(i)
+    return d
+
+
 def told_by_a_loop(n):
     d = {1: {}}
     for k in d:
@@ -270,7 +305,7 @@ def constants_with_strings(n):
 
 PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix, named, rows_of_a_loop, pascal, one_list_under_many_names, deeper, methods, sorted_rows, chosen,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
-            told_in_other_ways, told_by_a_loop, subsets, constants_with_strings]  # fmt: skip
+            told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings]  # fmt: skip
 
 
 @pytest.mark.distinct_cases
@@ -324,6 +359,28 @@ def test_functions_change_them():
         return g
 
     assert f(2) == [[0, 5], [1]]
+
+
+def subsets_below(path, left, out):
+    if left == 0:
+        out.append(path.copy())
+        return
+    for k in range(2):
+        path.append(k)
+        subsets_below(path, left - 1, out)
+        path.pop()
+
+
+def test_a_recursive_function_collects_copies():
+    def f(n):
+        out = [[0]]
+        out.pop()
+        path = [0]
+        path.pop()
+        subsets_below(path, n, out)
+        return out
+
+    assert lw.njit(f)(3) == f(3)
 
 
 def test_a_type_that_the_outer_list_was_not_told():

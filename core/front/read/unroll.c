@@ -338,7 +338,8 @@ may_be_rewritten(const lw_ast *ast, PyObject *node)
 {
     static const char *const functions[] = {"list", "sorted",         "dict",
                                             "set",  "literal_unroll", NULL};
-    static const char *const methods[] = {"extend", "literal_unroll", NULL};
+    static const char *const methods[] = {"append",     "extend",         "insert",
+                                          "setdefault", "literal_unroll", NULL};
 
     switch (lw_ast_kind_of(ast, node)) {
     case LW_AST_List:
