@@ -245,7 +245,7 @@ def test_costs_nothing_when_off():
     before = fastest()
     with lw.profile():
         triple(x)
-    assert fastest() < 1.5 * before  # leaves no trace in later calls
+    assert any(fastest() < 1.5 * before for _ in range(10))  # leaves no trace in later calls; other programs may take the processor for a while
 
 
 def test_parts_of_reductions_are_rows():
