@@ -37,6 +37,7 @@ CUT = "a float64 stored in an int32 is E142; typing='numba' cuts it"
 COUNT = "numba says 'too few' of too many arguments; here the error is NumPy's"
 LEADING = "an output may lack leading loop dimensions of size 1, as in NumPy's gufuncs; numba refuses it in compiled functions"
 SIZES = "a dimension in outputs only is measured by out=, or by sizes=; numba refuses it with a NameError"
+RAGGED = "a list of lists and numbers as operand is a ValueError, as in NumPy, where numba has a TypingError"
 WORKS = "expected to fail in numba, and works here"
 WRITABLE = "writable_args= works on GPUs too, and a name that is none is a ValueError"
 
@@ -66,6 +67,9 @@ EXPECTED = dict([
     """),
     *tests(EMPTY_LIST, "test_dufunc.py::TestDUFuncAt", """
         test_ufunc_at_0D
+    """),
+    *tests(RAGGED, "test_dufunc.py::TestDUFuncAt", """
+        test_numpy_ufunc_at_basic
     """),
     *tests(EXPERIMENTAL, "test_dufunc.py::TestDUFuncAt", """
         test_ufunc_at_experimental_warning
