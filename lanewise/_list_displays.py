@@ -174,7 +174,7 @@ class _Changes:
 
     def within(self, function: ast.AST, names: dict[str, Any]) -> set[str]:
         """The texts of the variables, and of the attributes of variables."""
-        changed = set()
+        changed: set[str] = set()
         for node in ast.walk(function):
             changed.update((_changed_by(node), _changed_inside(node)))
             if isinstance(node, ast.Call):
@@ -324,7 +324,7 @@ def _iterated_names(node: ast.expr) -> list[str]:
     """The variables over whose items ``for`` runs."""
     if isinstance(node, ast.Name):
         return [node.id]
-    if _called(node) in ("enumerate", "zip", "reversed", "sorted", "list", "map", "iter"):
+    if isinstance(node, ast.Call) and _called(node) in ("enumerate", "zip", "reversed", "sorted", "list", "map", "iter"):
         return [name for argument in node.args for name in _iterated_names(argument)]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "values", "items"):
         return _iterated_names(node.func.value)
@@ -341,7 +341,7 @@ def _container_of(node: ast.AST) -> ast.Name | None:
     return of if isinstance(of, ast.Name) else None
 
 
-def _makes_dict(node: ast.expr | None) -> bool:
+def _makes_dict(node: ast.AST | None) -> bool:
     """Whether an expression makes a dict: lanewise/_dict_displays.py has written it anew."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Constant) and node.func.value in (_growing_dicts.empty_dict, _growing_dicts.dict_of)
 
@@ -408,9 +408,10 @@ class _Displays(_Rewriter):
         """Variables that are items of the list or dict of another one, ``row = x[i]`` and ``for row in x``, wherever they have a value."""
         found: dict[str, list[str]] = {}
         for node in ast.walk(function):
-            of = _container_of(node.value) if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) else None
-            if of is not None:
-                found.setdefault(node.targets[0].id, []).append(of.id)
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                of = _container_of(node.value)
+                if of is not None:
+                    found.setdefault(node.targets[0].id, []).append(of.id)
             elif isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
                 found.setdefault(node.target.id, []).append(node.iter.id)
         return {name: lists[0] for name, lists in found.items() if len({*lists}) == 1 and len(self.facts.values.get(name, [])) == len(lists)}
@@ -524,7 +525,7 @@ class _Displays(_Rewriter):
         if isinstance(item, ast.Name) and item.id in self.sources:
             node.value, node.targets = self._item(node.value), [self.visit(target)]
             return [node, self._at(node, self._learns(self.sources[item.id], item.id))]
-        if not isinstance(target, ast.Subscript) or not isinstance(item, ast.Subscript) or not self._is_container(item.value) or item.value.id in self.over:
+        if not isinstance(target, ast.Subscript) or not isinstance(item, ast.Subscript) or not isinstance(item.value, ast.Name) or not self._is_container(item.value) or item.value.id in self.over:
             return None
         self.hoisted += 1
         value, place = f".value {self.hoisted}", f".item {self.hoisted}"
@@ -736,7 +737,7 @@ class _Displays(_Rewriter):
             iterated = self._iterated(node.value)
             node.value = self._list(node.value) if iterated is node.value and not _is_constant(node.value) else iterated
             return node
-        if isinstance(target, ast.Subscript) and self._is_container(target.value):
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and self._is_container(target.value):
             value = self._list(node.value)
             if not isinstance(node.op, ast.Add) or not self._is_inner(node.value) or target.value.id in self.over:
                 node.target, node.value = self.visit(target), value
