@@ -46,7 +46,7 @@ PLAIN = " can be typed lists and dicts, and this is a plain one: make it by `lan
 NOT_KNOWN = "nobody knows yet of what type the items of this list or dict are: put one into it, before it is put into another list or dict; or begin with `List.empty_list(...)` or `Dict.empty(...)`"
 
 UNSEEN = "an inner list or dict has items of a type that the outer one does not know: write `x[i].append(v)` or `x[k][j] = v`, where x is the variable of the outer one, to put in the first item, or begin with an inner list that has an item"
-NUMBERS = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128)
+NUMBERS: tuple[Any, ...] = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128)
 
 
 # ---- items that are typed lists or dicts ----
