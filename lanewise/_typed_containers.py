@@ -346,8 +346,12 @@ class TypedList(GrownList, Shared):
     def n(self, n):
         _arrays.set_word(self.words, N, n)
 
+    def check_told(self):
+        """Whether the type that is known of the items is theirs; an InnerList may have been told another one."""
+
     @property
     def items(self):
+        self.check_told()
         return lent(self.words, self.like, LIST_ITEMS)
 
     @items.setter
@@ -355,6 +359,7 @@ class TypedList(GrownList, Shared):
         put_in(self.words, items, LIST_ITEMS)
 
     def held_items(self):
+        self.check_told()
         return held(self.words, self.like, LIST_ITEMS)
 
     def __iter__(self):
@@ -502,8 +507,12 @@ class TypedDict(GrownDict, Shared):
     def places(self, places):
         _arrays.set_cell(self.words, PLACES, places)
 
+    def check_told(self):
+        """As of lists."""
+
     @property
     def key_items(self):
+        self.check_told()
         return lent(self.words, self.key_like, DICT_KEYS)
 
     @key_items.setter
@@ -512,6 +521,7 @@ class TypedDict(GrownDict, Shared):
 
     @property
     def value_items(self):
+        self.check_told()
         return lent(self.words, self.value_like, values_at(self.key_like))
 
     @value_items.setter
@@ -519,9 +529,11 @@ class TypedDict(GrownDict, Shared):
         put_in(self.words, items, values_at(self.key_like))
 
     def held_keys(self):
+        self.check_told()
         return held(self.words, self.key_like, DICT_KEYS)
 
     def held_values(self):
+        self.check_told()
         return held(self.words, self.value_like, values_at(self.key_like))
 
     def as_key(self, key):
@@ -688,18 +700,8 @@ class InnerList(TypedList):
     def check_item(self, x, what):
         check_inner(self.like, x, what)
 
-    @property
-    def items(self):
+    def check_told(self):
         check_tag(self.words, self.like)
-        return lent(self.words, self.like, LIST_ITEMS)
-
-    @items.setter
-    def items(self, items):
-        put_in(self.words, items, LIST_ITEMS)
-
-    def held_items(self):
-        check_tag(self.words, self.like)
-        return held(self.words, self.like, LIST_ITEMS)
 
     def append(self, x):
         set_tag(self.words, kind_of(x) if self.like is None else self.like)
@@ -707,7 +709,7 @@ class InnerList(TypedList):
 
     def __getslice__(self, start=None, stop=None, step=None):
         if self.like is None:
-            check_tag(self.words, None)
+            self.check_told()
             return InnerList()
         return super().__getslice__(start, stop, step)
 
@@ -734,31 +736,8 @@ class InnerDict(TypedDict):
         check_inner(self.key_like, key, KEYS)
         return super().as_new_key(key)
 
-    @property
-    def key_items(self):
+    def check_told(self):
         check_tag(self.words, likes_of(self.key_like, self.value_like))
-        return lent(self.words, self.key_like, DICT_KEYS)
-
-    @key_items.setter
-    def key_items(self, items):
-        put_in(self.words, items, DICT_KEYS)
-
-    @property
-    def value_items(self):
-        check_tag(self.words, likes_of(self.key_like, self.value_like))
-        return lent(self.words, self.value_like, values_at(self.key_like))
-
-    @value_items.setter
-    def value_items(self, items):
-        put_in(self.words, items, values_at(self.key_like))
-
-    def held_keys(self):
-        check_tag(self.words, likes_of(self.key_like, self.value_like))
-        return held(self.words, self.key_like, DICT_KEYS)
-
-    def held_values(self):
-        check_tag(self.words, likes_of(self.key_like, self.value_like))
-        return held(self.words, self.value_like, values_at(self.key_like))
 
     def insert(self, key, value):
         set_tag(self.words, likes_of(self.key_like, self.value_like))
