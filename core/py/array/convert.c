@@ -234,10 +234,14 @@ lw_value_cast(const lw_value *from, lw_dtype from_dtype, lw_value *to, lw_dtype 
     }
 }
 
-/* In a dtype that has all its values. */
-static lw_value
-widened(const lw_value *from, lw_dtype dtype, lw_dtype widest)
+lw_value
+lw_value_widened(const lw_value *from, lw_dtype dtype)
 {
+    lw_kind kind = lw_dtypes[dtype].kind;
+    lw_dtype widest = kind == LW_KIND_FLOAT     ? LW_DT_f64
+                      : kind == LW_KIND_COMPLEX ? LW_DT_c128
+                      : kind == LW_KIND_UINT    ? LW_DT_u64
+                                                : LW_DT_i64;
     lw_value to = *from;
 
     if (dtype != widest)
@@ -254,12 +258,12 @@ lw_number_of(lw_dtype dtype, const void *bytes)
     memcpy(from.bytes, bytes, row->size_bytes);
     switch (row->kind) {
     case LW_KIND_COMPLEX:
-        to = widened(&from, dtype, LW_DT_c128);
+        to = lw_value_widened(&from, dtype);
         return PyComplex_FromDoubles(to.c128[0], to.c128[1]);
     case LW_KIND_BOOL: return PyBool_FromLong(from.bytes[0]);
-    case LW_KIND_UINT: return PyLong_FromUnsignedLongLong(widened(&from, dtype, LW_DT_u64).u64);
-    case LW_KIND_INT: return PyLong_FromLongLong(widened(&from, dtype, LW_DT_i64).i64);
-    default: return PyFloat_FromDouble(widened(&from, dtype, LW_DT_f64).f64);
+    case LW_KIND_UINT: return PyLong_FromUnsignedLongLong(lw_value_widened(&from, dtype).u64);
+    case LW_KIND_INT: return PyLong_FromLongLong(lw_value_widened(&from, dtype).i64);
+    default: return PyFloat_FromDouble(lw_value_widened(&from, dtype).f64);
     }
 }
 

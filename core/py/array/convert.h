@@ -8,6 +8,8 @@
 /* Value-preserving where the cast is safe; else wraps (integers), rounds to nearest even
  * (floats), saturates with NaN -> 0 (float to integer), drops the imaginary part. Pure. */
 void lw_value_cast(const lw_value *from, lw_dtype from_dtype, lw_value *to, lw_dtype to_dtype);
+/* The number in the widest dtype of its kind, which has all its values; a bool as int64. */
+lw_value lw_value_widened(const lw_value *from, lw_dtype dtype);
 /* A number as Python's int, float, complex or bool; NULL with an exception. */
 PyObject *lw_number_of(lw_dtype dtype, const void *bytes);
 /* Round to nearest even. */

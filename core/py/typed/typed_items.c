@@ -743,21 +743,6 @@ hash_of_real(double x)
     return (uint64_t)mixed(x == 0 ? 0 : bits);
 }
 
-/* In the widest dtype of its kind. */
-static lw_value
-widened(const lw_value *value, lw_dtype dtype)
-{
-    lw_kind kind = lw_dtypes[dtype].kind;
-    lw_value wide;
-
-    lw_value_cast(value, dtype, &wide,
-                  kind == LW_KIND_FLOAT     ? LW_DT_f64
-                  : kind == LW_KIND_COMPLEX ? LW_DT_c128
-                  : kind == LW_KIND_UINT    ? LW_DT_u64
-                                            : LW_DT_i64);
-    return wide;
-}
-
 static uint64_t
 hash_of_leaf(const lw_typed_leaf *leaf, const lw_value *value)
 {
@@ -765,7 +750,7 @@ hash_of_leaf(const lw_typed_leaf *leaf, const lw_value *value)
 
     if (leaf->kind == LW_TYPED_TEXTS)
         return (uint64_t)mixed(value->u64);
-    wide = widened(value, leaf->dtype);
+    wide = lw_value_widened(value, leaf->dtype);
     if (lw_dtypes[leaf->dtype].kind == LW_KIND_FLOAT)
         return hash_of_real(wide.f64);
     if (lw_dtypes[leaf->dtype].kind == LW_KIND_COMPLEX)
@@ -816,8 +801,8 @@ equals(const lw_typed_leaf *leaf, const void *place, const lw_value *value)
     if (kind != LW_KIND_FLOAT && kind != LW_KIND_COMPLEX)
         return memcmp(place, value->bytes, (size_t)leaf->stride) == 0;
     memcpy(x.bytes, place, (size_t)leaf->stride);
-    x = widened(&x, leaf->dtype);
-    y = widened(value, leaf->dtype);
+    x = lw_value_widened(&x, leaf->dtype);
+    y = lw_value_widened(value, leaf->dtype);
     return x.c128[0] == y.c128[0] && (kind == LW_KIND_FLOAT || x.c128[1] == y.c128[1]);
 }
 
