@@ -2,7 +2,7 @@
 
     python bench/host_rows.py [part ...] [--threads N] [--rounds N]
 
-Parts: methods extremes variances axis0 forall mandelbrot jit lists sorts small special. Each line has the time of lanewise and of each peer, and
+Parts: methods extremes variances axis0 forall mandelbrot layouts jit lists sorts small special. Each line has the time of lanewise and of each peer, and
 in brackets the time of lanewise divided by that of the peer: above 1, the peer is faster. A time is the least of interleaved rounds, so that
 noise hits all. Results are checked against NumPy's (or the peer's) before they are timed. Peers that are not installed are left out.
 """
@@ -261,6 +261,45 @@ def mandelbrot() -> None:
         race(f"Mandelbrot {title} {w} x {h} x 100", runs, equal)
 
 
+# ---- long calls of every layout ----
+
+
+def bell(x, y):
+    return math.exp(-x * x) * math.sin(y)
+
+
+def diffused(c, left, right, up, down):
+    return c + 0.1 * (left + right + up + down - 4.0 * c)
+
+
+def layouts() -> None:
+    """`rows`: the same call where NumPy's iterator calls the loop for one row after the other, on one thread, which order= asks for."""
+    madd, heavy, stencil = lw.vectorize(lambda a, b: a * b + a), lw.vectorize(bell), lw.vectorize(diffused)
+    declared = lw.vectorize(["f8(f8,f8)"])(lambda a, b: a * b + a)
+    make = np.random.default_rng(1).random
+
+    def both(title: str, f: Any, *arrays: np.ndarray, out: np.ndarray, same: Any = close, **others: Callable[[], Any]) -> None:
+        race(title, {"lanewise": lambda: f(*arrays, out=out), "rows": lambda: f(*arrays, out=out, order="K")} | others, same)
+
+    for n in (300, 4000):
+        u, out = make((n, n)), np.empty((n, n))
+        inner = np.empty((n - 2, n - 2))
+        parts = u[1:-1, 1:-1], u[1:-1, :-2], u[1:-1, 2:], u[:-2, 1:-1], u[2:, 1:-1]
+        both(f"stencil of five, {n}^2 f8", stencil, *parts, out=inner, numpy=lambda: diffused(*parts))
+        x, y = np.linspace(0.0, 3.0, n), np.linspace(0.0, 6.0, n)[:, None]
+        both(f"exp(-x*x)*sin(y) of a row and a column, {n}^2", heavy, x, y, out=out, numpy=lambda: np.exp(-x * x) * np.sin(y))
+        v = make((n, n))
+        both(f"a*b+a, b transposed, {n}^2", madd, u, v.T, out=out, numpy=lambda: u * v.T + u)
+        both(f"a*b+a of contiguous arrays, {n}^2", madd, u, v, out=out, numpy=lambda: u * v + u)
+        both(f"a*b+a, every second column, {n} x {n // 2}", madd, u[:, ::2], v[:, 1::2], out=np.empty((n, n // 2)), numpy=lambda: u[:, ::2] * v[:, 1::2] + u[:, ::2])
+        points, w = make((n * n // 3, 3)), make(3)
+        both(f"a*b+a of rows of 3, {n * n // 3}", madd, points, w, out=np.empty_like(points), numpy=lambda: points * w + points)
+        narrow = u.astype("f4")
+        both(f"a*b+a of float64, a is float32, {n}^2", declared, narrow, v, out=out, numpy=lambda: narrow * v + narrow)
+        i, j = np.ogrid[-1.0:1.0:n * 1j, -2.0:1.0:n * 1j]
+        both(f"Mandelbrot of np.ogrid, {n}^2", lw.vectorize(mandelbrot_of), j, i, out=np.empty((n, n), np.int64))
+
+
 def dot_loop(a, b):
     s = 0.0
     for i in range(a.shape[0]):
@@ -466,7 +505,7 @@ def special() -> None:
             race(f"special.{name}{tuple(a for a in arguments if not isinstance(a, np.ndarray))} 10^5", {"lanewise": lambda: mine(*arguments), "scipy": lambda: theirs(*arguments)}, close)
 
 
-PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "jit": jit, "lists": lists, "sorts": sorts, "small": small, "calls": calls, "special": special}
+PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "layouts": layouts, "jit": jit, "lists": lists, "sorts": sorts, "small": small, "calls": calls, "special": special}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Calls on the CPU beside their peers.")

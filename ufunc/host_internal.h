@@ -1,7 +1,8 @@
-/* What host_kernel.c and host_run.c share. */
+/* What host_kernel.c, host_run.c, host_fold.c and host_walk.c share. */
 #ifndef LW_UFUNC_HOST_INTERNAL_H
 #define LW_UFUNC_HOST_INTERNAL_H
 
+#include "core/host/pieces.h"
 #include "ufunc/host_flags.h"
 #include "ufunc/host_kernel.h"
 
@@ -30,6 +31,7 @@ struct lw_host_kernel {
     lw_flag_rule flag_rule;    /* flags that the code does not raise and NumPy would; or NULL */
     uint32_t block;            /* elements gathered at a time */
     _Atomic uint32_t cost_ps;  /* of an element: estimated, then measured; 0: not known */
+    _Atomic uint32_t walk_ps;  /* the same in runs over a walk */
     uint8_t size[LW_MAX_ARGS]; /* 0: a part of an excluded array, the same for all elements */
     uint8_t dtype[LW_MAX_ARGS];
 };
@@ -41,5 +43,36 @@ struct lw_host_kernel {
  * depend on the processor, so that the bits of a sum do not. */
 enum { LW_FOLD_VECTORS = 4 };
 unsigned lw_host_fold_lanes(lw_dtype dtype);
+
+/* A run over elements at equal distances, or a span of a run over a walk. */
+typedef struct lw_run {
+    lw_host_kernel *kernel;
+    char *const *args;
+    const int64_t *strides;
+    lw_stop *stop;
+    bool contiguous;                /* every stride is its itemsize */
+    bool in_place;                  /* an output is exactly an input */
+    _Atomic int64_t first;          /* element << LW_HOST_ROW_BITS | row of the first failure */
+    uint64_t words[LW_RAISE_WORDS]; /* what its exception carries */
+    const char *mask;               /* of where=; else NULL */
+    int64_t mask_step;
+    struct lw_run *whole; /* of a span: the run that gets its failures; else NULL */
+    int64_t at;           /* of a span: its first element's number in that run */
+} lw_run;
+
+bool lw_run_is_contiguous(const lw_host_kernel *kernel, const int64_t *strides);
+/* The elements of a span on this thread, which may be in any order. */
+void lw_run_span(lw_run *r, int64_t n);
+/* The same where the mask is set. */
+void lw_run_masked_span(lw_run *r, int64_t n);
+/* The kernel over n elements (at most kernel->block) that lie in blocks of scratch memory, with
+ * room up to a multiple of LW_HOST_BLOCK. Gives what the kernel gives: a key, for
+ * lw_run_note. */
+int64_t lw_run_block(const lw_run *r, char *const *work, uint32_t n);
+/* A failure `key` of elements that are counted from `begin`; INT64_MAX: there is none. */
+void lw_run_note(lw_run *r, int64_t key, int64_t begin);
+void lw_run_tell(const lw_run *r, lw_host_failure *failure);
+/* The alignment of parts that threads get, in elements: see lw_work.line. */
+int64_t lw_run_line(const lw_host_kernel *kernel);
 
 #endif

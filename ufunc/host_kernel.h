@@ -18,6 +18,7 @@
 #define LW_HOST_BLOCK 16
 
 typedef struct lw_host_kernel lw_host_kernel;
+struct lw_walk;
 
 /* What an element raised. */
 typedef struct lw_host_failure {
@@ -63,16 +64,18 @@ size_t lw_host_kernel_code_size(const lw_host_kernel *kernel);
  * failure is filled when the function can raise. stop: see core/host/pieces.h; or NULL. */
 void lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
                  lw_stop *stop, lw_host_failure *failure);
-/* Run over those of n elements whose byte of the mask, at mask + i * mask_step, is not 0; the
- * others are neither read nor written. For kernels that may (lw_host_may_mask), and outputs
- * that share memory with inputs only element by element. Elements count in all, selected or
- * not. */
-bool lw_host_may_mask(const lw_host_kernel *kernel);
-void lw_host_run_masked(lw_host_kernel *kernel, char *const *args, int64_t n,
-                        const int64_t *strides, const char *mask, int64_t mask_step,
-                        lw_stop *stop, lw_host_failure *failure);
-/* The same with lw_host_indexed_new's code, for at(): args are the array, the indices and the
- * values; strides theirs in bytes, and the length of the array, which is added to negative
+/* Run over a walk that is sorted and merged, on all cores: inputs, outputs, and where `masked`
+ * a mask, a byte for each element; elements where that is 0 are neither read nor written. No
+ * output shares memory with an input but element by element, and each element of an output is
+ * one of the walk's. Elements count in the walk's order, selected or not. Only for kernels that
+ * may (lw_host_may_walk). */
+bool lw_host_may_walk(const lw_host_kernel *kernel, bool masked);
+/* What a run of n elements takes on one thread is long enough to be shared, or not known. */
+bool lw_host_is_long(const lw_host_kernel *kernel, int64_t n);
+void lw_host_run_walk(lw_host_kernel *kernel, struct lw_walk *walk, bool masked, lw_stop *stop,
+                      lw_host_failure *failure);
+/* As lw_host_run with lw_host_indexed_new's code, for at(): args are the array, the indices and
+ * the values; strides theirs in bytes, and the length of the array, which is added to negative
  * indices. */
 void lw_host_run_indexed(lw_host_kernel *kernel, char *const *args, int64_t n,
                          const int64_t *strides, lw_host_failure *failure);

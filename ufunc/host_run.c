@@ -25,23 +25,12 @@ enum {
     PAGE = 4096,
 };
 
-typedef struct run {
-    lw_host_kernel *kernel;
-    char *const *args;
-    const int64_t *strides;
-    lw_stop *stop;
-    bool contiguous;                /* every stride is its itemsize */
-    bool in_place;                  /* an output is exactly an input */
-    _Atomic int64_t first;          /* element << LW_HOST_ROW_BITS | row of the first failure */
-    uint64_t words[LW_RAISE_WORDS]; /* what its exception carries */
-    const char *mask;               /* of where=; else NULL */
-    int64_t mask_step;
-} run;
+typedef lw_run run;
 
 /* ---- layout ---- */
 
-static bool
-is_contiguous(const lw_host_kernel *kernel, const int64_t *strides)
+bool
+lw_run_is_contiguous(const lw_host_kernel *kernel, const int64_t *strides)
 {
     for (int i = 0; i < kernel->n; i++)
         if (strides[i] != kernel->size[i] && kernel->size[i] > 0)
@@ -221,19 +210,20 @@ note_with_words(run *r, int64_t key)
     lw_lock_give(&lock);
 }
 
-static void
-note(run *r, int64_t key, int64_t begin)
+void
+lw_run_note(run *r, int64_t key, int64_t begin)
 {
-    int64_t seen = r->first;
+    run *to = r->whole != NULL ? r->whole : r;
+    int64_t seen = to->first;
 
     if (key == INT64_MAX)
         return;
-    key += begin * (1 << LW_HOST_ROW_BITS);
+    key += (r->at + begin) * (1 << LW_HOST_ROW_BITS);
     if (r->kernel->carries) {
-        note_with_words(r, key);
+        note_with_words(to, key);
         return;
     }
-    while (key < seen && !atomic_compare_exchange_weak(&r->first, &seen, key))
+    while (key < seen && !atomic_compare_exchange_weak(&to->first, &seen, key))
         ;
 }
 
@@ -278,7 +268,7 @@ block_through_scratch(run *r, int64_t begin, uint32_t n, char *scratch, bool con
         gather(work[i], args[i], r->strides[i], size, n);
         pad(work[i], size, n, whole);
     }
-    note(r, kernel->contiguous(work, whole), begin);
+    lw_run_note(r, kernel->contiguous(work, whole), begin);
     if (kernel->doubts_flags)
         settle_flags(kernel, before, work, sizes, n);
     for (int i = kernel->nin; i < kernel->n; i++)
@@ -307,7 +297,7 @@ straight(run *r, int64_t begin, int64_t end)
 
     advance(r, begin, args);
     if (whole > 0) {
-        note(r, kernel->contiguous(args, whole), begin);
+        lw_run_note(r, kernel->contiguous(args, whole), begin);
         if (kernel->doubts_flags)
             settle_flags(kernel, before, args, r->strides, whole);
     }
@@ -331,7 +321,7 @@ piece_in_order(void *context, int64_t begin, int64_t end)
     raise_by_rule(r->kernel, r->args, r->strides, begin, end - begin);
     if (r->kernel->strided != NULL) {
         advance(r, begin, args);
-        note(r, r->kernel->strided(args, end - begin, r->strides), begin);
+        lw_run_note(r, r->kernel->strided(args, end - begin, r->strides), begin);
         return true;
     }
     for (int64_t i = begin; i < end; i++)
@@ -383,12 +373,32 @@ piece(void *context, int64_t begin, int64_t end)
     return true;
 }
 
+/* Whether the in-order loop is as fast as any other for so few elements that are not
+ * contiguous. */
+static bool
+is_short(const run *r, int64_t n)
+{
+    const lw_host_kernel *kernel = r->kernel;
+
+    return n <= SMALL && !kernel->has_loop && kernel->strided != NULL && !r->contiguous &&
+           !kernel->doubts_flags && kernel->flag_rule == NULL;
+}
+
+void
+lw_run_span(run *r, int64_t n)
+{
+    if ((n <= FEW && r->kernel->plain) || is_short(r, n))
+        lw_run_note(r, r->kernel->strided(r->args, n, r->strides), 0);
+    else
+        piece(r, 0, n);
+}
+
 /* ---- threads ---- */
 
 /* Parts begin at whole pages of the outputs, unless an element costs more than a page's
  * traffic. */
-static int64_t
-line_of(const lw_host_kernel *kernel)
+int64_t
+lw_run_line(const lw_host_kernel *kernel)
 {
     uint32_t smallest = kernel->size[kernel->nin];
 
@@ -410,7 +420,7 @@ run_parts(run *r, int64_t n, lw_piece_body body, _Atomic uint32_t *cost_ps)
                     .context = r,
                     .cost_ps = cost_ps,
                     .unit = one_by_one ? 1 : LW_HOST_BLOCK,
-                    .line = line_of(kernel),
+                    .line = lw_run_line(kernel),
                     .steady = !kernel->has_loop,
                     .in_order = kernel->prints,
                     .stop = r->stop};
@@ -439,8 +449,8 @@ is_simple(const lw_host_kernel *kernel, char *const *args, int64_t n, const int6
     return true;
 }
 
-static void
-tell(const run *r, lw_host_failure *failure)
+void
+lw_run_tell(const run *r, lw_host_failure *failure)
 {
     int64_t first = r->first;
 
@@ -464,26 +474,25 @@ run_many(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *st
         return;
     if (kernel->watched && lw_race_current() != NULL) {
         lw_in_pieces(stop, 0, n, 1, 1, piece_watched, &r);
-        tell(&r, failure);
+        lw_run_tell(&r, failure);
         return;
     }
     if (is_simple(kernel, args, n, strides) &&
         (double)n * (double)kernel->cost_ps < LW_PARALLEL_PS) {
-        note(&r, kernel->contiguous(args, n), 0);
-        tell(&r, failure);
+        lw_run_note(&r, kernel->contiguous(args, n), 0);
+        lw_run_tell(&r, failure);
         return;
     }
     how = overlaps(&r, n);
     r.in_place = how == SAME;
-    r.contiguous = is_contiguous(kernel, strides);
+    r.contiguous = lw_run_is_contiguous(kernel, strides);
     if (how == DEPENDENT || (n == 1 && kernel->has_loop && kernel->strided != NULL))
         in_order(&r, n);
-    else if (n <= SMALL && !kernel->has_loop && kernel->strided != NULL && !r.contiguous &&
-             !kernel->doubts_flags && kernel->flag_rule == NULL)
-        note(&r, kernel->strided(args, n, strides), 0);
+    else if (is_short(&r, n))
+        lw_run_note(&r, kernel->strided(args, n, strides), 0);
     else
         run_parts(&r, n, piece, &kernel->cost_ps);
-    tell(&r, failure);
+    lw_run_tell(&r, failure);
 }
 
 /* ---- where= ---- */
@@ -565,20 +574,37 @@ scatter_at(char *to, const char *from, int64_t stride, uint32_t size, const int6
 #undef MOVE
 }
 
+int64_t
+lw_run_block(const run *r, char *const *work, uint32_t n)
+{
+    lw_host_kernel *kernel = r->kernel;
+    uint32_t whole =
+        kernel->strided ? n : (n + LW_HOST_BLOCK - 1) / LW_HOST_BLOCK * LW_HOST_BLOCK;
+    int before = kernel->doubts_flags ? lw_flags_raised() : 0;
+    int64_t sizes[LW_MAX_ARGS], key;
+
+    for (int i = 0; i < kernel->n; i++) {
+        sizes[i] = kernel->size[i];
+        if (i < kernel->nin)
+            pad(work[i], kernel->size[i], n, whole);
+    }
+    raise_by_rule(kernel, work, sizes, 0, n);
+    key = kernel->contiguous(work, whole);
+    if (kernel->doubts_flags)
+        settle_flags(kernel, before, work, sizes, n);
+    return key;
+}
+
 static void
 selected_block(run *r, const int64_t *index, uint32_t n, char *scratch)
 {
     enum { ROW = (1 << LW_HOST_ROW_BITS) - 1 };
     lw_host_kernel *kernel = r->kernel;
-    uint32_t whole =
-        kernel->strided ? n : (n + LW_HOST_BLOCK - 1) / LW_HOST_BLOCK * LW_HOST_BLOCK;
     char *work[LW_MAX_ARGS];
-    int64_t sizes[LW_MAX_ARGS], key;
-    int before = kernel->doubts_flags ? lw_flags_raised() : 0;
+    int64_t key;
 
     for (int i = 0; i < kernel->n; i++) {
         uint32_t size = kernel->size[i];
-        sizes[i] = size;
         work[i] = scratch;
         scratch += kernel->block * size;
         if (i >= kernel->nin)
@@ -587,13 +613,10 @@ selected_block(run *r, const int64_t *index, uint32_t n, char *scratch)
             splat(work[i], r->args[i], size, n);
         else
             gather_at(work[i], r->args[i], r->strides[i], size, index, n);
-        pad(work[i], size, n, whole);
     }
-    key = kernel->contiguous(work, whole);
+    key = lw_run_block(r, work, n);
     if (key != INT64_MAX) /* the element's place among the selected: that among all */
-        note(r, index[key >> LW_HOST_ROW_BITS] * (ROW + 1) | (key & ROW), 0);
-    if (kernel->doubts_flags)
-        settle_flags(kernel, before, work, sizes, n);
+        lw_run_note(r, index[key >> LW_HOST_ROW_BITS] * (ROW + 1) | (key & ROW), 0);
     for (int i = kernel->nin; i < kernel->n; i++)
         scatter_at(r->args[i], work[i], r->strides[i], kernel->size[i], index, n);
 }
@@ -620,48 +643,10 @@ selected_piece(void *context, int64_t begin, int64_t end)
     return true;
 }
 
-/* Outputs that share memory otherwise than element by element: one after the other. */
-static bool
-selected_in_order(void *context, int64_t begin, int64_t end)
-{
-    run *r = context;
-
-    for (int64_t i = begin; i < end; i++)
-        if (r->mask[i * r->mask_step] != 0)
-            piece_in_order(r, i, i + 1);
-    return true;
-}
-
-bool
-lw_host_may_mask(const lw_host_kernel *kernel)
-{
-    return !kernel->watched && !kernel->prints && kernel->flag_rule == NULL;
-}
-
 void
-lw_host_run_masked(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
-                   const char *mask, int64_t mask_step, lw_stop *stop, lw_host_failure *failure)
+lw_run_masked_span(run *r, int64_t n)
 {
-    enum { MOVED_PS = 2000 }; /* gathering and scattering an element, about */
-    _Atomic uint32_t cost_ps = kernel->cost_ps ? kernel->cost_ps + MOVED_PS : 0;
-    run r = {.kernel = kernel,
-             .args = args,
-             .strides = strides,
-             .stop = stop,
-             .first = INT64_MAX,
-             .mask = mask,
-             .mask_step = mask_step};
-
-    overlap how = overlaps(&r, n);
-
-    failure->row = 0;
-    r.in_place = how == SAME;
-    r.contiguous = is_contiguous(kernel, strides);
-    if (how == DEPENDENT)
-        lw_in_pieces(stop, 0, n, SHORT, 1, selected_in_order, &r);
-    else
-        run_parts(&r, n, selected_piece, &cost_ps);
-    tell(&r, failure);
+    selected_piece(r, 0, n);
 }
 
 /* ---- runs ---- */
@@ -675,8 +660,8 @@ run_in_order(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t
 
     if (key != INT64_MAX) {
         run r = {.kernel = kernel, .first = INT64_MAX};
-        note(&r, key, 0);
-        tell(&r, failure);
+        lw_run_note(&r, key, 0);
+        lw_run_tell(&r, failure);
     }
 }
 

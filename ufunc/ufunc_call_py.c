@@ -423,9 +423,8 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     if (kwnames != NULL && self->base.numpys != NULL &&
         check_signature(self, args, n_args, kwnames) < 0)
         return NULL;
-    if (kwnames != NULL && s.kinds == LW_CALL_KIND_PLAIN &&
-        self->base.options.target != LW_CHOOSE_CUDA && !lw_on_python() &&
-        lw_ufunc_call_masked(self, args, n_args, kwnames, &result))
+    if (s.kinds == LW_CALL_KIND_PLAIN && self->base.options.target != LW_CHOOSE_CUDA &&
+        !lw_on_python() && lw_ufunc_call_walk(self, args, n_args, kwnames, &result))
         return result;
     if (s.kinds == LW_CALL_KIND_PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
         return ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);

@@ -78,11 +78,11 @@ bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signat
 bool lw_ufunc_call_direct(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
                           PyObject *kwnames, PyObject **result);
 
-/* ---- calls with where= and out= on the host: ufunc_masked_py.c ---- */
+/* ---- long calls on host arrays of any layout, and with where=: ufunc_walk_py.c ---- */
 
 /* false: it is none of those that are run here; NumPy's ufunc is called. */
-bool lw_ufunc_call_masked(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
-                          PyObject *kwnames, PyObject **result);
+bool lw_ufunc_call_walk(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                        PyObject *kwnames, PyObject **result);
 
 /* ---- calls: ufunc_call_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,

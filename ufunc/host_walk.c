@@ -1,0 +1,439 @@
+/* Runs over a walk of several dimensions, on all cores. NumPy's iterator calls a loop for one
+ * row after the other, on one thread, and each row by itself is too short to be shared.
+ *
+ * Rows are run where they lie, as spans. Where rows are short, several go through scratch
+ * memory as one block. Where an input lies along another dimension than the outputs, rectangles
+ * of it are turned in scratch memory, so that each line of the cache that is fetched is used
+ * whole. An element's value depends on none of this. */
+#include "ufunc/host_internal.h"
+
+#include "core/host/schedule.h"
+#include "core/plan/walk.h"
+
+#include <string.h>
+
+enum {
+    SHORT_ROW = 48, /* elements of a row that is not worth a span of its own */
+    LINE = 64       /* bytes of a line of the cache */
+};
+
+typedef struct walk_run {
+    lw_run whole;
+    const lw_walk *walk;
+    bool masked;
+    bool turned[LW_MAX_ARGS];    /* inputs that lie across */
+    int64_t sides[2], counts[2]; /* of the dimensions 0 and 1: of a rectangle, in the walk */
+} walk_run;
+
+/* ---- spans ---- */
+
+/* Where the walk's element number `at` lies. */
+static void
+place_of(const lw_walk *walk, int64_t at, int64_t *index)
+{
+    for (int d = 0; d < walk->ndim; d++) {
+        index[d] = at % walk->shape[d];
+        at /= walk->shape[d];
+    }
+}
+
+static char *
+address_of(const lw_walk *walk, int operand, const int64_t *index)
+{
+    const lw_walk_operand *o = &walk->operands[operand];
+    int64_t offset = 0;
+
+    for (int d = 0; d < walk->ndim; d++)
+        offset += index[d] * o->strides[d];
+    return (char *)(uintptr_t)o->data + offset;
+}
+
+/* The run of a part of the walk in this thread, whose operands lie by `args` and `strides`. */
+static lw_run
+part_of(walk_run *w, char *const *args, const int64_t *strides, int64_t at)
+{
+    return (lw_run){.kernel = w->whole.kernel,
+                    .args = args,
+                    .strides = strides,
+                    .contiguous = w->whole.contiguous,
+                    .in_place = w->whole.in_place,
+                    .first = INT64_MAX,
+                    .mask_step = w->whole.mask_step,
+                    .whole = &w->whole,
+                    .at = at};
+}
+
+static bool
+spans(void *context, int64_t begin, int64_t end)
+{
+    walk_run *w = context;
+    const lw_walk *walk = w->walk;
+    int n_args = w->whole.kernel->n;
+    int64_t index[LW_WALK_DIMS] = {0};
+    char *args[LW_MAX_ARGS];
+
+    place_of(walk, begin, index);
+    while (begin < end) {
+        int64_t left = walk->shape[0] - index[0], n = left < end - begin ? left : end - begin;
+        lw_run r = part_of(w, args, w->whole.strides, begin);
+
+        for (int k = 0; k < n_args; k++)
+            args[k] = address_of(walk, k, index);
+        if (w->masked) {
+            r.mask = address_of(walk, n_args, index);
+            lw_run_masked_span(&r, n);
+        } else
+            lw_run_span(&r, n);
+        begin += n;
+        index[0] = 0;
+        for (int d = 1; d < walk->ndim && ++index[d] == walk->shape[d]; d++)
+            index[d] = 0;
+    }
+    return true;
+}
+
+/* ---- copies ---- */
+
+/* n1 rows of n0 elements, packed behind each other; back: from there to where they lie. */
+static void
+copy_rows(char *packed, char *at, const int64_t *strides, uint32_t size, int64_t n0, int64_t n1,
+          bool back)
+{
+#define COPY(type)                                                                             \
+    for (int64_t j = 0; j < n1; j++)                                                           \
+        for (int64_t i = 0; i < n0; i++) {                                                     \
+            char *there = at + j * strides[1] + i * strides[0];                                \
+            char *here = packed + (j * n0 + i) * (int64_t)sizeof(type);                        \
+            memcpy(back ? there : here, back ? here : there, sizeof(type));                    \
+        }                                                                                      \
+    break;
+
+    switch (size) {
+    case 1: COPY(uint8_t)
+    case 2: COPY(uint16_t)
+    case 4: COPY(uint32_t)
+    case 8: COPY(uint64_t)
+    default: COPY(uint64_t[2])
+    }
+#undef COPY
+}
+
+/* The same, where the elements of a column lie closer to each other than those of a row: a few
+ * columns at a time, whose lines of the cache stay there even if all of them have one place. */
+static void
+turn(char *packed, const char *from, const int64_t *strides, uint32_t size, int64_t n0,
+     int64_t n1)
+{
+    enum { COLUMNS = 8 };
+#define TURN(type, n)                                                                          \
+    for (int64_t j = 0; j < n1; j++)                                                           \
+        for (int64_t i = 0; i < (n); i++)                                                      \
+            memcpy(packed + (j * n0 + i) * (int64_t)sizeof(type),                              \
+                   from + j * strides[1] + i * strides[0], sizeof(type));
+#define COPY(type)                                                                             \
+    if (n0 - at >= COLUMNS) {                                                                  \
+        TURN(type, COLUMNS)                                                                    \
+    } else {                                                                                   \
+        TURN(type, n0 - at)                                                                    \
+    }                                                                                          \
+    break;
+
+    for (int64_t at = 0; at < n0; at += COLUMNS) {
+        for (int64_t i = COLUMNS; i < 2 * COLUMNS && at + i < n0; i++) {
+            __builtin_prefetch(from + i * strides[0]);
+            __builtin_prefetch(from + i * strides[0] + (n1 - 1) * strides[1]);
+        }
+        switch (size) {
+        case 1: COPY(uint8_t)
+        case 2: COPY(uint16_t)
+        case 4: COPY(uint32_t)
+        case 8: COPY(uint64_t)
+        default: COPY(uint64_t[2])
+        }
+        packed += COLUMNS * size;
+        from += COLUMNS * strides[0];
+    }
+#undef COPY
+#undef TURN
+}
+
+/* ---- rectangles of two dimensions ---- */
+
+/* Where a rectangle begins, and how many elements it has of the dimensions 0 and 1. */
+typedef struct rectangle {
+    int64_t index[LW_WALK_DIMS], n[2];
+} rectangle;
+
+static rectangle
+rectangle_at(const walk_run *w, int64_t at)
+{
+    const lw_walk *walk = w->walk;
+    rectangle one = {.index = {0}};
+
+    for (int d = 0; d < walk->ndim; d++) {
+        int64_t count = d < 2 ? w->counts[d] : walk->shape[d];
+        one.index[d] = at % count * (d < 2 ? w->sides[d] : 1);
+        at /= count;
+    }
+    for (int d = 0; d < 2; d++) {
+        int64_t left = walk->shape[d] - one.index[d];
+        one.n[d] = left < w->sides[d] ? left : w->sides[d];
+    }
+    return one;
+}
+
+/* The number of a rectangle's first element in the walk. */
+static int64_t
+number_of(const walk_run *w, const rectangle *one)
+{
+    int64_t at = 0;
+
+    for (int d = w->walk->ndim; d-- > 0;)
+        at = at * w->walk->shape[d] + one->index[d];
+    return at;
+}
+
+/* ---- inputs that lie across ---- */
+
+/* Such inputs are turned in scratch memory; all others are run where they lie. */
+static void
+run_turned(walk_run *w, const rectangle *one, char *scratch)
+{
+    const lw_walk *walk = w->walk;
+    const lw_host_kernel *kernel = w->whole.kernel;
+    char *first[LW_MAX_ARGS], *args[LW_MAX_ARGS];
+    int64_t step[LW_MAX_ARGS];
+    int n_args = kernel->n;
+
+    for (int k = 0; k < n_args; k++) {
+        first[k] = address_of(walk, k, one->index);
+        step[k] = walk->operands[k].strides[1];
+        if (!w->turned[k])
+            continue;
+        turn(scratch, first[k], walk->operands[k].strides, kernel->size[k], one->n[0],
+             one->n[1]);
+        first[k] = scratch;
+        step[k] = one->n[0] * kernel->size[k];
+        scratch += w->sides[0] * w->sides[1] * kernel->size[k];
+    }
+    for (int64_t j = 0; j < one->n[1]; j++) {
+        lw_run r = part_of(w, args, w->whole.strides, number_of(w, one) + j * walk->shape[0]);
+        for (int k = 0; k < n_args; k++)
+            args[k] = first[k] + j * step[k];
+        lw_run_span(&r, one->n[0]);
+    }
+}
+
+static bool
+turned_rectangles(void *context, int64_t begin, int64_t end)
+{
+    _Alignas(64) char scratch[LW_HOST_SCRATCH];
+
+    for (int64_t at = begin; at < end; at++) {
+        rectangle one = rectangle_at(context, at);
+        run_turned(context, &one, scratch);
+    }
+    return true;
+}
+
+/* The dimension along which an input lies, where it is another one than 0, along which the
+ * outputs lie; 0: there is none that matters. */
+static int
+dimension_across(const lw_host_kernel *kernel, const lw_walk *walk, int k)
+{
+    const int64_t *strides = walk->operands[k].strides;
+    int least = 0;
+
+    if (lw_magnitude(strides[0]) < LINE)
+        return 0;
+    for (int d = 1; d < walk->ndim; d++)
+        if (strides[d] != 0 && lw_magnitude(strides[d]) < lw_magnitude(strides[least]) &&
+            lw_magnitude(strides[d]) < LINE && walk->shape[d] >= LINE / kernel->size[k] / 2)
+            least = d;
+    return least;
+}
+
+/* Whether the lines of a row of an input that lies across stay in the cache until the next row,
+ * which uses the next elements of each: a cache of 512 KB, in which an address can be in one of
+ * 8 places, half of which are for other operands. */
+static bool
+row_stays(int64_t stride, int64_t n)
+{
+    enum { SETS = 1024, PLACES = 4 };
+    int64_t apart = lw_magnitude(stride) & -lw_magnitude(stride); /* its power of two */
+
+    if (apart < LINE)
+        apart = LINE;
+    return n <= SETS * LINE / (apart < SETS * LINE ? apart : SETS * LINE) * PLACES;
+}
+
+/* false: no input lies across. */
+static bool
+choose_turned(walk_run *w, lw_walk *walk)
+{
+    const lw_host_kernel *kernel = w->whole.kernel;
+    uint32_t smallest = 16, bytes = 0;
+    int across = 0;
+
+    for (int k = 0; k < kernel->nin && across == 0; k++)
+        if (!row_stays(walk->operands[k].strides[0], walk->shape[0]))
+            across = dimension_across(kernel, walk, k);
+    if (across == 0)
+        return false;
+    if (across > 1)
+        lw_walk_swap(walk, 1, across);
+    for (int k = 0; k < kernel->nin; k++) {
+        w->turned[k] = dimension_across(kernel, walk, k) == 1;
+        if (!w->turned[k])
+            continue;
+        bytes += kernel->size[k];
+        smallest = kernel->size[k] < smallest ? kernel->size[k] : smallest;
+    }
+    w->sides[1] = 2 * LINE / smallest;
+    w->sides[0] = LW_HOST_SCRATCH / bytes / w->sides[1];
+    return w->sides[0] >= SHORT_ROW;
+}
+
+/* ---- short rows ---- */
+
+/* Whether the rows of an operand follow each other without a gap. */
+static bool
+is_packed(const walk_run *w, int k)
+{
+    const lw_walk_operand *operand = &w->walk->operands[k];
+    int64_t size = w->whole.kernel->size[k];
+
+    return operand->strides[0] == size && operand->strides[1] == size * w->walk->shape[0];
+}
+
+/* Several whole rows as one block: operands that are not packed go through scratch memory. */
+static void
+run_rows(walk_run *w, const rectangle *one, char *scratch)
+{
+    enum { ROW = (1 << LW_HOST_ROW_BITS) - 1 };
+    const lw_walk *walk = w->walk;
+    const lw_host_kernel *kernel = w->whole.kernel;
+    int n_args = kernel->n;
+    int64_t n = one->n[0] * one->n[1], key;
+    bool whole = kernel->strided != NULL || n % LW_HOST_BLOCK == 0;
+    char *first[LW_MAX_ARGS], *work[LW_MAX_ARGS];
+
+    for (int k = 0; k < n_args; k++) {
+        first[k] = address_of(walk, k, one->index);
+        work[k] = is_packed(w, k) && whole && !w->whole.in_place ? first[k] : scratch;
+        scratch += kernel->block * kernel->size[k];
+        if (k < kernel->nin && work[k] != first[k])
+            copy_rows(work[k], first[k], walk->operands[k].strides, kernel->size[k], one->n[0],
+                      one->n[1], false);
+    }
+    key = lw_run_block(&w->whole, work, (uint32_t)n);
+    if (key != INT64_MAX) /* rows are whole: elements have the order of the walk */
+        lw_run_note(&w->whole, key, number_of(w, one));
+    for (int k = kernel->nin; k < n_args; k++)
+        if (work[k] != first[k])
+            copy_rows(work[k], first[k], walk->operands[k].strides, kernel->size[k], one->n[0],
+                      one->n[1], true);
+}
+
+static bool
+short_rows(void *context, int64_t begin, int64_t end)
+{
+    _Alignas(64) char scratch[LW_HOST_SCRATCH];
+
+    for (int64_t at = begin; at < end; at++) {
+        rectangle one = rectangle_at(context, at);
+        run_rows(context, &one, scratch);
+    }
+    return true;
+}
+
+/* ---- runs ---- */
+
+bool
+lw_host_may_walk(const lw_host_kernel *kernel, bool masked)
+{
+    return !kernel->watched && !kernel->prints && (!masked || kernel->flag_rule == NULL);
+}
+
+bool
+lw_host_is_long(const lw_host_kernel *kernel, int64_t n)
+{
+    uint32_t cost = kernel->cost_ps;
+
+    return cost == 0 || (double)n * cost > LW_PARALLEL_PS;
+}
+
+/* false: spans are better. */
+static bool
+choose_rectangles(walk_run *w, lw_walk *walk, lw_piece_body *body)
+{
+    if (w->masked || walk->ndim < 2)
+        return false;
+    if (walk->shape[0] < SHORT_ROW) {
+        *body = short_rows;
+        w->sides[0] = walk->shape[0];
+        w->sides[1] = w->whole.kernel->block / w->sides[0];
+    } else if (choose_turned(w, walk))
+        *body = turned_rectangles;
+    else
+        return false;
+    for (int d = 0; d < 2; d++) {
+        if (w->sides[d] > walk->shape[d])
+            w->sides[d] = walk->shape[d];
+        w->counts[d] = (walk->shape[d] + w->sides[d] - 1) / w->sides[d];
+    }
+    return true;
+}
+
+static bool
+outputs_apart(const lw_host_kernel *kernel, const lw_walk *walk)
+{
+    uint32_t bytes[LW_MAX_ARGS + 1];
+
+    for (int k = 0; k < kernel->n; k++)
+        bytes[k] = kernel->size[k];
+    bytes[kernel->n] = 1;
+    return lw_walk_outputs_apart(walk, bytes);
+}
+
+void
+lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked, lw_stop *stop,
+                 lw_host_failure *failure)
+{
+    enum { MOVED_PS = 2000 }; /* gathering and scattering an element, about */
+    _Atomic uint32_t masked_ps = kernel->cost_ps ? kernel->cost_ps + MOVED_PS : 0;
+    bool one_by_one = kernel->has_loop && kernel->strided != NULL; /* one may take long */
+    int64_t strides[LW_MAX_ARGS];
+    walk_run w = {.whole = {.kernel = kernel, .strides = strides, .first = INT64_MAX},
+                  .walk = walk,
+                  .masked = masked};
+    lw_work work = {.n = walk->n,
+                    .body = spans,
+                    .context = &w,
+                    .cost_ps = masked ? &masked_ps : &kernel->walk_ps,
+                    .unit = one_by_one ? 1 : LW_HOST_BLOCK,
+                    .line = lw_run_line(kernel),
+                    .steady = !kernel->has_loop,
+                    .stop = stop};
+
+    failure->row = 0;
+    if (walk->n == 0)
+        return;
+    if (walk->ndim == 0)
+        lw_walk_single(walk);
+    w.whole.in_place = !outputs_apart(kernel, walk);
+    if (choose_rectangles(&w, walk, &work.body)) {
+        work.steps = w.sides[0] * w.sides[1];
+        work.n = w.counts[0] * w.counts[1];
+        for (int d = 2; d < walk->ndim; d++)
+            work.n *= walk->shape[d];
+        work.unit = 1;
+        work.line = 0;
+    }
+    for (int k = 0; k < kernel->n; k++)
+        strides[k] = w.turned[k] ? kernel->size[k] : walk->operands[k].strides[0];
+    w.whole.contiguous = lw_run_is_contiguous(kernel, strides);
+    w.whole.mask_step = masked ? walk->operands[kernel->n].strides[0] : 0;
+    lw_work_run(&work);
+    lw_run_tell(&w.whole, failure);
+}

@@ -1,0 +1,436 @@
+/* Calls on host arrays that take long, of any shapes and layouts, with where= or without. NumPy
+ * calls a loop for one row after the other, and with a mask for each run of selected elements,
+ * one or two of them in a random mask. Here all cores share the whole call (ufunc/host_walk.c).
+ *
+ * NumPy's rules decide which loop is run, and NumPy's iterator decides about shapes, the layout
+ * of new outputs and overlap, as in NumPy's own calls. This is for exact arrays and
+ * numbers, with no other keywords than out= and where=; all else goes to NumPy, errors
+ * included. */
+#include "ufunc/ufunc_parts.h"
+
+#include "core/host/flags.h"
+#include "core/plan/walk.h"
+#include "core/py/float_flags.h"
+#include "core/py/numpy/host_loops.h"
+#include "core/py/signals.h"
+
+#include <string.h>
+
+enum {
+    FEWEST_MASKED = 64, /* elements for which the iterator pays where there is a mask, */
+    FEWEST = 2048       /* and where there is none */
+};
+
+/* Operands: inputs, outputs, the mask if there is one. */
+typedef struct walk_call {
+    lw_ufunc_object *self;
+    lw_loop *loop;
+    lw_host_kernel *kernel;
+    int nin, nout;
+    bool masked;
+    PyArrayObject *operands[LW_MAX_ARGS + 1]; /* NULL: an output to be made */
+    PyArrayObject *made[LW_MAX_ARGS];         /* of numbers, owned */
+} walk_call;
+
+/* ---- what the call is ---- */
+
+static bool
+read_output(walk_call *c, int k, PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+
+    if (object == Py_None)
+        return true;
+    if (!PyArray_CheckExact(object) || !PyArray_ISWRITEABLE(array) || PyArray_FLAGS(array) < 0)
+        return false; /* a flag by which NumPy warns of writing to it */
+    c->operands[c->nin + k] = array;
+    return true;
+}
+
+static bool
+read_out(walk_call *c, PyObject *value)
+{
+    if (!PyTuple_CheckExact(value))
+        return c->nout == 1 && read_output(c, 0, value);
+    if (PyTuple_GET_SIZE(value) != c->nout)
+        return false;
+    for (int k = 0; k < c->nout; k++)
+        if (!read_output(c, k, PyTuple_GET_ITEM(value, k)))
+            return false;
+    return true;
+}
+
+/* out= and where= and nothing else; where= only with all outputs. */
+static bool
+read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames)
+{
+    PyArrayObject *mask = NULL;
+
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        if (PyUnicode_CompareWithASCIIString(name, "where") == 0) {
+            mask = (PyArrayObject *)values[i];
+            if (!PyArray_CheckExact(values[i]) || PyArray_TYPE(mask) != NPY_BOOL)
+                return false;
+        } else if (PyUnicode_CompareWithASCIIString(name, "out") != 0 ||
+                   !read_out(c, values[i]))
+            return false;
+    }
+    c->masked = mask != NULL;
+    c->operands[c->nin + c->nout] = mask;
+    for (int k = 0; c->masked && k < c->nout; k++)
+        if (c->operands[c->nin + k] == NULL)
+            return false;
+    return true;
+}
+
+/* Arrays; numbers are left for later. */
+static bool
+read_arrays(walk_call *c, PyObject *const *args, Py_ssize_t n_args)
+{
+    for (int i = 0; i < c->nin; i++) {
+        if (PyArray_CheckExact(args[i]))
+            c->operands[i] = (PyArrayObject *)args[i];
+        else if (lw_weak_kind(args[i]) == 0 && !PyArray_IsScalar(args[i], Generic))
+            return false;
+    }
+    for (int k = 0; k < n_args - c->nin; k++)
+        if (!read_output(c, k, args[c->nin + k]))
+            return false;
+    return true;
+}
+
+/* The elements of the call; 0: shapes do not fit, or have too many dimensions. */
+static int64_t
+count_elements(const walk_call *c)
+{
+    npy_intp shape[LW_WALK_DIMS];
+    int64_t n = 1;
+    int ndim = 0;
+
+    for (int k = 0; k <= c->nin + c->nout; k++) {
+        int own = c->operands[k] ? PyArray_NDIM(c->operands[k]) : 0;
+        if (own > LW_WALK_DIMS)
+            return 0;
+        for (; ndim < own; ndim++)
+            shape[ndim] = 1;
+        for (int d = 0; d < own; d++) { /* shape: innermost first */
+            npy_intp size = PyArray_DIM(c->operands[k], own - 1 - d);
+            if (size != 1 && shape[d] != 1 && shape[d] != size)
+                return 0;
+            if (size != 1)
+                shape[d] = size;
+        }
+    }
+    for (int d = 0; d < ndim; d++)
+        if (__builtin_mul_overflow(n, shape[d], &n))
+            return 0;
+    return n;
+}
+
+/* Whether no two elements of an output are the same memory: its dimensions, from that of the
+ * smallest stride on, do not reach into each other. */
+static bool
+is_single(PyArrayObject *array)
+{
+    int64_t reach = PyArray_ITEMSIZE(array);
+    bool taken[NPY_MAXDIMS] = {false};
+
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        int next = -1;
+        for (int d = 0; d < PyArray_NDIM(array); d++)
+            if (!taken[d] && (next < 0 || lw_magnitude(PyArray_STRIDE(array, d)) <
+                                              lw_magnitude(PyArray_STRIDE(array, next))))
+                next = d;
+        taken[next] = true;
+        if (PyArray_DIM(array, next) <= 1)
+            continue;
+        if (lw_magnitude(PyArray_STRIDE(array, next)) < reach)
+            return false;
+        reach += lw_magnitude(PyArray_STRIDE(array, next)) * (PyArray_DIM(array, next) - 1);
+    }
+    return true;
+}
+
+static bool
+outputs_are_single(const walk_call *c)
+{
+    for (int k = c->nin; k < c->nin + c->nout; k++)
+        if (c->operands[k] != NULL && !is_single(c->operands[k]))
+            return false;
+    return true;
+}
+
+/* ---- which loop ---- */
+
+/* As arrays without dimensions, of their own dtypes; those of Python take the loop's later. */
+static bool
+make_scalars(walk_call *c, PyObject *const *args)
+{
+    for (int i = 0; i < c->nin; i++) {
+        if (c->operands[i] != NULL || lw_weak_kind(args[i]) != 0)
+            continue;
+        c->made[i] = (PyArrayObject *)PyArray_FromScalar(args[i], NULL);
+        c->operands[i] = c->made[i];
+        if (c->made[i] == NULL)
+            return false;
+    }
+    return true;
+}
+
+static bool
+make_numbers(walk_call *c, PyObject *const *args)
+{
+    for (int i = 0; i < c->nin; i++) {
+        if (c->operands[i] != NULL)
+            continue;
+        c->made[i] = (PyArrayObject *)lw_number_in(args[i], c->loop->types[i]);
+        c->operands[i] = c->made[i];
+        if (c->made[i] == NULL)
+            return false;
+    }
+    return true;
+}
+
+static bool
+has_types(const walk_call *c, const lw_loop *loop, const lw_dtype *dtypes)
+{
+    for (int k = 0; k < c->nin + c->nout; k++)
+        if (dtypes[k] != loop->types[k] && (k < c->nin || dtypes[k] != LW_DT_void))
+            return false;
+    return true;
+}
+
+/* What Python's numbers become beside arrays of one dtype; false: NumPy decides. */
+static bool
+take_common(const walk_call *c, const char *weak, lw_dtype *dtypes)
+{
+    lw_dtype common = LW_DT_void;
+
+    for (int i = 0; i < c->nin; i++) {
+        if (weak[i] == 0 && common != LW_DT_void && dtypes[i] != common)
+            return false;
+        if (weak[i] == 0)
+            common = dtypes[i];
+    }
+    for (int i = 0; i < c->nin; i++) {
+        if (weak[i] == 0)
+            continue;
+        if (common != LW_DT_f64 &&
+            (weak[i] == 'f' ? common != LW_DT_f32 : weak[i] != 'i' || common != LW_DT_i64))
+            return false;
+        dtypes[i] = common;
+    }
+    return true;
+}
+
+/* The loop that is there for exactly these operands and has been run by NumPy, or the one that
+ * NumPy would run. */
+static lw_loop *
+loop_for(const walk_call *c, PyObject *const *args)
+{
+    lw_ufunc_head *head = (lw_ufunc_head *)c->self;
+    lw_dtype dtypes[LW_MAX_ARGS], known[LW_MAX_ARGS];
+    char weak[LW_MAX_ARGS] = {0};
+    bool any_weak = false;
+    lw_loop *loop = NULL;
+
+    for (int k = 0; k < c->nin + c->nout; k++) {
+        dtypes[k] =
+            c->operands[k] ? lw_dtype_from_num(PyArray_TYPE(c->operands[k])) : LW_DT_void;
+        weak[k] = k < c->nin && c->operands[k] == NULL ? lw_weak_kind(args[k]) : 0;
+        any_weak |= weak[k] != 0;
+        if (dtypes[k] == LW_DT_void && c->operands[k] != NULL)
+            return NULL;
+    }
+    memcpy(known, dtypes, sizeof known);
+    if (!any_weak)
+        loop = lw_rows_find(head, dtypes);
+    else if (take_common(c, weak, known))
+        loop = lw_rows_find_weak(head, known, weak);
+    if (loop != NULL && atomic_load_explicit(&loop->numpy_ran, memory_order_relaxed) &&
+        has_types(c, loop, known))
+        return loop;
+    if (lw_beyond_numpy(c->nin, c->nout, dtypes, weak))
+        return NULL;
+    loop = lw_loops_of_call(head, dtypes, weak, &(lw_call_rules){0});
+    if (loop != NULL && has_types(c, loop, dtypes))
+        atomic_store_explicit(&loop->numpy_ran, true, memory_order_relaxed);
+    return loop;
+}
+
+/* The iterator makes casts in copies of whole operands, on one thread: NumPy's own calls, which
+ * cast block by block, are faster for long ones. With a mask, elements that it leaves out would
+ * be written back. */
+static bool
+casts_little(const walk_call *c)
+{
+    for (int k = 0; k < c->nin + c->nout; k++) {
+        PyArrayObject *array = c->operands[k];
+        if (array != NULL && (c->masked || k >= c->nin || PyArray_SIZE(array) >= FEWEST) &&
+            (lw_dtype_from_num(PyArray_TYPE(array)) != c->loop->types[k] ||
+             !PyArray_ISBEHAVED_RO(array)))
+            return false;
+    }
+    return true;
+}
+
+static bool
+find_loop(walk_call *c, PyObject *const *args, int64_t n)
+{
+    if (!make_scalars(c, args) || (c->loop = loop_for(c, args)) == NULL ||
+        c->loop->uniforms.first != c->nin)
+        return false;
+    for (int k = 0; k < c->nin + c->nout; k++)
+        if (lw_type_num(c->loop->types[k]) < 0)
+            return false;
+    c->kernel = atomic_load_explicit(&c->loop->host, memory_order_acquire);
+    if (c->kernel == NULL)
+        c->kernel = lw_ufunc_kernel(c->self->base.table, c->loop);
+    return c->kernel != NULL && lw_host_may_walk(c->kernel, c->masked) &&
+           (c->masked || lw_host_is_long(c->kernel, n)) && casts_little(c) &&
+           make_numbers(c, args);
+}
+
+/* ---- running it ---- */
+
+/* NULL with an exception, which NumPy words better. */
+static NpyIter *
+new_iterator(walk_call *c)
+{
+    enum {
+        ANY = NPY_ITER_ALIGNED | NPY_ITER_NBO | NPY_ITER_OVERLAP_ASSUME_ELEMENTWISE,
+        INPUT = ANY | NPY_ITER_READONLY | NPY_ITER_COPY,
+        OUTPUT = ANY | NPY_ITER_ALLOCATE | NPY_ITER_NO_BROADCAST | NPY_ITER_NO_SUBTYPE |
+                 NPY_ITER_UPDATEIFCOPY
+    };
+    PyArray_Descr *dtypes[LW_MAX_ARGS + 1];
+    npy_uint32 flags[LW_MAX_ARGS + 1];
+    int n = c->nin + c->nout;
+    NpyIter *iter;
+
+    for (int k = 0; k < n; k++) {
+        dtypes[k] = PyArray_DescrFromType(lw_type_num(c->loop->types[k]));
+        flags[k] = k < c->nin  ? INPUT
+                   : c->masked ? OUTPUT | NPY_ITER_READWRITE
+                               : OUTPUT | NPY_ITER_WRITEONLY;
+    }
+    dtypes[n] = PyArray_DescrFromType(NPY_BOOL);
+    flags[n] = INPUT;
+    iter =
+        NpyIter_MultiNew(n + c->masked, c->operands,
+                         NPY_ITER_MULTI_INDEX | NPY_ITER_ZEROSIZE_OK | NPY_ITER_COPY_IF_OVERLAP,
+                         NPY_KEEPORDER, NPY_SAME_KIND_CASTING, flags, dtypes);
+    for (int k = 0; k <= n; k++)
+        Py_DECREF(dtypes[k]);
+    return iter;
+}
+
+/* -1 with an exception. */
+static int
+describe(const walk_call *c, NpyIter *iter, lw_walk *walk)
+{
+    char *const *data = NpyIter_GetDataPtrArray(iter);
+    int ndim = NpyIter_GetNDim(iter), n = c->nin + c->nout + c->masked;
+    npy_intp shape[LW_WALK_DIMS];
+
+    if (NpyIter_GetShape(iter, shape) == NPY_FAIL)
+        return -1;
+    walk->n_operands = n;
+    walk->ndim = ndim;
+    walk->n = NpyIter_GetIterSize(iter);
+    for (int k = 0; k < n; k++)
+        walk->operands[k] = (lw_walk_operand){.data = (uint64_t)(uintptr_t)data[k],
+                                              .is_output = k >= c->nin && k < c->nin + c->nout};
+    for (int d = 0; d < ndim; d++) {
+        const npy_intp *strides = NpyIter_GetAxisStrideArray(iter, ndim - 1 - d);
+        if (strides == NULL)
+            return -1;
+        walk->shape[d] = shape[ndim - 1 - d];
+        for (int k = 0; k < n; k++)
+            walk->operands[k].strides[d] = strides[k];
+    }
+    lw_walk_sort(walk);
+    lw_walk_merge(walk);
+    return 0;
+}
+
+/* -1 with an exception. */
+static int
+run(const walk_call *c, NpyIter *iter)
+{
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
+    lw_host_failure failure = {0};
+    lw_walk walk;
+    int raised;
+
+    if (describe(c, iter, &walk) < 0)
+        return -1;
+    lw_flags_clear();
+    Py_BEGIN_ALLOW_THREADS
+    lw_host_run_walk(c->kernel, &walk, c->masked, &stop, &failure);
+    Py_END_ALLOW_THREADS
+    raised = c->loop->scalar->pure_integer && !c->loop->raises_flags ? 0 : lw_flags_raised();
+    if (lw_host_loop_stopped(&stop, 0))
+        return -1;
+    if (failure.row != 0) {
+        lw_raise_place place = {.kind = LW_AT_ELEMENT, .index = {failure.element}};
+        return lw_host_loop_raise(c->loop->scalar, failure.row, failure.words, &place);
+    }
+    return lw_give_float_flags(c->self->base.table->numpy_name, raised);
+}
+
+/* What was given, or has been made: a tuple if there are several. */
+static PyObject *
+results_of(const walk_call *c, NpyIter *iter)
+{
+    PyArrayObject **all = NpyIter_GetOperandArray(iter);
+    PyObject *results[LW_MAX_ARGS], *tuple;
+
+    for (int k = 0; k < c->nout; k++) {
+        PyArrayObject *given = c->operands[c->nin + k];
+        results[k] = (PyObject *)(given ? given : all[c->nin + k]);
+    }
+    if (c->nout == 1)
+        return Py_NewRef(results[0]);
+    tuple = PyTuple_New(c->nout);
+    for (int k = 0; tuple != NULL && k < c->nout; k++)
+        PyTuple_SET_ITEM(tuple, k, Py_NewRef(results[k]));
+    return tuple;
+}
+
+static PyObject *
+run_iterator(const walk_call *c, NpyIter *iter)
+{
+    PyObject *result = run(c, iter) < 0 ? NULL : results_of(c, iter);
+
+    if (NpyIter_Deallocate(iter) == NPY_FAIL)
+        Py_CLEAR(result);
+    return result;
+}
+
+bool
+lw_ufunc_call_walk(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                   PyObject *kwnames, PyObject **result)
+{
+    walk_call c = {.self = self, .nin = self->base.nin, .nout = self->base.nout};
+    NpyIter *iter = NULL;
+    int64_t n;
+
+    if (n_args < c.nin || n_args > c.nin + c.nout || c.nin + c.nout >= LW_MAX_ARGS ||
+        c.nout == 0 || !read_arrays(&c, args, n_args) ||
+        !read_keywords(&c, args + n_args, kwnames) || !outputs_are_single(&c))
+        return false;
+    n = count_elements(&c);
+    if (n < (c.masked ? FEWEST_MASKED : FEWEST))
+        return false;
+    if (find_loop(&c, args, n))
+        iter = new_iterator(&c);
+    if (iter != NULL)
+        *result = run_iterator(&c, iter);
+    else
+        PyErr_Clear(); /* NumPy says what is wrong */
+    for (int i = 0; i < c.nin; i++)
+        Py_XDECREF((PyObject *)c.made[i]);
+    return iter != NULL;
+}
