@@ -368,6 +368,9 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
         return lw_refuse_device((lw_ufunc_head *)self);
     if ((s.kinds & LW_CALL_KIND_DEVICE) || target == LW_CHOOSE_CUDA)
         return lw_gufunc_call_device((lw_ufunc_head *)self, args, nargsf, kwnames, NULL);
+    if (s.kinds == LW_CALL_KIND_PLAIN && !lw_on_python() &&
+        lw_gufunc_call_walk(self, args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+        return result;
     return lw_gufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
 }
 

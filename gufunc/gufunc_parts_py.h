@@ -109,6 +109,12 @@ PyObject *lw_gufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObjec
 bool lw_gufunc_call_direct(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
                            PyObject *kwnames, PyObject **result);
 
+/* ---- long calls on arrays of any layout: gufunc_walk_py.c ---- */
+
+/* false: it is none of those that are run here; NumPy's ufunc is called. */
+bool lw_gufunc_call_walk(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                         PyObject *kwnames, PyObject **result);
+
 /* The error that is set, a ValueError about the shapes of operands, gets the parameter's name.
  */
 void lw_gufunc_show_names(const lw_gufunc_object *self);

@@ -27,27 +27,6 @@ typedef struct walk_run {
 
 /* ---- spans ---- */
 
-/* Where the walk's element number `at` lies. */
-static void
-place_of(const lw_walk *walk, int64_t at, int64_t *index)
-{
-    for (int d = 0; d < walk->ndim; d++) {
-        index[d] = at % walk->shape[d];
-        at /= walk->shape[d];
-    }
-}
-
-static char *
-address_of(const lw_walk *walk, int operand, const int64_t *index)
-{
-    const lw_walk_operand *o = &walk->operands[operand];
-    int64_t offset = 0;
-
-    for (int d = 0; d < walk->ndim; d++)
-        offset += index[d] * o->strides[d];
-    return (char *)(uintptr_t)o->data + offset;
-}
-
 /* The run of a part of the walk in this thread, whose operands lie by `args` and `strides`. */
 static lw_run
 part_of(walk_run *w, char *const *args, const int64_t *strides, int64_t at)
@@ -72,22 +51,20 @@ spans(void *context, int64_t begin, int64_t end)
     int64_t index[LW_WALK_DIMS] = {0};
     char *args[LW_MAX_ARGS];
 
-    place_of(walk, begin, index);
+    lw_walk_place(walk, begin, index);
     while (begin < end) {
         int64_t left = walk->shape[0] - index[0], n = left < end - begin ? left : end - begin;
         lw_run r = part_of(w, args, w->whole.strides, begin);
 
         for (int k = 0; k < n_args; k++)
-            args[k] = address_of(walk, k, index);
+            args[k] = lw_walk_address(walk, k, index);
         if (w->masked) {
-            r.mask = address_of(walk, n_args, index);
+            r.mask = lw_walk_address(walk, n_args, index);
             lw_run_masked_span(&r, n);
         } else
             lw_run_span(&r, n);
         begin += n;
-        index[0] = 0;
-        for (int d = 1; d < walk->ndim && ++index[d] == walk->shape[d]; d++)
-            index[d] = 0;
+        lw_walk_next_row(walk, index);
     }
     return true;
 }
@@ -206,7 +183,7 @@ run_turned(walk_run *w, const rectangle *one, char *scratch)
     int n_args = kernel->n;
 
     for (int k = 0; k < n_args; k++) {
-        first[k] = address_of(walk, k, one->index);
+        first[k] = lw_walk_address(walk, k, one->index);
         step[k] = walk->operands[k].strides[1];
         if (!w->turned[k])
             continue;
@@ -319,7 +296,7 @@ run_rows(walk_run *w, const rectangle *one, char *scratch)
     char *first[LW_MAX_ARGS], *work[LW_MAX_ARGS];
 
     for (int k = 0; k < n_args; k++) {
-        first[k] = address_of(walk, k, one->index);
+        first[k] = lw_walk_address(walk, k, one->index);
         work[k] = is_packed(w, k) && whole && !w->whole.in_place ? first[k] : scratch;
         scratch += kernel->block * kernel->size[k];
         if (k < kernel->nin && work[k] != first[k])

@@ -41,8 +41,8 @@ read_output(walk_call *c, int k, PyObject *object)
 
     if (object == Py_None)
         return true;
-    if (!PyArray_CheckExact(object) || !PyArray_ISWRITEABLE(array) || PyArray_FLAGS(array) < 0)
-        return false; /* a flag by which NumPy warns of writing to it */
+    if (!PyArray_CheckExact(object) || !lw_is_written_apart(array))
+        return false;
     c->operands[c->nin + k] = array;
     return true;
 }
@@ -126,39 +126,6 @@ count_elements(const walk_call *c)
         if (__builtin_mul_overflow(n, shape[d], &n))
             return 0;
     return n;
-}
-
-/* Whether no two elements of an output are the same memory: its dimensions, from that of the
- * smallest stride on, do not reach into each other. */
-static bool
-is_single(PyArrayObject *array)
-{
-    int64_t reach = PyArray_ITEMSIZE(array);
-    bool taken[NPY_MAXDIMS] = {false};
-
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        int next = -1;
-        for (int d = 0; d < PyArray_NDIM(array); d++)
-            if (!taken[d] && (next < 0 || lw_magnitude(PyArray_STRIDE(array, d)) <
-                                              lw_magnitude(PyArray_STRIDE(array, next))))
-                next = d;
-        taken[next] = true;
-        if (PyArray_DIM(array, next) <= 1)
-            continue;
-        if (lw_magnitude(PyArray_STRIDE(array, next)) < reach)
-            return false;
-        reach += lw_magnitude(PyArray_STRIDE(array, next)) * (PyArray_DIM(array, next) - 1);
-    }
-    return true;
-}
-
-static bool
-outputs_are_single(const walk_call *c)
-{
-    for (int k = c->nin; k < c->nin + c->nout; k++)
-        if (c->operands[k] != NULL && !is_single(c->operands[k]))
-            return false;
-    return true;
 }
 
 /* ---- which loop ---- */
@@ -419,7 +386,7 @@ lw_ufunc_call_walk(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_ar
 
     if (n_args < c.nin || n_args > c.nin + c.nout || c.nin + c.nout >= LW_MAX_ARGS ||
         c.nout == 0 || !read_arrays(&c, args, n_args) ||
-        !read_keywords(&c, args + n_args, kwnames) || !outputs_are_single(&c))
+        !read_keywords(&c, args + n_args, kwnames))
         return false;
     n = count_elements(&c);
     if (n < (c.masked ? FEWEST_MASKED : FEWEST))

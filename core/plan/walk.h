@@ -68,6 +68,36 @@ bool lw_walk_outputs_apart(const lw_walk *walk, const uint32_t *bytes);
  * strides but the innermost. */
 bool lw_walk_is_aligned(const lw_walk *walk, int operand, uint32_t bytes);
 
+/* Runs on the host go from row to row: the index of the item of this number, in the walk's
+ * order; from there, that of the first item of the next row; the item's address. */
+static inline void
+lw_walk_place(const lw_walk *walk, int64_t at, int64_t *index)
+{
+    for (int d = 0; d < walk->ndim; d++) {
+        index[d] = at % walk->shape[d];
+        at /= walk->shape[d];
+    }
+}
+
+static inline void
+lw_walk_next_row(const lw_walk *walk, int64_t *index)
+{
+    index[0] = 0;
+    for (int d = 1; d < walk->ndim && ++index[d] == walk->shape[d]; d++)
+        index[d] = 0;
+}
+
+static inline char *
+lw_walk_address(const lw_walk *walk, int operand, const int64_t *index)
+{
+    const lw_walk_operand *o = &walk->operands[operand];
+    int64_t offset = 0;
+
+    for (int d = 0; d < walk->ndim; d++)
+        offset += index[d] * o->strides[d];
+    return (char *)(uintptr_t)o->data + offset;
+}
+
 /* Launches count their accesses, of `width` items each, in 32 bits; a walk of more than
  * LW_WALK_LAUNCH is cut along its outermost dimensions. launch: gets the parts. The walk is
  * whole again when this returns. The first failure, which is not 0, ends it and is given. */

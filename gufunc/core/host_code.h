@@ -63,4 +63,13 @@ void lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const 
                         const int64_t *dims, const int64_t *steps, lw_stop *stop,
                         lw_failure *failure);
 
+/* Runs the items of a walk that is sorted and merged, on all cores. dims, steps: of a row of
+ * items, along the walk's dimension 0. Only where items may be run in any order, and none
+ * writes to what another one reads or writes. */
+struct lw_walk;
+bool lw_gufunc_host_may_walk(const lw_gufunc_host *host, const lw_gufunc_code *code);
+void lw_gufunc_host_run_walk(lw_gufunc_host *host, lw_gufunc_code *code,
+                             const struct lw_walk *walk, const int64_t *dims,
+                             const int64_t *steps, lw_stop *stop, lw_failure *failure);
+
 #endif

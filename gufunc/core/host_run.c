@@ -5,8 +5,10 @@
 #include "core/host/element_race.h"
 #include "core/host/flags.h"
 #include "core/host/value_class.h"
+#include "core/plan/walk.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 enum { FEW = 64 };
 
@@ -67,13 +69,20 @@ items_meet(const job *j)
     return meet;
 }
 
-/* Runs items on several threads. The cost of an item is remembered for the core sizes of the
- * latest call; for other sizes it is measured anew. */
+/* The cost of an item is remembered for the core sizes of the latest call; for other sizes it
+ * is measured anew. */
+static void
+forget_other_sizes(lw_gufunc_host *host, int64_t volume)
+{
+    if (atomic_exchange_explicit(&host->volume, volume, memory_order_relaxed) != volume)
+        atomic_store_explicit(&host->cost_ps, 0, memory_order_relaxed);
+}
+
+/* Runs items on several threads. */
 static void
 run_many(job *j, lw_stop *stop)
 {
     lw_gufunc_host *host = j->host;
-    int64_t volume = core_volume(host, j->dims);
     lw_work work = {.n = j->dims[0],
                     .body = piece,
                     .context = j,
@@ -82,8 +91,7 @@ run_many(job *j, lw_stop *stop)
                     .in_order = host->in_order || items_meet(j),
                     .stop = stop};
 
-    if (atomic_exchange_explicit(&host->volume, volume, memory_order_relaxed) != volume)
-        atomic_store_explicit(&host->cost_ps, 0, memory_order_relaxed);
+    forget_other_sizes(host, core_volume(host, j->dims));
     lw_work_run(&work);
 }
 
@@ -157,4 +165,81 @@ lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args
     atomic_fetch_add_explicit(&host->items, dims[0], memory_order_relaxed);
     if (host->doubts_flags)
         settle_flags(&j, before);
+}
+
+/* ---- items of several dimensions ---- */
+
+typedef struct walk_job {
+    job row; /* of a row of items; its args are set for each */
+    const lw_walk *walk;
+} walk_job;
+
+/* One row of items, or a part of it. */
+static bool
+run_row(const walk_job *w, const int64_t *index, int64_t at, int64_t n)
+{
+    int before = w->row.host->doubts_flags ? lw_flags_raised() : 0,
+        n_args = w->walk->n_operands;
+    int64_t dims[1 + LW_MAX_CORE_DIMS], failed;
+    char *args[LW_MAX_OPERANDS];
+    job row = w->row;
+    int32_t status = 0;
+
+    memcpy(dims, row.dims, (1 + row.host->n_dims) * sizeof *dims);
+    dims[0] = n;
+    for (int k = 0; k < n_args; k++)
+        args[k] = lw_walk_address(w->walk, k, index);
+    row.args = args;
+    row.dims = dims;
+    failed = row.code->run(args, dims, row.steps, 0, n, &status);
+    if (failed >= 0)
+        lw_failure_note(row.failure, at + failed, status);
+    if (row.host->doubts_flags)
+        settle_flags(&row, before);
+    return failed < 0;
+}
+
+static bool
+rows(void *context, int64_t begin, int64_t end)
+{
+    const walk_job *w = context;
+    int64_t index[LW_WALK_DIMS] = {0};
+    bool going = true;
+
+    lw_walk_place(w->walk, begin, index);
+    while (begin < end && going) {
+        int64_t left = w->walk->shape[0] - index[0],
+                n = left < end - begin ? left : end - begin;
+        going = run_row(w, index, begin, n);
+        begin += n;
+        lw_walk_next_row(w->walk, index);
+    }
+    return going;
+}
+
+bool
+lw_gufunc_host_may_walk(const lw_gufunc_host *host, const lw_gufunc_code *code)
+{
+    return !host->in_order && !code->watched;
+}
+
+void
+lw_gufunc_host_run_walk(lw_gufunc_host *host, lw_gufunc_code *code, const lw_walk *walk,
+                        const int64_t *dims, const int64_t *steps, lw_stop *stop,
+                        lw_failure *failure)
+{
+    walk_job w = {
+        .row = {.host = host, .code = code, .dims = dims, .steps = steps, .failure = failure},
+        .walk = walk};
+    lw_work work = {.n = walk->n,
+                    .body = rows,
+                    .context = &w,
+                    .cost_ps = &host->cost_ps,
+                    .steady = host->steady,
+                    .stop = stop};
+
+    lw_failure_init(failure);
+    forget_other_sizes(host, core_volume(host, dims));
+    lw_work_run(&work);
+    atomic_fetch_add_explicit(&host->items, walk->n, memory_order_relaxed);
 }

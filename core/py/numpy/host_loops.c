@@ -265,6 +265,37 @@ lw_direct_read_number(PyObject *object, lw_dtype dtype, lw_direct_number *to)
     return true;
 }
 
+static int64_t
+magnitude(int64_t stride)
+{
+    return stride < 0 ? -stride : stride;
+}
+
+/* From the dimension of the smallest stride on, none may reach into the next one. */
+bool
+lw_is_written_apart(PyArrayObject *array)
+{
+    int64_t reach = PyArray_ITEMSIZE(array);
+    bool taken[NPY_MAXDIMS] = {false};
+
+    if (!PyArray_ISWRITEABLE(array) || PyArray_FLAGS(array) < 0)
+        return false;
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        int next = -1;
+        for (int d = 0; d < PyArray_NDIM(array); d++)
+            if (!taken[d] && (next < 0 || magnitude(PyArray_STRIDE(array, d)) <
+                                              magnitude(PyArray_STRIDE(array, next))))
+                next = d;
+        taken[next] = true;
+        if (PyArray_DIM(array, next) <= 1)
+            continue;
+        if (magnitude(PyArray_STRIDE(array, next)) < reach)
+            return false;
+        reach += magnitude(PyArray_STRIDE(array, next)) * (PyArray_DIM(array, next) - 1);
+    }
+    return true;
+}
+
 #ifdef LW_WINDOWS
 static _Thread_local int64_t n_direct;
 

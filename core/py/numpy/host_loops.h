@@ -93,6 +93,10 @@ bool lw_direct_read_number(PyObject *object, lw_dtype dtype, lw_direct_number *t
 PyThreadState *lw_direct_begin(int64_t n);
 int lw_direct_end(const lw_loop_head *loop, const char *name, PyThreadState *saved, int failed);
 
+/* Whether it may be written to, without a flag by which NumPy warns of that, and no two of its
+ * elements are the same memory. */
+bool lw_is_written_apart(PyArrayObject *array);
+
 #ifdef LW_WINDOWS
 /* How many such calls this thread has made: results do not tell. */
 int64_t lw_direct_calls(void);
