@@ -207,31 +207,14 @@ is_worth_it(const walk_call *c)
     return c->loop_ndim > 1 && !all_contiguous && elements >= FEWEST;
 }
 
-static void
-bytes_of(PyArrayObject *array, const char **begin, const char **end)
-{
-    *begin = PyArray_BYTES(array);
-    *end = *begin + PyArray_ITEMSIZE(array);
-    for (int d = 0; d < PyArray_NDIM(array); d++) {
-        int64_t reach = PyArray_STRIDE(array, d) * (PyArray_DIM(array, d) - 1);
-        *(reach < 0 ? begin : end) += reach;
-    }
-}
-
 /* Whether no given output shares memory with another operand, of which NumPy makes a copy. */
 static bool
 outputs_are_apart(const walk_call *c)
 {
     for (int k = c->nin; k < c->nin + c->nout; k++)
-        for (int i = 0; c->arrays[k] != NULL && i < c->nin + c->nout; i++) {
-            const char *begin, *end, *other_begin, *other_end;
-            if (i == k || c->arrays[i] == NULL)
-                continue;
-            bytes_of(c->arrays[k], &begin, &end);
-            bytes_of(c->arrays[i], &other_begin, &other_end);
-            if (begin < other_end && other_begin < end)
+        for (int i = 0; c->arrays[k] != NULL && i < c->nin + c->nout; i++)
+            if (i != k && c->arrays[i] != NULL && lw_may_meet(c->arrays[k], c->arrays[i]))
                 return false;
-        }
     return true;
 }
 

@@ -826,6 +826,43 @@ is_left_to_numpy(const lw_ufunc_object *self, lw_ufunc_method id, PyObject *cons
                                             keyword_of(args + n_args, kwnames, "out")));
 }
 
+/* NumPy's outer is a call of the ufunc with A in front of B's dimensions. Long ones are calls
+ * of ours, which all cores share. */
+static bool
+is_long_outer(const lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args,
+              Py_ssize_t n_args)
+{
+    enum { LONG = 2048 };
+
+    return id == LW_METHOD_outer && self->base.nin == 2 && n_args == 2 &&
+           PyArray_CheckExact(args[0]) && PyArray_CheckExact(args[1]) &&
+           PyArray_NDIM((PyArrayObject *)args[0]) + PyArray_NDIM((PyArrayObject *)args[1]) <=
+               NPY_MAXDIMS &&
+           (double)PyArray_SIZE((PyArrayObject *)args[0]) *
+                   (double)PyArray_SIZE((PyArrayObject *)args[1]) >=
+               LONG;
+}
+
+static PyObject *
+call_outer(lw_ufunc_object *self, PyObject *const *args, PyObject *kwnames)
+{
+    Py_ssize_t n = 2 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyArrayObject *a = (PyArrayObject *)args[0], *b = (PyArrayObject *)args[1];
+    npy_intp shape[NPY_MAXDIMS];
+    PyArray_Dims dims = {shape, PyArray_NDIM(a) + PyArray_NDIM(b)};
+    PyObject *all[LW_PLACED_MAX + 2], *result;
+
+    for (int d = 0; d < dims.len; d++)
+        shape[d] = d < PyArray_NDIM(a) ? PyArray_DIM(a, d) : 1;
+    memcpy(all, args, (size_t)n * sizeof *all);
+    all[0] = PyArray_Newshape(a, &dims, NPY_CORDER);
+    if (all[0] == NULL)
+        return NULL;
+    result = call((PyObject *)self, all, 2, kwnames);
+    Py_DECREF(all[0]);
+    return result;
+}
+
 static PyObject *
 call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
             PyObject *kwnames)
@@ -854,6 +891,10 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
         return lw_ufunc_ask_numpys(self->base.numpys, lw_ufunc_method_names[id], args, n_args,
                                    kwnames);
     lw_host_call_begin(self->base.table);
+    if (s.kinds == LW_CALL_KIND_PLAIN && s.stream < 0 &&
+        is_long_outer(self, id, args, n_args) &&
+        (kwnames == NULL || PyTuple_GET_SIZE(kwnames) <= LW_PLACED_MAX))
+        return call_outer(self, args, kwnames);
     return forward_without_stream(self, id, args, n_args, kwnames, s.stream);
 }
 

@@ -100,6 +100,17 @@ read_arrays(walk_call *c, PyObject *const *args, Py_ssize_t n_args)
     return true;
 }
 
+/* Whether no two given outputs share memory: NumPy writes to both, one after the other. */
+static bool
+outputs_are_apart(const walk_call *c)
+{
+    for (int k = c->nin; k < c->nin + c->nout; k++)
+        for (int i = c->nin; c->operands[k] != NULL && i < k; i++)
+            if (c->operands[i] != NULL && lw_may_meet(c->operands[k], c->operands[i]))
+                return false;
+    return true;
+}
+
 /* The elements of the call; 0: shapes do not fit, or have too many dimensions. */
 static int64_t
 count_elements(const walk_call *c)
@@ -386,7 +397,7 @@ lw_ufunc_call_walk(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_ar
 
     if (n_args < c.nin || n_args > c.nin + c.nout || c.nin + c.nout >= LW_MAX_ARGS ||
         c.nout == 0 || !read_arrays(&c, args, n_args) ||
-        !read_keywords(&c, args + n_args, kwnames))
+        !read_keywords(&c, args + n_args, kwnames) || !outputs_are_apart(&c))
         return false;
     n = count_elements(&c);
     if (n < (c.masked ? FEWEST_MASKED : FEWEST))

@@ -266,3 +266,17 @@ def test_subclasses_and_empty_arrays_are_numpys():
     assert type(madd(a, a[:, :1])) is Mine
     assert madd(np.empty((0, 5000)), 1.0).shape == (0, 5000)
     assert madd(np.empty((5000, 0, 3)), np.empty((1, 3))).shape == (5000, 0, 3)
+
+
+def test_outer():
+    a, b = rng.random((20, 30)), rng.random((7, 9))[::2]
+    np.testing.assert_array_equal(madd.outer(a, b), madd(a[:, :, None, None], b))
+    assert madd.outer(a.T, b).shape == (30, 20, 4, 9)
+    out = np.empty((30, 20, 4, 9))
+    assert madd.outer(a.T, b, out=out) is out
+    np.testing.assert_array_equal(out, madd.outer(a.T, b))
+    assert madd.outer(a, b, dtype=np.float32).dtype == np.float32
+    x = a[::2, ::3]
+    np.testing.assert_array_equal(madd.outer(x, b), madd(np.ascontiguousarray(x)[:, :, None, None], b))
+    with pytest.raises(ValueError, match="broadcast"):
+        madd.outer(a, b, out=np.empty((30, 20, 4, 8)))

@@ -296,6 +296,27 @@ lw_is_written_apart(PyArrayObject *array)
     return true;
 }
 
+static void
+bytes_of(PyArrayObject *array, const char **begin, const char **end)
+{
+    *begin = PyArray_BYTES(array);
+    *end = *begin + PyArray_ITEMSIZE(array);
+    for (int d = 0; d < PyArray_NDIM(array); d++) {
+        int64_t reach = PyArray_STRIDE(array, d) * (PyArray_DIM(array, d) - 1);
+        *(reach < 0 ? begin : end) += reach;
+    }
+}
+
+bool
+lw_may_meet(PyArrayObject *a, PyArrayObject *b)
+{
+    const char *begin, *end, *other_begin, *other_end;
+
+    bytes_of(a, &begin, &end);
+    bytes_of(b, &other_begin, &other_end);
+    return begin < other_end && other_begin < end;
+}
+
 #ifdef LW_WINDOWS
 static _Thread_local int64_t n_direct;
 

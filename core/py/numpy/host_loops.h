@@ -96,6 +96,8 @@ int lw_direct_end(const lw_loop_head *loop, const char *name, PyThreadState *sav
 /* Whether it may be written to, without a flag by which NumPy warns of that, and no two of its
  * elements are the same memory. */
 bool lw_is_written_apart(PyArrayObject *array);
+/* Whether there is a byte between the first and the last one of both. */
+bool lw_may_meet(PyArrayObject *a, PyArrayObject *b);
 
 #ifdef LW_WINDOWS
 /* How many such calls this thread has made: results do not tell. */
