@@ -18,6 +18,10 @@
 #define LW_HOST_BLOCK 16
 
 typedef struct lw_host_kernel lw_host_kernel;
+/* n elements at a distance of `stride` bytes, to packed ones of another type. */
+typedef void (*lw_converter)(char *out, const char *in, int64_t stride, int64_t n);
+/* For a cast that NumPy calls safe; NULL: there is none. */
+lw_converter lw_host_converter(lw_dtype from, lw_dtype to);
 struct lw_walk;
 
 /* What an element raised. */
@@ -68,12 +72,14 @@ void lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int
  * a mask, a byte for each element; elements where that is 0 are neither read nor written. No
  * output shares memory with an input but element by element, and each element of an output is
  * one of the walk's. Elements count in the walk's order, selected or not. Only for kernels that
- * may (lw_host_may_walk). */
+ * may (lw_host_may_walk).
+ * converters: what turns the elements of each input into the loop's, NULL where they are of its
+ * type; or NULL; none where `masked`. */
 bool lw_host_may_walk(const lw_host_kernel *kernel, bool masked);
 /* What a run of n elements takes on one thread is long enough to be shared, or not known. */
 bool lw_host_is_long(const lw_host_kernel *kernel, int64_t n);
-void lw_host_run_walk(lw_host_kernel *kernel, struct lw_walk *walk, bool masked, lw_stop *stop,
-                      lw_host_failure *failure);
+void lw_host_run_walk(lw_host_kernel *kernel, struct lw_walk *walk, bool masked,
+                      const lw_converter *converters, lw_stop *stop, lw_host_failure *failure);
 /* As lw_host_run with lw_host_indexed_new's code, for at(): args are the array, the indices and
  * the values; strides theirs in bytes, and the length of the array, which is added to negative
  * indices. */

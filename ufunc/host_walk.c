@@ -21,9 +21,16 @@ typedef struct walk_run {
     lw_run whole;
     const lw_walk *walk;
     bool masked;
-    bool turned[LW_MAX_ARGS];    /* inputs that lie across */
-    int64_t sides[2], counts[2]; /* of the dimensions 0 and 1: of a rectangle, in the walk */
+    const lw_converter *converters; /* of inputs; or NULL */
+    bool turned[LW_MAX_ARGS];       /* inputs that lie across */
+    int64_t sides[2], counts[2];    /* of the dimensions 0 and 1: of a rectangle, in the walk */
 } walk_run;
+
+static int64_t
+least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* ---- spans ---- */
 
@@ -53,7 +60,7 @@ spans(void *context, int64_t begin, int64_t end)
 
     lw_walk_place(walk, begin, index);
     while (begin < end) {
-        int64_t left = walk->shape[0] - index[0], n = left < end - begin ? left : end - begin;
+        int64_t n = least(walk->shape[0] - index[0], end - begin);
         lw_run r = part_of(w, args, w->whole.strides, begin);
 
         for (int k = 0; k < n_args; k++)
@@ -152,10 +159,8 @@ rectangle_at(const walk_run *w, int64_t at)
         one.index[d] = at % count * (d < 2 ? w->sides[d] : 1);
         at /= count;
     }
-    for (int d = 0; d < 2; d++) {
-        int64_t left = walk->shape[d] - one.index[d];
-        one.n[d] = left < w->sides[d] ? left : w->sides[d];
-    }
+    for (int d = 0; d < 2; d++)
+        one.n[d] = least(walk->shape[d] - one.index[d], w->sides[d]);
     return one;
 }
 
@@ -271,19 +276,36 @@ choose_turned(walk_run *w, lw_walk *walk)
     return w->sides[0] >= SHORT_ROW;
 }
 
-/* ---- short rows ---- */
+/* ---- short rows, and inputs of other types ---- */
 
-/* Whether the rows of an operand follow each other without a gap. */
+/* Whether a rectangle's rows of an operand follow each other without a gap. */
 static bool
-is_packed(const walk_run *w, int k)
+is_packed(const walk_run *w, const rectangle *one, int k)
 {
     const lw_walk_operand *operand = &w->walk->operands[k];
     int64_t size = w->whole.kernel->size[k];
 
-    return operand->strides[0] == size && operand->strides[1] == size * w->walk->shape[0];
+    return operand->strides[0] == size &&
+           (one->n[1] == 1 || operand->strides[1] == size * one->n[0]);
 }
 
-/* Several whole rows as one block: operands that are not packed go through scratch memory. */
+static void
+gather_rows(const walk_run *w, const rectangle *one, int k, char *packed, char *from)
+{
+    const int64_t *strides = w->walk->operands[k].strides;
+    uint32_t size = w->whole.kernel->size[k];
+
+    if (w->converters == NULL || w->converters[k] == NULL) {
+        copy_rows(packed, from, strides, size, one->n[0], one->n[1], false);
+        return;
+    }
+    for (int64_t j = 0; j < one->n[1]; j++)
+        w->converters[k](packed + j * one->n[0] * size, from + j * strides[1], strides[0],
+                         one->n[0]);
+}
+
+/* Several whole rows, or a part of one, as a block: operands that are not packed, or are of
+ * other types, go through scratch memory. */
 static void
 run_rows(walk_run *w, const rectangle *one, char *scratch)
 {
@@ -297,14 +319,17 @@ run_rows(walk_run *w, const rectangle *one, char *scratch)
 
     for (int k = 0; k < n_args; k++) {
         first[k] = lw_walk_address(walk, k, one->index);
-        work[k] = is_packed(w, k) && whole && !w->whole.in_place ? first[k] : scratch;
+        work[k] =
+            is_packed(w, one, k) && whole && !w->whole.in_place &&
+                    (k >= kernel->nin || w->converters == NULL || w->converters[k] == NULL)
+                ? first[k]
+                : scratch;
         scratch += kernel->block * kernel->size[k];
         if (k < kernel->nin && work[k] != first[k])
-            copy_rows(work[k], first[k], walk->operands[k].strides, kernel->size[k], one->n[0],
-                      one->n[1], false);
+            gather_rows(w, one, k, work[k], first[k]);
     }
     key = lw_run_block(&w->whole, work, (uint32_t)n);
-    if (key != INT64_MAX) /* rows are whole: elements have the order of the walk */
+    if (key != INT64_MAX) /* its elements follow each other in the walk */
         lw_run_note(&w->whole, key, number_of(w, one));
     for (int k = kernel->nin; k < n_args; k++)
         if (work[k] != first[k])
@@ -313,7 +338,7 @@ run_rows(walk_run *w, const rectangle *one, char *scratch)
 }
 
 static bool
-short_rows(void *context, int64_t begin, int64_t end)
+blocks(void *context, int64_t begin, int64_t end)
 {
     _Alignas(64) char scratch[LW_HOST_SCRATCH];
 
@@ -344,22 +369,31 @@ lw_host_is_long(const lw_host_kernel *kernel, int64_t n)
 static bool
 choose_rectangles(walk_run *w, lw_walk *walk, lw_piece_body *body)
 {
-    if (w->masked || walk->ndim < 2)
+    if (w->converters != NULL || (!w->masked && walk->ndim > 1 && walk->shape[0] < SHORT_ROW)) {
+        *body = blocks;
+        w->sides[0] = least(walk->shape[0], w->whole.kernel->block);
+        w->sides[1] = w->sides[0] < walk->shape[0] ? 1 : w->whole.kernel->block / w->sides[0];
+    } else if (w->masked || walk->ndim < 2)
         return false;
-    if (walk->shape[0] < SHORT_ROW) {
-        *body = short_rows;
-        w->sides[0] = walk->shape[0];
-        w->sides[1] = w->whole.kernel->block / w->sides[0];
-    } else if (choose_turned(w, walk))
+    else if (choose_turned(w, walk))
         *body = turned_rectangles;
     else
         return false;
     for (int d = 0; d < 2; d++) {
-        if (w->sides[d] > walk->shape[d])
-            w->sides[d] = walk->shape[d];
+        w->sides[d] = least(w->sides[d], walk->shape[d]);
         w->counts[d] = (walk->shape[d] + w->sides[d] - 1) / w->sides[d];
     }
     return true;
+}
+
+/* One of a single element: blocks are rectangles. */
+static void
+add_dimension(lw_walk *walk)
+{
+    walk->shape[walk->ndim] = 1;
+    for (int k = 0; k < walk->n_operands; k++)
+        walk->operands[k].strides[walk->ndim] = 0;
+    walk->ndim++;
 }
 
 static bool
@@ -374,8 +408,8 @@ outputs_apart(const lw_host_kernel *kernel, const lw_walk *walk)
 }
 
 void
-lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked, lw_stop *stop,
-                 lw_host_failure *failure)
+lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked,
+                 const lw_converter *converters, lw_stop *stop, lw_host_failure *failure)
 {
     enum { MOVED_PS = 2000 }; /* gathering and scattering an element, about */
     _Atomic uint32_t masked_ps = kernel->cost_ps ? kernel->cost_ps + MOVED_PS : 0;
@@ -383,7 +417,8 @@ lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked, lw_stop *st
     int64_t strides[LW_MAX_ARGS];
     walk_run w = {.whole = {.kernel = kernel, .strides = strides, .first = INT64_MAX},
                   .walk = walk,
-                  .masked = masked};
+                  .masked = masked,
+                  .converters = converters};
     lw_work work = {.n = walk->n,
                     .body = spans,
                     .context = &w,
@@ -398,6 +433,8 @@ lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked, lw_stop *st
         return;
     if (walk->ndim == 0)
         lw_walk_single(walk);
+    if (converters != NULL && walk->ndim == 1)
+        add_dimension(walk);
     w.whole.in_place = !outputs_apart(kernel, walk);
     if (choose_rectangles(&w, walk, &work.body)) {
         work.steps = w.sides[0] * w.sides[1];

@@ -30,6 +30,8 @@ typedef struct walk_call {
     bool masked;
     PyArrayObject *operands[LW_MAX_ARGS + 1]; /* NULL: an output to be made */
     PyArrayObject *made[LW_MAX_ARGS];         /* of numbers, owned */
+    bool converts;                            /* some of: */
+    lw_converter converters[LW_MAX_ARGS];     /* of inputs that are of narrower types */
 } walk_call;
 
 /* ---- what the call is ---- */
@@ -237,17 +239,22 @@ loop_for(const walk_call *c, PyObject *const *args)
     return loop;
 }
 
-/* The iterator makes casts in copies of whole operands, on one thread: NumPy's own calls, which
- * cast block by block, are faster for long ones. With a mask, elements that it leaves out would
- * be written back. */
+/* Inputs of narrower types are converted block by block. All other casts the iterator makes in
+ * copies of whole operands, on one thread: NumPy's own calls, which cast block by block, are
+ * faster for long ones. With a mask, elements that it leaves out would be written back. */
 static bool
-casts_little(const walk_call *c)
+read_casts(walk_call *c)
 {
     for (int k = 0; k < c->nin + c->nout; k++) {
         PyArrayObject *array = c->operands[k];
-        if (array != NULL && (c->masked || k >= c->nin || PyArray_SIZE(array) >= FEWEST) &&
-            (lw_dtype_from_num(PyArray_TYPE(array)) != c->loop->types[k] ||
-             !PyArray_ISBEHAVED_RO(array)))
+        lw_dtype own = array ? lw_dtype_from_num(PyArray_TYPE(array)) : c->loop->types[k];
+        if (array == NULL || (own == c->loop->types[k] && PyArray_ISBEHAVED_RO(array)))
+            continue;
+        if (k < c->nin && !c->masked && PyArray_ISBEHAVED_RO(array))
+            c->converters[k] = lw_host_converter(own, c->loop->types[k]);
+        c->converts |= c->converters[k] != NULL;
+        if (c->converters[k] == NULL &&
+            (c->masked || k >= c->nin || PyArray_SIZE(array) >= FEWEST))
             return false;
     }
     return true;
@@ -266,8 +273,8 @@ find_loop(walk_call *c, PyObject *const *args, int64_t n)
     if (c->kernel == NULL)
         c->kernel = lw_ufunc_kernel(c->self->base.table, c->loop);
     return c->kernel != NULL && lw_host_may_walk(c->kernel, c->masked) &&
-           (c->masked || lw_host_is_long(c->kernel, n)) && casts_little(c) &&
-           make_numbers(c, args);
+           (c->masked || lw_host_is_long(c->kernel, n)) && make_numbers(c, args) &&
+           read_casts(c);
 }
 
 /* ---- running it ---- */
@@ -288,7 +295,9 @@ new_iterator(walk_call *c)
     NpyIter *iter;
 
     for (int k = 0; k < n; k++) {
-        dtypes[k] = PyArray_DescrFromType(lw_type_num(c->loop->types[k]));
+        dtypes[k] = c->converters[k] != NULL
+                        ? (PyArray_Descr *)Py_NewRef(PyArray_DESCR(c->operands[k]))
+                        : PyArray_DescrFromType(lw_type_num(c->loop->types[k]));
         flags[k] = k < c->nin  ? INPUT
                    : c->masked ? OUTPUT | NPY_ITER_READWRITE
                                : OUTPUT | NPY_ITER_WRITEONLY;
@@ -346,7 +355,8 @@ run(const walk_call *c, NpyIter *iter)
         return -1;
     lw_flags_clear();
     Py_BEGIN_ALLOW_THREADS
-    lw_host_run_walk(c->kernel, &walk, c->masked, &stop, &failure);
+    lw_host_run_walk(c->kernel, &walk, c->masked, c->converts ? c->converters : NULL, &stop,
+                     &failure);
     Py_END_ALLOW_THREADS
     raised = c->loop->scalar->pure_integer && !c->loop->raises_flags ? 0 : lw_flags_raised();
     if (lw_host_loop_stopped(&stop, 0))

@@ -166,6 +166,25 @@ def test_casts():
         madd(a, b, out=np.empty((1, 200)))
 
 
+@pytest.mark.parametrize("wide", ["i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
+def test_inputs_of_narrower_types(wide):
+    name = np.dtype(wide).name
+    f = lw.vectorize([f"{name}({name},{name})"])(lambda a, b: a + b)
+    b = rng.integers(0, 100, (250, 300)).astype(wide)
+    for narrow in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4"):
+        if not np.can_cast(narrow, wide):
+            continue
+        limits = np.iinfo(narrow) if np.dtype(narrow).kind in "iu" else None
+        a = rng.integers(limits.min, limits.max, (250, 300), endpoint=True, dtype=narrow) if limits else rng.integers(0, 2, (250, 300)).astype(narrow) if narrow == "?" else rng.normal(size=(250, 300)).astype(narrow)
+        for x, y in ((a, b), (a.reshape(-1), b.reshape(-1)), (a[::2, ::-1], b[1::2]), (a.T, b.T), (a[:, :1], b), (a[0], b), (np.ascontiguousarray(a[:, :3]), b[:, :3][::-1]), (a, b[0]), (a, 7), (a.byteswap().view(a.dtype.newbyteorder()), b)):
+            for _ in range(2):
+                np.testing.assert_array_equal(f(x, y), x.astype(wide) + np.asarray(y).astype(wide))
+        mask = rng.random((250, 300)) < 0.5
+        np.testing.assert_array_equal(f(a, b, out=np.zeros((250, 300), wide), where=mask), np.where(mask, a.astype(wide) + b, 0))
+        both = np.zeros((250, 300), wide)
+        np.testing.assert_array_equal(f(a, both, out=both), a.astype(wide))
+
+
 def test_outputs_that_share_memory():
     for view in (np.s_[1:], np.s_[::-1], np.s_[:, ::-1], np.s_[2:, :-3]):
         x = rng.random((301, 303))
