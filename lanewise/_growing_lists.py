@@ -961,6 +961,22 @@ def most_in_range(bounds, key, sign):
     return best
 
 
+def reduced(f, x, *first):
+    """functools.reduce(f, x, first)."""
+    made = x if isinstance(x, (GrownList, tuple, np.ndarray)) else listed(x)
+    if len(first) == 0:
+        if len(made) == 0:
+            raise TypeError("reduce() of empty iterable with no initial value")
+        result = made[0]
+        for i in range(1, len(made)):
+            result = f(result, made[i])
+        return result
+    result = first[0]
+    for i in range(len(made)):
+        result = f(result, made[i])
+    return result
+
+
 def place_of_most(x, key, sign):
     """The place of the item that `most` gives, in a list, whose items cannot be None; -1: there are no items."""
     place = -1
