@@ -134,6 +134,35 @@ def _object(node: ast.expr, names: dict[str, Any]) -> Any:
     return names.get(node.id) if isinstance(node, ast.Name) else None
 
 
+def _tree_of(function: types.FunctionType) -> ast.FunctionDef | None:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, TypeError, SyntaxError, SystemError):  # no source, a lambda within an expression, or threads that parse (see core/front/read/ast.c)
+        return None
+    return tree if isinstance(tree, ast.FunctionDef) and tree.name == function.__code__.co_name else None
+
+
+def _subclasses(cls: type) -> list[type]:
+    return [each for one in cls.__subclasses__() for each in (one, *_subclasses(one))]
+
+
+def _changed_fields(function: ast.FunctionDef, compiled: types.FunctionType) -> set[str]:
+    """The texts of the attributes in ``__init__``, ``self.items = [0]``, whose lists other methods of the class change."""
+    name, _, method = compiled.__qualname__.rpartition(".")
+    cls = compiled.__globals__.get(name)
+    if method != "__init__" or not isinstance(cls, type) or not function.args.args or not any(isinstance(node, ast.List) for node in ast.walk(function)):
+        return set()
+    found = set()
+    changes = _Changes()
+    for one in (member for other in (*cls.__mro__, *_subclasses(cls)) for member in vars(other).values()):
+        one = getattr(one, "py_func", one)
+        tree = _tree_of(one) if isinstance(one, types.FunctionType) and one is not compiled else None
+        if tree is not None and tree.args.args:
+            texts = changes.within(tree, one.__globals__)
+            found |= {text.partition(".")[2] for text in texts if text.startswith(f"{tree.args.args[0].arg}.")}
+    return {f"{function.args.args[0].arg}.{field}" for field in found}
+
+
 class _Changes:
     """Which variables of a function have lists that it changes: by itself, or by a function that it calls."""
 
@@ -152,11 +181,8 @@ class _Changes:
         return self.known[function]
 
     def _added_to(self, function: types.FunctionType) -> set[str]:
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-        except (OSError, TypeError, SyntaxError, SystemError):  # no source, a lambda within an expression, or threads that parse (see core/front/read/ast.c)
-            return set()
-        if not isinstance(tree, ast.FunctionDef) or tree.name != function.__code__.co_name:
+        tree = _tree_of(function)
+        if tree is None:
             return set()
         facts = _Facts(tree, function.__globals__, self)
         return facts.with_sources(facts.changed)
@@ -767,8 +793,8 @@ class _Displays(_Rewriter):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         target = node.target
-        if isinstance(target, ast.Name) and isinstance(node.op, ast.Add):
-            if isinstance(node.value, ast.Name) and node.value.id == target.id:  # which need not be a list
+        if isinstance(target, (ast.Name, ast.Attribute)) and isinstance(node.op, ast.Add):
+            if isinstance(target, ast.Name) and isinstance(node.value, ast.Name) and node.value.id == target.id:  # which need not be a list
                 node.value = self._at(node, _call(_growing_lists.apart, node.value))
                 return node
             has_lists = self._has_lists(node.value)
@@ -855,8 +881,8 @@ class _Displays(_Rewriter):
         return [is_no_table, self._at(node, _set(place, ast.Constant(0))), self.generic_visit(loop)]
 
 
-def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionDef | None:
-    """The function with lists that grow; None: it has none. names: its globals."""
+def rewritten(function: ast.FunctionDef, names: dict[str, Any], compiled: Any) -> ast.FunctionDef | None:
+    """The function with lists that grow; None: it has none. names: its globals. compiled: the function of Python."""
     makes = (ast.List, ast.ListComp, ast.Delete)
     if not any(isinstance(node, makes) or _makes_dict(node) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
         return None
@@ -867,6 +893,7 @@ def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionD
     if aliases:
         made = _Renamed(aliases).visit(made)
         facts = _Facts(made, names)
+    facts.growing |= _changed_fields(made, compiled)
     displays = _Displays(facts, names, made)
     made.body = [part for statement in made.body for part in _statements(displays.visit(statement))]
     return made

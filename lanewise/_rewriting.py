@@ -34,7 +34,7 @@ def _rewritten(function: ast.FunctionDef, compiled: Any) -> ast.FunctionDef:
         function = _mapped.rewritten(copy.deepcopy(function), names)
     function = _kept_ranges.rewritten(function, compiled, names) or function
     function = _dict_displays.rewritten(function, names) or function
-    return _list_displays.rewritten(function, names) or function
+    return _list_displays.rewritten(function, names, compiled) or function
 
 
 def _names(compiled: Any) -> dict[str, Any]:
