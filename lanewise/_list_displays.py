@@ -548,7 +548,10 @@ class _Displays(_Rewriter):
         return node
 
     def _value(self, target: ast.expr, value: ast.expr) -> ast.expr:
-        if isinstance(target, ast.Subscript) and self._is_container(target.value) or isinstance(target, ast.Name) and target.id in self.inner:
+        is_empty = _makes_dict(value) or (isinstance(value, ast.List) and not value.elts)  # which no array can store
+        if isinstance(target, ast.Subscript) and (self._is_container(target.value) or (is_empty and not isinstance(target.slice, ast.Slice))):
+            return self._item(value)
+        if isinstance(target, ast.Name) and target.id in self.inner:
             return self._item(value)
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             value.elts = [self._value(*pair) for pair in zip(target.elts, value.elts)]
@@ -799,8 +802,14 @@ class _Displays(_Rewriter):
                 return node
             has_lists = self._has_lists(node.value)
             iterated = self._iterated(node.value) if not has_lists else node.value
+            items = node.value
             node.value = self._list(node.value) if has_lists or (iterated is node.value and not _is_constant(node.value)) else iterated
-            return node
+            if not self._is_list(target) or not (has_lists or (isinstance(items, ast.ListComp) and self._is_inner(items.elt))) or target.id in self.over:  # type: ignore[union-attr]
+                return node
+            self.hoisted += 1
+            place = f".value {self.hoisted}"
+            value, node.value = node.value, _load(place)
+            return [self._at(node, one) for one in (_set(place, value), node, ast.Expr(_call(_typed_containers.learned_items, _load(target.id), _load(place))))]
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and self._is_container(target.value):
             value = self._list(node.value)
             if not isinstance(node.op, ast.Add) or not self._is_inner(node.value) or target.value.id in self.over:
@@ -884,7 +893,7 @@ class _Displays(_Rewriter):
 def rewritten(function: ast.FunctionDef, names: dict[str, Any], compiled: Any) -> ast.FunctionDef | None:
     """The function with lists that grow; None: it has none. names: its globals. compiled: the function of Python."""
     makes = (ast.List, ast.ListComp, ast.Delete)
-    if not any(isinstance(node, makes) or _makes_dict(node) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
+    if not any(isinstance(node, makes) or _makes_dict(node) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) or _changed_inside(node) for node in ast.walk(function)):
         return None
     made = copy.deepcopy(function)
     _move(made)

@@ -423,6 +423,41 @@ def test_functions_change_them():
     assert f(2) == [[0, 5], [1]]
 
 
+def add_edge(g, u, v):
+    g[u].append(v)
+
+
+def add_edges(g, u, v):
+    add_edge(g, u, v)
+    add_edge(g, v, u)
+
+
+def add_to_group(d, k, v):
+    if k not in d:
+        d[k] = []
+    d[k].append(v)
+
+
+def add_by_default(d, k, v):
+    d.setdefault(k, []).append(v)
+
+
+def told_by_functions(n):
+    g, d, e = [[] for _ in range(n)], {}, {}
+    for i in range(n):
+        add_edges(g, i, i * i % n)
+        add_to_group(d, i % 3, i)
+        add_by_default(e, i % 2, 0.5 * i)
+    out = [[]]
+    out += [[v, n] for v in range(n)]
+    out[0].append(7)
+    return g, d, e, out
+
+
+def test_functions_tell_them_the_type():
+    assert lw.njit(told_by_functions)(5) == told_by_functions(5)
+
+
 def subsets_below(path, left, out):
     if left == 0:
         out.append(path.copy())
