@@ -290,6 +290,10 @@ inspect_types(PyObject *self, PyObject *args, PyObject *kwargs)
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:inspect_types", names, &file, &sig))
         return NULL;
+    if (sig == Py_None && file != Py_None && !PyObject_HasAttrString(file, "write")) {
+        sig = file; /* as for functions of the other decorators */
+        file = Py_None;
+    }
     text = of_signature((lw_jit *)self, sig, 0, "types", types_of);
     if (text != NULL && PyDict_Check(text))
         Py_SETREF(text, joined(text));
@@ -606,7 +610,7 @@ PyMethodDef lw_jit_inspect_methods[] = {
      PyDoc_STR(
          "inspect_types($self, /, file=None, signature=None)\n--\n\n"
          "Return a string that shows each expression with its type, or write it to a file.\n\n"
-         ">>> 'float64' in k.inspect_types(signature='void(float64[:])')\n"
+         ">>> 'float64' in k.inspect_types('void(float64[:])')\n"
          "True")},
     {"inspect_ir", LW_KEYWORDS(current_inspect_ir),
      PyDoc_STR(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import functools
+import itertools
 import operator
 
 import numpy as np
@@ -133,6 +135,26 @@ def test_messages():
 def test_errors(function, message):
     with pytest.raises(errors.CompileError, match=message):
         lw.njit(function)(np.arange(3))
+
+
+@pytest.mark.parametrize("function, help", [
+    (lambda x: collections.deque(x), "use a list"), (lambda x: collections.Counter(x), "count in a dict"),
+    (lambda x: collections.defaultdict(list), "setdefault"), (lambda x: itertools.product(x, x), "write one loop in the other"),
+    (lambda x: sorted(x, key=operator.itemgetter(1)), "lambda x"), (lambda x: np.random.default_rng(1), "np.random.seed"),
+    (lambda x: x.append(1.0), "collect values in a list"),
+])  # fmt: skip
+def test_help_with_what_is_not_there(function, help):
+    with pytest.raises(errors.CompileError) as error:
+        lw.njit(function)(np.arange(3))
+    assert help in str(error.value)
+
+
+def test_inspect_types_takes_a_signature_first():
+    @lw.jit
+    def f(x):
+        return x + 1
+
+    assert "float32" in f.inspect_types("float32(float32)")
 
 
 def test_names_that_hide_them():
