@@ -149,14 +149,6 @@ def test_help_with_what_is_not_there(function, help):
     assert help in str(error.value)
 
 
-def test_inspect_types_takes_a_signature_first():
-    @lw.jit
-    def f(x):
-        return x + 1
-
-    assert "float32" in f.inspect_types("float32(float32)")
-
-
 def test_names_that_hide_them():
     def map(f, x):  # noqa: A001
         return f(x) + 100
