@@ -893,6 +893,11 @@ def check_growing(a):
 
 
 def greatest(*items, key=None):
+    if len(items) == 1 and isinstance(items[0], GrownList):
+        place = place_of_most(items[0], key, 1)
+        if place < 0:
+            raise ValueError("max() iterable argument is empty")
+        return items[0][place]
     best = most(items[0], key, 1) if len(items) == 1 else most(items, key, 1)
     if best is None:
         raise ValueError("max() iterable argument is empty")
@@ -900,6 +905,11 @@ def greatest(*items, key=None):
 
 
 def least(*items, key=None):
+    if len(items) == 1 and isinstance(items[0], GrownList):
+        place = place_of_most(items[0], key, -1)
+        if place < 0:
+            raise ValueError("min() iterable argument is empty")
+        return items[0][place]
     best = most(items[0], key, -1) if len(items) == 1 else most(items, key, -1)
     if best is None:
         raise ValueError("min() iterable argument is empty")
@@ -949,6 +959,34 @@ def most_in_range(bounds, key, sign):
             best = y
             value = of_y
     return best
+
+
+def reduced(f, x, *first):
+    """functools.reduce(f, x, first)."""
+    made = x if isinstance(x, (GrownList, tuple, np.ndarray)) else listed(x)
+    if len(first) == 0:
+        if len(made) == 0:
+            raise TypeError("reduce() of empty iterable with no initial value")
+        result = made[0]
+        for i in range(1, len(made)):
+            result = f(result, made[i])
+        return result
+    result = first[0]
+    for i in range(len(made)):
+        result = f(result, made[i])
+    return result
+
+
+def place_of_most(x, key, sign):
+    """The place of the item that `most` gives, in a list, whose items cannot be None; -1: there are no items."""
+    place = -1
+    value = None
+    for i in range(len(x)):
+        of_y = x[i] if key is None else key(x[i])
+        if value is None or (of_y > value if sign > 0 else of_y < value):
+            place = i
+            value = of_y
+    return place
 
 
 def most(x, key, sign):

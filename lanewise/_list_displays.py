@@ -47,10 +47,10 @@ def _called(node: ast.AST) -> str:
 
 
 def _generator_of(node: ast.AST) -> ast.GeneratorExp | None:
-    """The expression in ``max((e for v in it), key=f)``, whose items become a list."""
-    if not isinstance(node, ast.Call) or _called(node) not in ("min", "max") or not node.keywords or len(node.args) != 1:
+    """The expression in ``max((e for v in it), key=f)`` and ``max((d, e) for v in it)``, whose items become a list."""
+    if not isinstance(node, ast.Call) or _called(node) not in ("min", "max") or len(node.args) != 1 or not isinstance(node.args[0], ast.GeneratorExp):
         return None
-    return node.args[0] if isinstance(node.args[0], ast.GeneratorExp) else None
+    return node.args[0] if node.keywords or isinstance(node.args[0].elt, ast.Tuple) else None
 
 
 def _changed_by(node: ast.AST, methods: frozenset[str] = _CHANGING) -> str:
@@ -134,6 +134,35 @@ def _object(node: ast.expr, names: dict[str, Any]) -> Any:
     return names.get(node.id) if isinstance(node, ast.Name) else None
 
 
+def _tree_of(function: types.FunctionType) -> ast.FunctionDef | None:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, TypeError, SyntaxError, SystemError):  # no source, a lambda within an expression, or threads that parse (see core/front/read/ast.c)
+        return None
+    return tree if isinstance(tree, ast.FunctionDef) and tree.name == function.__code__.co_name else None
+
+
+def _subclasses(cls: type) -> list[type]:
+    return [each for one in cls.__subclasses__() for each in (one, *_subclasses(one))]
+
+
+def _changed_fields(function: ast.FunctionDef, compiled: types.FunctionType) -> set[str]:
+    """The texts of the attributes in ``__init__``, ``self.items = [0]``, whose lists other methods of the class change."""
+    name, _, method = compiled.__qualname__.rpartition(".")
+    cls = compiled.__globals__.get(name)
+    if method != "__init__" or not isinstance(cls, type) or not function.args.args or not any(isinstance(node, ast.List) for node in ast.walk(function)):
+        return set()
+    found = set()
+    changes = _Changes()
+    for one in (member for other in (*cls.__mro__, *_subclasses(cls)) for member in vars(other).values()):
+        one = getattr(one, "py_func", one)
+        tree = _tree_of(one) if isinstance(one, types.FunctionType) and one is not compiled else None
+        if tree is not None and tree.args.args:
+            texts = changes.within(tree, one.__globals__)
+            found |= {text.partition(".")[2] for text in texts if text.startswith(f"{tree.args.args[0].arg}.")}
+    return {f"{function.args.args[0].arg}.{field}" for field in found}
+
+
 class _Changes:
     """Which variables of a function have lists that it changes: by itself, or by a function that it calls."""
 
@@ -152,11 +181,8 @@ class _Changes:
         return self.known[function]
 
     def _added_to(self, function: types.FunctionType) -> set[str]:
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-        except (OSError, TypeError, SyntaxError, SystemError):  # no source, a lambda within an expression, or threads that parse (see core/front/read/ast.c)
-            return set()
-        if not isinstance(tree, ast.FunctionDef) or tree.name != function.__code__.co_name:
+        tree = _tree_of(function)
+        if tree is None:
             return set()
         facts = _Facts(tree, function.__globals__, self)
         return facts.with_sources(facts.changed)
@@ -346,6 +372,31 @@ def _makes_dict(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Constant) and node.func.value in (_growing_dicts.empty_dict, _growing_dicts.dict_of)
 
 
+def _pairs(target: ast.expr, over: ast.expr) -> list[tuple[ast.Name, ast.Name]]:
+    """The variables of a loop that get the items of other variables, with these: also in loops over enumerate(x), reversed(x) and zip(x, y)."""
+    if isinstance(target, ast.Name) and isinstance(over, ast.Name):
+        return [(target, over)]
+    arguments = over.args if isinstance(over, ast.Call) else []
+    if _called(over) == "reversed" and len(arguments) == 1:
+        return _pairs(target, arguments[0])
+    targets = target.elts if isinstance(target, ast.Tuple) else []
+    if _called(over) == "enumerate" and arguments and len(targets) == 2:
+        return _pairs(targets[1], arguments[0])
+    if _called(over) == "zip" and len(arguments) == len(targets):
+        return [pair for one, other in zip(targets, arguments) for pair in _pairs(one, other)]
+    return []
+
+
+class _Placed(ast.NodeTransformer):
+    """Writes places for the items of a list, in a loop."""
+
+    def __init__(self, replaced: dict[int, ast.expr]):
+        self.replaced = replaced  # by id of the node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.replaced.get(id(node), node)
+
+
 class _Renamed(ast.NodeTransformer):
     def __init__(self, names: dict[str, str]):
         self.names = names
@@ -380,7 +431,7 @@ class _Rewriter(ast.NodeTransformer):
 class _Displays(_Rewriter):
     def __init__(self, facts: _Facts, names: dict[str, Any], function: ast.FunctionDef):
         super().__init__(facts, names)
-        self.inner = {name for name in self._names_of_items(function) if self._may_be_inner(name)}  # variables whose lists become items
+        self.inner = {name for item in self._names_of_items(function) for name in self._inner_with(item)}  # variables whose lists become items
         self.sources = self._sources(function)
         self.over: list[str] = []  # variables over whose lists and dicts enclosing loops run
 
@@ -399,10 +450,14 @@ class _Displays(_Rewriter):
         items += [part for item in items if isinstance(item, ast.Tuple) for part in item.elts]
         return {item.id for item in items if isinstance(item, ast.Name)}
 
-    def _may_be_inner(self, name: str) -> bool:
-        """Whether each value that the function assigns to a variable is a list, or a dict, which is made there."""
-        values = [value for value in self.facts.values.get(name, []) if value is not None]
-        return bool(values) and all(self._makes_item(value) for value in values)
+    def _inner_with(self, name: str) -> set[str]:
+        """A variable, and those from which it has its lists and dicts, if the function makes all of them; else none."""
+        found = self.facts.with_sources({name})
+        if any(None in self.facts.values.get(other, [None]) for other in found - {name}):
+            return set()
+        values = [arm for one in found for value in self.facts.values.get(one, []) if value is not None for arm in _arms(value)]
+        made = [value for value in values if not isinstance(value, ast.Name)]
+        return found if made and all(value is not None and self._makes_item(value) for value in made) else set()
 
     def _sources(self, function: ast.FunctionDef) -> dict[str, str]:
         """Variables that are items of the list or dict of another one, ``row = x[i]`` and ``for row in x``, wherever they have a value."""
@@ -412,8 +467,9 @@ class _Displays(_Rewriter):
                 of = _container_of(node.value)
                 if of is not None:
                     found.setdefault(node.targets[0].id, []).append(of.id)
-            elif isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
-                found.setdefault(node.target.id, []).append(node.iter.id)
+            elif isinstance(node, ast.For):
+                for target, over in _pairs(node.target, node.iter):
+                    found.setdefault(target.id, []).append(over.id)
         return {name: lists[0] for name, lists in found.items() if len({*lists}) == 1 and len(self.facts.values.get(name, [])) == len(lists)}
 
     def _is_container(self, node: ast.expr) -> bool:
@@ -465,7 +521,10 @@ class _Displays(_Rewriter):
 
     def _may_be_container(self, node: ast.Name) -> bool:
         """Whether a variable has a list or dict that grows, or is a parameter."""
-        return self._is_container(node) or not any(self.facts.values.get(node.id, [node]))
+        return self._is_container(node) or self._makes_list(node) or not any(self.facts.values.get(node.id, [node]))
+
+    def _has_lists(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.List) and any(self._makes_item(item) for item in node.elts)
 
     def _is_inner(self, node: ast.expr) -> bool:
         """The same, or a variable that has such a list or dict."""
@@ -489,7 +548,10 @@ class _Displays(_Rewriter):
         return node
 
     def _value(self, target: ast.expr, value: ast.expr) -> ast.expr:
-        if isinstance(target, ast.Subscript) and self._is_container(target.value) or isinstance(target, ast.Name) and target.id in self.inner:
+        is_empty = _makes_dict(value) or (isinstance(value, ast.List) and not value.elts)  # which no array can store
+        if isinstance(target, ast.Subscript) and (self._is_container(target.value) or (is_empty and not isinstance(target.slice, ast.Slice))):
+            return self._item(value)
+        if isinstance(target, ast.Name) and target.id in self.inner:
             return self._item(value)
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             value.elts = [self._value(*pair) for pair in zip(target.elts, value.elts)]
@@ -525,13 +587,14 @@ class _Displays(_Rewriter):
         if isinstance(item, ast.Name) and item.id in self.sources:
             node.value, node.targets = self._item(node.value), [self.visit(target)]
             return [node, self._at(node, self._learns(self.sources[item.id], item.id))]
-        if not isinstance(target, ast.Subscript) or not isinstance(item, ast.Subscript) or not isinstance(item.value, ast.Name) or not self._is_container(item.value) or item.value.id in self.over:
+        of = _container_of(item) if item is not None else None
+        if item is None or of is None or not (isinstance(item, ast.Call) or self._is_container(of)) or of.id in self.over:
             return None
         self.hoisted += 1
         value, place = f".value {self.hoisted}", f".item {self.hoisted}"
         target.value = self._at(item, _load(place))
         statements = [_set(value, self._item(node.value)), _set(place, self.visit(item)), ast.Assign([self.visit(target)], _load(value))]
-        return [self._at(node, one) for one in (*statements, self._learns(item.value.id, place))]
+        return [self._at(node, one) for one in (*statements, self._learns(of.id, place))]
 
     def _is_list(self, node: ast.expr) -> bool:
         """Whether a variable has a list that grows, wherever it has a value."""
@@ -574,7 +637,8 @@ class _Displays(_Rewriter):
         if parts is not None and not isinstance(parts[1], ast.Constant):
             return self._list(node)
         if parts is None:
-            node.left, node.right = self._operand(node.left), self._operand(node.right)
+            repeats = isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and not isinstance(node.right, (ast.Constant, ast.List))
+            node.left, node.right = self._list(node.left) if repeats else self._operand(node.left), self._operand(node.right)
             return node
         return self.generic_visit(node)
 
@@ -698,6 +762,7 @@ class _Displays(_Rewriter):
         generator = _generator_of(node)
         if generator is not None and self._is_builtin(name):
             node.args = [self._at(generator, ast.ListComp(generator.elt, generator.generators))]
+            node.keywords = node.keywords or [ast.keyword("key", _constant(None))]  # of a list, which is no loop of its own
         if name in ("list", "sorted") and not self._is_builtin(name):
             return self.generic_visit(node)
         if name == "list" and node.args and isinstance(_object(node.args[0], self.names), type):
@@ -713,8 +778,9 @@ class _Displays(_Rewriter):
             node.args = [*map(self.visit, node.args[:-1]), self._item(node.args[-1])]
             return node
         if isinstance(function, ast.Attribute) and function.attr == "extend" and len(node.args) == 1:
+            added = node.args[0]
             node.func = self.visit(function)
-            node.args = [self._iterated(node.args[0], function.value)]
+            node.args = [self._list(added) if self._has_lists(added) else self._iterated(added, function.value)]
             return node
         return self.generic_visit(node)
 
@@ -730,13 +796,20 @@ class _Displays(_Rewriter):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         target = node.target
-        if isinstance(target, ast.Name) and isinstance(node.op, ast.Add):
-            if isinstance(node.value, ast.Name) and node.value.id == target.id:  # which need not be a list
+        if isinstance(target, (ast.Name, ast.Attribute)) and isinstance(node.op, ast.Add):
+            if isinstance(target, ast.Name) and isinstance(node.value, ast.Name) and node.value.id == target.id:  # which need not be a list
                 node.value = self._at(node, _call(_growing_lists.apart, node.value))
                 return node
-            iterated = self._iterated(node.value)
-            node.value = self._list(node.value) if iterated is node.value and not _is_constant(node.value) else iterated
-            return node
+            has_lists = self._has_lists(node.value)
+            iterated = self._iterated(node.value) if not has_lists else node.value
+            items = node.value
+            node.value = self._list(node.value) if has_lists or (iterated is node.value and not _is_constant(node.value)) else iterated
+            if not self._is_list(target) or not (has_lists or (isinstance(items, ast.ListComp) and self._is_inner(items.elt))) or target.id in self.over:  # type: ignore[union-attr]
+                return node
+            self.hoisted += 1
+            place = f".value {self.hoisted}"
+            value, node.value = node.value, _load(place)
+            return [self._at(node, one) for one in (_set(place, value), node, ast.Expr(_call(_typed_containers.learned_items, _load(target.id), _load(place))))]
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and self._is_container(target.value):
             value = self._list(node.value)
             if not isinstance(node.op, ast.Add) or not self._is_inner(node.value) or target.value.id in self.over:
@@ -772,7 +845,32 @@ class _Displays(_Rewriter):
                 return True
         return False
 
+    def _by_places(self, node: ast.For) -> None:
+        """``for row in x`` with ``row.append(v)`` in it as a loop over the places of x, which gets to know the type of v."""
+        first: list[ast.stmt] = []
+        for target, over in _pairs(node.target, node.iter):
+            inside = [part for statement in node.body for part in ast.walk(statement)]
+            changes = any(_changed_by(part) == target.id for part in inside)
+            assigned = _is_assigned(target.id, node.body) or _is_assigned(over.id, node.body)
+            if not changes or assigned or not self._makes_list(over) or self._changes_in(over.id, node.body):
+                continue
+            self.sources[target.id] = over.id
+            self.loops += 1
+            place = f".place {self.loops}"
+            places = self._at(over, _call(range, _call(len, over)))
+            first.append(self._at(target, ast.Assign([target], ast.Subscript(over, _load(place), ast.Load()))))
+            written = _Placed({id(target): self._at(target, ast.Name(place, ast.Store())), id(over): places})
+            node.target, node.iter = written.visit(node.target), written.visit(node.iter)
+        node.body = first + node.body
+
     def visit_For(self, node: ast.For) -> Any:
+        sources = {**self.sources}
+        self._by_places(node)
+        made = self._over_items(node)
+        self.sources = sources
+        return made
+
+    def _over_items(self, node: ast.For) -> Any:
         name = node.iter.id if isinstance(node.iter, ast.Name) else ""
         if not name or _is_assigned(name, node.body) or not self._changes_in(name, node.body):
             over = [*self.over]
@@ -792,10 +890,10 @@ class _Displays(_Rewriter):
         return [is_no_table, self._at(node, _set(place, ast.Constant(0))), self.generic_visit(loop)]
 
 
-def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionDef | None:
-    """The function with lists that grow; None: it has none. names: its globals."""
+def rewritten(function: ast.FunctionDef, names: dict[str, Any], compiled: Any) -> ast.FunctionDef | None:
+    """The function with lists that grow; None: it has none. names: its globals. compiled: the function of Python."""
     makes = (ast.List, ast.ListComp, ast.Delete)
-    if not any(isinstance(node, makes) or _makes_dict(node) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) for node in ast.walk(function)):
+    if not any(isinstance(node, makes) or _makes_dict(node) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) or _changed_inside(node) for node in ast.walk(function)):
         return None
     made = copy.deepcopy(function)
     _move(made)
@@ -804,6 +902,7 @@ def rewritten(function: ast.FunctionDef, names: dict[str, Any]) -> ast.FunctionD
     if aliases:
         made = _Renamed(aliases).visit(made)
         facts = _Facts(made, names)
+    facts.growing |= _changed_fields(made, compiled)
     displays = _Displays(facts, names, made)
     made.body = [part for statement in made.body for part in _statements(displays.visit(statement))]
     return made

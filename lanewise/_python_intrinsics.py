@@ -148,8 +148,41 @@ def _pause(name, *_unused):
         thread.meet("thread", name)
 
 
-def _as_mask(bits: int) -> int:
-    return bits - (1 << 32) if bits >> 31 else bits
+class _Lanes(int):
+    """A mask of lanes, an int that is known to have 32 bits: what `cuda.popc(~mask)` counts depends on that. It is no number of NumPy, because
+    `mask & (1 << lane)` would be an OverflowError for lane 31. Results that do not fit are ordinary ints."""
+
+    dtype = np.dtype(np.int32)
+
+    def __new__(cls, bits: int):
+        bits &= 0xFFFFFFFF
+        return int.__new__(cls, bits - (1 << 32) if bits >> 31 and cls.dtype.kind == "i" else bits)
+
+    def __invert__(self):
+        return type(self)(~int(self))
+
+    def __neg__(self):
+        return type(self)(-int(self))
+
+
+def _fitting(name: str):
+    of = getattr(int, name)
+
+    def operator(self, other):
+        result = NotImplemented if isinstance(other, np.generic) else of(self, other)
+        made = result if result is NotImplemented else type(self)(result)
+        return made if made == result else result
+
+    return operator
+
+
+for _name in ("and", "or", "xor", "add", "sub", "lshift", "rshift"):
+    setattr(_Lanes, f"__{_name}__", _fitting(f"__{_name}__"))
+    setattr(_Lanes, f"__r{_name}__", _fitting(f"__r{_name}__"))
+
+
+class _UnsignedLanes(_Lanes):
+    dtype = np.dtype(np.uint32)
 
 
 def _shuffled(name, lanes) -> dict:
@@ -177,22 +210,22 @@ def answers(name, payloads: dict) -> dict:
     if name in ("all_sync", "any_sync", "eq_sync", "ballot_sync"):
         true = {lane: bool(p[0]) for lane, p in payloads.items()}
         answer = {"all_sync": all(true.values()), "any_sync": any(true.values()), "eq_sync": len(set(true.values())) == 1,
-                  "ballot_sync": _as_mask(sum(1 << lane for lane, one in true.items() if one))}[name]
+                  "ballot_sync": _Lanes(sum(1 << lane for lane, one in true.items() if one))}[name]
         return dict.fromkeys(payloads, answer)
     if name.startswith("match"):
         bits = {lane: np.asarray(p[0]).tobytes() for lane, p in payloads.items()}
-        of = {lane: _as_mask(sum(1 << other for other in bits if bits[other] == bits[lane])) for lane in bits}
+        of = {lane: _Lanes(sum(1 << other for other in bits if bits[other] == bits[lane])) for lane in bits}
         same = len(set(bits.values())) == 1
         return of if name == "match_any_sync" else {lane: (of[lane], True) if same else (0, False) for lane in bits}
     return dict.fromkeys(payloads)
 
 
 def _activemask():
-    return _as_mask(1 << _thread("activemask").lane)
+    return _UnsignedLanes(1 << _thread("activemask").lane)
 
 
 def _lanemask_lt():
-    return (1 << _thread("lanemask_lt").lane) - 1
+    return _UnsignedLanes((1 << _thread("lanemask_lt").lane) - 1)
 
 
 # ---- atomics: one thread runs at a time ----
@@ -256,7 +289,7 @@ def _number(path, *args):
     key = path, len(args)
     if key not in _made:
         _made[key] = _compiled(*key)
-    return _made[key](*args)
+    return _made[key](*(x.dtype.type(int(x)) if isinstance(x, _Lanes) else x for x in args))
 
 
 _FUNCTIONS = {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 import types
 from typing import Any
 
-from lanewise import _dict_displays, _kept_ranges, _list_displays, _unrolled_loops
+from lanewise import _dict_displays, _formatted_texts, _kept_ranges, _list_displays, _mapped, _unrolled_loops
 
 
 _EMPTY = types.CellType()
@@ -27,9 +28,13 @@ def rewritten(function: ast.FunctionDef | ast.Lambda, compiled: Any) -> ast.Func
 def _rewritten(function: ast.FunctionDef, compiled: Any) -> ast.FunctionDef:
     function = _unrolled_loops.rewritten(function) or function
     names = _names(compiled)
+    if _formatted_texts.has_texts(function):
+        function = _formatted_texts.rewritten(copy.deepcopy(function), names)
+    if _mapped.has_calls(function):
+        function = _mapped.rewritten(copy.deepcopy(function), names)
     function = _kept_ranges.rewritten(function, compiled, names) or function
     function = _dict_displays.rewritten(function, names) or function
-    return _list_displays.rewritten(function, names) or function
+    return _list_displays.rewritten(function, names, compiled) or function
 
 
 def _names(compiled: Any) -> dict[str, Any]:

@@ -854,6 +854,13 @@ def learned(x, item):
                     x.value_items = Containers(x.value_items.words, item.without_words())
 
 
+def learned_items(x, items):
+    """The same, of the items of a list that x has got."""
+    if isinstance(items, GrownList):
+        if isinstance(items.items, Containers):
+            learned(x, items.items.like)
+
+
 # ---- what Python calls (lanewise/typed.py) ----
 
 

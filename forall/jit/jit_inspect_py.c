@@ -76,12 +76,34 @@ find_called(lw_jit *self, PyObject *sig)
     return found;
 }
 
-/* The specialisation for a signature, compiled if the kernel is lazy. */
+/* Whether the exception says what only a function can do that is called on the host: return a
+ * value (E183), draw numbers or hold strings (E163). */
+static bool
+is_for_host(void)
+{
+    PyObject *type, *value, *trace, *code;
+    const char *text;
+    bool is;
+
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    code = value ? PyObject_GetAttrString(value, "code") : NULL;
+    text = code && PyUnicode_Check(code) ? PyUnicode_AsUTF8(code) : NULL;
+    is = text != NULL && (strcmp(text, "E183") == 0 || strcmp(text, "E163") == 0);
+    PyErr_Clear();
+    Py_XDECREF(code);
+    PyErr_Restore(type, value, trace);
+    return is;
+}
+
+/* The specialisation for a signature, compiled if the kernel is lazy. A function of lw.jit that
+ * has not been called yet is one that is called on the host, if it can be no kernel. */
 static lw_specialisation *
 specialisation_of(lw_jit *self, PyObject *sig)
 {
     lw_specialisation *specialisation;
     lw_error err = {0};
+    lw_jit *called;
 
     if (self->base.options.device) {
         lw_fail(&err, LW_ERR_LAUNCH,
@@ -94,6 +116,11 @@ specialisation_of(lw_jit *self, PyObject *sig)
     specialisation = find_called(self, sig);
     if (specialisation == NULL && !PyErr_Occurred())
         specialisation = lw_specialisation_of(holder(self), sig);
+    if (specialisation == NULL && !self->from_cuda && self->value == NULL && is_for_host()) {
+        PyErr_Clear();
+        called = lw_jit_companion(self);
+        specialisation = called ? lw_specialisation_of(&called->base, sig) : NULL;
+    }
     return specialisation ? specialisation->target : NULL;
 }
 
@@ -119,6 +146,16 @@ key_for(const lw_specialisation *specialisation, int cc, lw_entry_key *key)
         lw_jit_host_key(specialisation, key);
     else
         lw_jit_device_key(true, key);
+}
+
+/* Finds out, before a target is chosen, whether a function that has not been called yet is one
+ * that is called on the host. */
+static int
+settle(lw_jit *self, PyObject *sig)
+{
+    bool is_known = self->base.options.device || self->from_cuda || self->value != NULL;
+
+    return is_known || sig == Py_None || specialisation_of(self, sig) != NULL ? 0 : -1;
 }
 
 /* ---- forms ---- */
@@ -233,7 +270,8 @@ inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
     PyObject *sig = Py_None, *target = Py_None;
     int cc;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target) ||
+        settle((lw_jit *)self, sig) < 0)
         return NULL;
     cc = lw_target_read(target, holder((lw_jit *)self)->gives_value ? 0 : default_cc(),
                         host_form != NULL);
@@ -290,6 +328,10 @@ inspect_types(PyObject *self, PyObject *args, PyObject *kwargs)
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:inspect_types", names, &file, &sig))
         return NULL;
+    if (sig == Py_None && file != Py_None && !PyObject_HasAttrString(file, "write")) {
+        sig = file; /* as for functions of the other decorators */
+        file = Py_None;
+    }
     text = of_signature((lw_jit *)self, sig, 0, "types", types_of);
     if (text != NULL && PyDict_Check(text))
         Py_SETREF(text, joined(text));
@@ -366,7 +408,9 @@ resources(PyObject *object, PyObject *args, PyObject *kwargs)
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:resources", names, &sig, &target,
                                      &block) ||
-        (block != Py_None && lw_jit_count_read(block, "resources: block", 1024, &threads) < 0))
+        (block != Py_None &&
+         lw_jit_count_read(block, "resources: block", 1024, &threads) < 0) ||
+        settle((lw_jit *)object, sig) < 0)
         return NULL;
     cc = lw_target_read(target, holder((lw_jit *)object)->gives_value ? 0 : default_cc(), true);
     specialisation = cc < 0 || check_there((lw_jit *)object, cc, "") < 0
@@ -606,7 +650,7 @@ PyMethodDef lw_jit_inspect_methods[] = {
      PyDoc_STR(
          "inspect_types($self, /, file=None, signature=None)\n--\n\n"
          "Return a string that shows each expression with its type, or write it to a file.\n\n"
-         ">>> 'float64' in k.inspect_types(signature='void(float64[:])')\n"
+         ">>> 'float64' in k.inspect_types('void(float64[:])')\n"
          "True")},
     {"inspect_ir", LW_KEYWORDS(current_inspect_ir),
      PyDoc_STR(

@@ -441,7 +441,7 @@ def test_functions_without_such_lists_are_left_alone():
     import ast
 
     for text in ("def f(x):\n return x + 1", "def f(x):\n y = (x, x)\n return y[0]"):
-        assert _list_displays.rewritten(ast.parse(text).body[0], {}) is None
+        assert _list_displays.rewritten(ast.parse(text).body[0], {}, None) is None
 
 
 def test_names_of_the_users():

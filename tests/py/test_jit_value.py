@@ -438,3 +438,25 @@ def test_disable_compile_of_kernels():
     assert x[0] == 1
     with pytest.raises(TypeError, match="E181"):
         put[1, 1](np.zeros(1, "f4"))
+
+
+def test_functions_that_were_not_called_are_inspected():
+    @lw.jit
+    def half(x):
+        return x / 2
+
+    @lw.jit
+    def draws(n):
+        return [np.random.random() for _ in range(n)]
+
+    @lw.jit
+    def store(x):
+        x[lw.cuda.grid(1)] = 1
+
+    assert "float32" in half.inspect_types("float32(float32)") and "float64" in half.inspect_types(signature=(lw.float64,))
+    assert "define" in half.inspect_llvm("float32(float32)") and "ret" in half.inspect_asm("(int64,)")
+    assert "define" in draws.inspect_llvm("(int64,)")
+    assert ".entry" in store.inspect_ptx("void(float64[:])")
+    with pytest.raises(lw.errors.TypingError, match="E150"):
+        lw.jit(lambda x: x + undefined).inspect_types("(int64,)")  # noqa: F821
+    assert half(3.0) == 1.5 and len(draws(2)) == 2

@@ -681,3 +681,32 @@ def test_functions_that_add_to_a_list():
     for f in (changed_by_a_method, changed_by_a_local_function):
         with pytest.raises(errors.UnsupportedError, match="E101: a list that changes cannot be compiled"):
             lw.njit(f)(3)
+
+
+class Ring:
+    def __init__(self, n):
+        self.items = [0.0] * n
+        self.log, self.at = [n], 0
+        self.steps = [1, 2, 3]
+
+    def push(self, v):
+        self.items[self.at % len(self.items)] = v
+        self.at += self.steps[0]
+
+
+class NotedRing(Ring):
+    def note(self, v):
+        self.push(v)
+        self.log += [v]
+        self.log.append(2 * v)
+
+
+def fields_that_methods_change(n):
+    ring = NotedRing(3)
+    for i in range(n):
+        ring.note(i)
+    return sum(ring.items), ring.log, len(ring.steps)
+
+
+def test_fields_that_methods_change():
+    assert lw.njit(fields_that_methods_change)(5) == fields_that_methods_change(5)

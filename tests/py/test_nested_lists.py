@@ -303,9 +303,71 @@ def constants_with_strings(n):
     return d, e
 
 
+def set_in_defaults(n):
+    d = {}
+    for i in range(n):
+        d.setdefault(i % 2, {})[i] = i * 100
+    return d, [v for x in d.values() for v in x.values()], [k + v for x in d.values() for k, v in x.items()]
+
+
+def told_in_loops(n):
+    g, h, m, k = [[] for _ in range(n)], [[] for _ in range(n)], [[] for _ in range(n)], [{} for _ in range(n)]
+    for row in g:
+        row.append(1.5)
+    for i, row in enumerate(h, 1):
+        if i == 2:
+            continue
+        row.append(i)
+        row += [7]
+    for v, row in zip(range(n), reversed(m)):
+        row.extend([v, v])
+    for i, d in enumerate(k):
+        d[i] = 2 * i
+    return g, h, m, k
+
+
+def levels(n):
+    g = [[] for _ in range(n)]
+    for i in range(1, n):
+        g[i // 2].append(i)
+    seen, frontier, found = {0}, [0], []
+    while frontier:
+        found.append(frontier)
+        after = []
+        for u in frontier:
+            for v in g[u]:
+                if v not in seen:
+                    seen.add(v)
+                    after.append(v)
+        frontier = after
+    found[0].append(100)
+    return found
+
+
+def extremes(n):
+    g = [[1] * ((i * 3) % 5 + 1) for i in range(n)]
+    longest = max(g, key=len)
+    longest.append(9)
+    return g, longest, min(g, key=len), max([len(r) for r in g]), min((v, -i) for i, v in enumerate(range(n, 0, -1))), max((v % 3, v) for v in range(n))
+
+
+def slices(n):
+    x = list(range(n))
+    return [x[i:i + 2] for i in range(0, n, 2)], [0, 1] * n, [n] * n + [1, n] * n
+
+
+def written(n):
+    m = [[1]]
+    m.extend([[2], [3, n]])
+    m += [[9]]
+    m += [[n, n], [n]]
+    return m
+
+
 PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix, named, rows_of_a_loop, pascal, one_list_under_many_names, deeper, methods, sorted_rows, chosen,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
-            told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings]  # fmt: skip
+            told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings, set_in_defaults, told_in_loops, levels,
+            extremes, slices, written]  # fmt: skip
 
 
 @pytest.mark.distinct_cases
@@ -359,6 +421,41 @@ def test_functions_change_them():
         return g
 
     assert f(2) == [[0, 5], [1]]
+
+
+def add_edge(g, u, v):
+    g[u].append(v)
+
+
+def add_edges(g, u, v):
+    add_edge(g, u, v)
+    add_edge(g, v, u)
+
+
+def add_to_group(d, k, v):
+    if k not in d:
+        d[k] = []
+    d[k].append(v)
+
+
+def add_by_default(d, k, v):
+    d.setdefault(k, []).append(v)
+
+
+def told_by_functions(n):
+    g, d, e = [[] for _ in range(n)], {}, {}
+    for i in range(n):
+        add_edges(g, i, i * i % n)
+        add_to_group(d, i % 3, i)
+        add_by_default(e, i % 2, 0.5 * i)
+    out = [[]]
+    out += [[v, n] for v in range(n)]
+    out[0].append(7)
+    return g, d, e, out
+
+
+def test_functions_tell_them_the_type():
+    assert lw.njit(told_by_functions)(5) == told_by_functions(5)
 
 
 def subsets_below(path, left, out):

@@ -169,7 +169,7 @@ def test_f_strings_of_errors():
 
 
 @pytest.mark.parametrize("function, words", [
-    (lambda x: f"{x}", "an f-string cannot be a value"),
+    (lambda x: f"{x}", "made at run time cannot be a value"),
     (lambda x: (print(f"{x!r}"), x)[1], "this part of an f-string"),
     (lambda x: (print(f"{x:{SIZE}}"), x)[1], "this part of an f-string"),
 ])

@@ -825,3 +825,25 @@ def test_operands_may_be_kept_and_inputs_stay_as_they_are(python):
     b = np.arange(3.0)
     in_place(b)
     assert b.tolist() == [7, 1, 2]
+
+
+def test_masks_of_lanes_have_32_bits():
+    @cuda.jit(target="cpu")
+    def masks(x, out):
+        i = cuda.grid(1)
+        below, mine = cuda.lanemask_lt(), 1 << cuda.laneid
+        votes = cuda.ballot_sync(0xFFFFFFFF, x[i] > 0)
+        out[i, 0], out[i, 1], out[i, 2] = votes, cuda.popc(votes), cuda.popc(~votes)
+        out[i, 3], out[i, 4], out[i, 5] = cuda.popc(votes & below), cuda.clz(votes), cuda.ffs(votes & -votes)
+        out[i, 6], out[i, 7] = votes & mine, cuda.popc(votes >> 3)
+        out[i, 8], out[i, 9] = cuda.popc(~below), ~below
+        out[i, 10] = cuda.popc(cuda.match_any_sync(0xFFFFFFFF, x[i] > 0))
+        out[i, 11] = votes + x[i]
+
+    x = np.arange(-20, 44)
+    found, expected = np.zeros((2, 64, 12), int)
+    masks[1, 64](x, expected)
+    with lw.config(target="python"):
+        masks[1, 64](x, found)
+    np.testing.assert_array_equal(found, expected)
+    assert (found[:32, 1] == 11).all()

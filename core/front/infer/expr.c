@@ -622,8 +622,8 @@ dispatch(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     case LW_NODE_WALRUS: return infer_walrus(f, node, out);
     case LW_NODE_LAMBDA: return infer_lambda(f, node, out);
     case LW_NODE_JOINED:
-        return lw_complain(f, n->loc, "E104", "the string would be made at run time",
-                           "use it in `print` and `raise`", "an f-string cannot be a value");
+        return lw_complain(f, n->loc, "E104", NULL, "use it in `print`, `raise` and `assert`",
+                           "a string that is made at run time cannot be a value");
     case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
     case LW_NODE_SUPER:
         return lw_complain(f, n->loc, "E165", NULL,

@@ -154,6 +154,8 @@ names_of_object(lw_infer_frame *f, lw_type type, uint32_t *n)
     return names;
 }
 
+static const char *const of_lists[] = {"append", "extend", "insert", "pop", "remove"};
+
 static bool
 is_among(const char *name, const char *const *names, size_t n)
 {
@@ -169,6 +171,9 @@ lw_near_attribute(lw_infer_frame *f, lw_type type, const char *name)
     const char *near = NULL, **names;
     uint32_t n;
 
+    if (lw_array_row(f, type) && is_among(name, of_lists, sizeof of_lists / sizeof *of_lists))
+        return "an array keeps its size: collect values in a list, `out = []`, "
+               "`out.append(v)`, or fill an array that is large enough, `np.empty(n)`";
     if (lw_array_row(f, type) && is_among(name, of_numpy, sizeof of_numpy / sizeof *of_numpy))
         return lw_format_text(f, "arrays have no such method: write `np.%s(x)`", name);
     if (lw_array_row(f, type)) {

@@ -235,11 +235,53 @@ lw_is_for_python(PyObject *object)
     return is;
 }
 
+/* What people reach for first, and what says the same in compiled code. */
+static const char *
+hint_for_library(PyObject *object)
+{
+    static const struct {
+        const char *module, *name, *hint;
+    } rows[] = {
+        {"collections", "deque",
+         "use a list: `q.append(v)`, `q.pop()` and `q.pop(0)`, or a variable that counts the "
+         "items which have been taken from its beginning"},
+        {"collections", "Counter", "count in a dict: `d[v] = d.get(v, 0) + 1`"},
+        {"collections", "defaultdict",
+         "use a dict: `d[k] = d.get(k, 0) + v`, or `d.setdefault(k, []).append(v)`"},
+        {"collections", "OrderedDict", "use a dict, which keeps the order of its keys"},
+        {"itertools", "product", "write one loop in the other"},
+        {"itertools", "combinations",
+         "write one loop in the other: `for i in range(n): for j in range(i + 1, n):`"},
+        {"itertools", "accumulate", "write `np.cumsum(x)`, or a loop that appends to a list"},
+        {"itertools", "chain", "write one loop after the other, or add lists, `x + y`"},
+
+        {"operator", "itemgetter", "write `lambda x: x[i]`"},
+
+        {"operator", "attrgetter", "write `lambda x: x.name`"},
+        {"time", "time", "measure the time in Python, before and after the call"},
+        {"time", "perf_counter", "measure the time in Python, before and after the call"},
+        {"numpy.random", "default_rng",
+         "`np.random.seed(n)` and `np.random.normal(...)` draw in functions of `njit`, those "
+         "of lanewise.random in all compiled functions"},
+    };
+    PyObject *text = lw_attribute_text(object, "__name__");
+    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
+
+    for (size_t i = 0; name != NULL && hint == NULL && i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0 && lw_comes_from(object, rows[i].module))
+            hint = rows[i].hint;
+    lw_read_clear();
+    Py_XDECREF(text);
+    return hint;
+}
+
 const char *
 lw_hint_for(lw_reader *r, PyObject *object)
 {
     const char *hint = hint_for_container(object);
 
+    if (hint == NULL)
+        hint = hint_for_library(object);
     if (hint == NULL)
         hint = hint_for_random(object);
     if (hint == NULL)

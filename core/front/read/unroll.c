@@ -332,14 +332,37 @@ holds_range(const lw_ast *ast, PyObject *value)
                              (name != NULL && is_any_of(name, range)));
 }
 
+/* `"text"`, an operand of `"text" % x` or `"text" + x`. */
+static bool
+is_text(const lw_ast *ast, PyObject *node, PyObject *field)
+{
+    PyObject *operand = lw_ast_get(node, field);
+    PyObject *value = operand ? lw_ast_get(operand, ast->value) : NULL;
+
+    return kind_at(ast, node, field) == LW_AST_Constant && value && PyUnicode_Check(value);
+}
+
+/* `f(x, key=d.get)`. */
+static bool
+has_key(const lw_ast *ast, PyObject *call)
+{
+    PyObject *keywords = lw_ast_get(call, ast->keywords);
+    bool found = false;
+
+    for (Py_ssize_t i = 0; keywords && !found && i < PyList_GET_SIZE(keywords); i++)
+        found = kind_at(ast, PyList_GET_ITEM(keywords, i), ast->value) == LW_AST_Attribute;
+    return found;
+}
+
 /* Whether a function with this node may have to be rewritten. */
 static bool
 may_be_rewritten(const lw_ast *ast, PyObject *node)
 {
-    static const char *const functions[] = {"list", "sorted",         "dict",
-                                            "set",  "literal_unroll", NULL};
-    static const char *const methods[] = {"append",     "extend",         "insert",
-                                          "setdefault", "literal_unroll", NULL};
+    static const char *const functions[] = {"list",           "sorted", "dict",   "set",
+                                            "literal_unroll", "map",    "filter", "str",
+                                            "reduce",         NULL};
+    static const char *const methods[] = {"append",         "extend", "insert", "setdefault",
+                                          "literal_unroll", "format", "reduce", NULL};
 
     switch (lw_ast_kind_of(ast, node)) {
     case LW_AST_List:
@@ -357,6 +380,8 @@ may_be_rewritten(const lw_ast *ast, PyObject *node)
                kind_at(ast, node, ast->iter) == LW_AST_IfExp;
     case LW_AST_Assign: return holds_range(ast, lw_ast_get(node, ast->value));
     case LW_AST_AugAssign: return adds_items(ast, node);
+    case LW_AST_BinOp: return is_text(ast, node, ast->left) || is_text(ast, node, ast->right);
+    case LW_AST_Call: return has_key(ast, node);
     default: return false;
     }
 }
