@@ -27,7 +27,6 @@ from lanewise._growing_dicts import (
 )
 from lanewise._growing_lists import ITEMS, Arrays, GrownList, Texts, bounds, check_first, check_number, get, matrix, place, put, view
 from lanewise._growing_lists_arrays import ArrayKind, KeptArrays, Shared, new_words, slot
-from lanewise._growing_lists_texts import no_texts
 from lanewise import types
 from lanewise.errors import TypingError
 from lanewise.types import unicode_type
@@ -56,13 +55,17 @@ class Containers(KeptArrays):
     """Their words, which are arrays in slots. `like` is such a list or dict."""
 
     def form(self):
-        return self.like.words
+        return _arrays.slot_kind(self.words)
 
     def over(self, words):
         return Containers(words, self.like)
 
     def get(self, at):
         return self.like.over(_arrays.slot(self.words, slot(self.form(), at), self.form()))
+
+    def lent(self, at):
+        """The same for an expression that uses it at once (core/front/tree.h), of which no reference is counted."""
+        return self.like.over(_arrays.lent_slot(self.words, slot(self.form(), at), self.form()))
 
     def put(self, at, x):
         self.keep(at, x.words)
@@ -116,7 +119,7 @@ def lent(words, like, k):
     if isinstance(like, Texts):
         return Texts(_arrays.cell(words, k, like.words))
     if isinstance(like, ArrayKind):
-        return KeptArrays(_arrays.cell(words, k, words), _arrays.slot_kind(like.like))
+        return KeptArrays(_arrays.cell(words, k, words), like.like)
     if isinstance(like, (TypedList, TypedDict)):
         return Containers(_arrays.cell(words, k, words), like.without_words())
     return _arrays.cell(words, k, like)
@@ -137,7 +140,7 @@ def held(words, like, k):
     if isinstance(like, Texts):
         return Texts(_arrays.held_cell(words, k, like.words))
     if isinstance(like, ArrayKind):
-        return KeptArrays(_arrays.held_cell(words, k, words), _arrays.slot_kind(like.like))
+        return KeptArrays(_arrays.held_cell(words, k, words), like.like)
     if isinstance(like, (TypedList, TypedDict)):
         return Containers(_arrays.held_cell(words, k, words), like.without_words())
     return _arrays.held_cell(words, k, like)
@@ -186,8 +189,8 @@ def like_of_type(type_):
             return type_[1]()
         return likes_of_types(type_)
     if type_ is str or type_ is unicode_type:
-        return no_texts()
-    return np.empty(0, type_)
+        return texts_kind()
+    return _arrays.slot_kind(np.empty(0, type_))
 
 
 def likes_of_types(row):
@@ -201,12 +204,16 @@ def kind_of(x):
     if isinstance(x, tuple):
         return kinds_of(x)
     if isinstance(x, str):
-        return no_texts()
+        return texts_kind()
     if isinstance(x, np.ndarray):
         return array_kind(x)
     if isinstance(x, (TypedList, TypedDict)):
         return x.without_words()
-    return np.empty(0, np.array([x]).dtype)
+    return _arrays.slot_kind(x)
+
+
+def texts_kind():
+    return Texts(_arrays.slot_kind(0))
 
 
 def array_kind(x):
