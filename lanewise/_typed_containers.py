@@ -35,8 +35,8 @@ _arrays = intrinsics.arrays  # core/tables/array_names.def
 
 N, USED, FILLED, TAG = 0, 1, 2, 3  # words with numbers; the last one of an InnerList or InnerDict
 CELL = 3  # words of a cell
-LIST_ITEMS = 8  # cells: of a list
-HASHES, PLACES, DICT_KEYS = 8, 11, 14  # of a dict, with those of the values behind those of the keys
+LIST_ITEMS = 4  # cells: of a list
+HASHES, PLACES, DICT_KEYS = 4, 7, 10  # of a dict, with those of the values behind those of the keys
 WORDS = 64  # of any container
 MOST_CELLS = 16  # of its items
 
@@ -714,6 +714,14 @@ class InnerList(TypedList):
         set_tag(self.words, kind_of(x) if self.like is None else self.like)
         super().append(x)
 
+    def take_over(self, items, n):
+        """Makes the items of another list, which ends here, those of this one."""
+        self.like = kind_of_items(items)
+        check_cells(n_cells(self.like))
+        set_tag(self.words, self.like)
+        put_in(self.words, items, LIST_ITEMS)
+        self.n = n
+
     def __getslice__(self, start=None, stop=None, step=None):
         if self.like is None:
             self.check_told()
@@ -824,13 +832,45 @@ def tag_of_number(x):
     raise TypingError("items of this type are in no list of a list")
 
 
+def may_move(items):
+    """Whether the cells of an InnerList can hold what holds the items of a plain list: those of a list of arrays have no references to arguments."""
+    if items is None:
+        return False
+    if isinstance(items, tuple):
+        if len(items) == 1:
+            return may_move(items[0])
+        return may_move(items[0]) and may_move(items[1:])
+    return isinstance(items, Containers) or not isinstance(items, Arrays)
+
+
+def kind_of_items(items):
+    if isinstance(items, tuple):
+        return kinds_of_items(items)
+    if isinstance(items, Texts):
+        return texts_kind()
+    if isinstance(items, Containers):
+        return items.like
+    if isinstance(items, Arrays):
+        return array_kind(items.like)
+    return _arrays.slot_kind(items)
+
+
+def kinds_of_items(items):
+    if len(items) == 1:
+        return (kind_of_items(items[0]),)
+    return (kind_of_items(items[0]),) + kinds_of_items(items[1:])
+
+
 def inner(x):
     """The value as an item of a plain list or dict."""
     if isinstance(x, Shared):
         return x
     if isinstance(x, GrownList):
         made = InnerList()
-        made.extend(x)
+        if may_move(x.items):
+            made.take_over(x.items, x.n)
+        else:
+            made.extend(x)
         return made
     if isinstance(x, GrownDict):
         table = InnerDict()

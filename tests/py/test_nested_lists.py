@@ -359,10 +359,33 @@ def wrong_places(n):
     return s, g, d
 
 
+def rows_that_were_made_whole(n):
+    g = [[0] * k for k in range(n)]
+    h = [[(i, 0.5 * i) for i in range(k)] for k in range(n)]
+    s = [["a"] * k for k in range(n)]
+    m = [[[j] for j in range(k)] for k in range(n)]
+    for _ in range(9):
+        for k in range(n):
+            g[k].append(k)
+            h[k].append((k, 0.25))
+            s[k].append("bc")
+            m[k].append([k, k])
+            m[k][0].append(7)
+    x = [1, 2, 3]
+    y = [x.copy(), x[1:], x * 2, x + [4], sorted(x), list(x)]
+    for row in y:
+        row[0] = 8
+        row.append(9)
+    x.append(5)
+    x[1] = 6
+    return g, h, s, m, x, y
+
+
 PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix, named, rows_of_a_loop, pascal, one_list_under_many_names, deeper, methods, sorted_rows, chosen,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
             told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings,
-            changed_by_their_indices, used_where_they_are_taken, wrong_places]  # fmt: skip
+            changed_by_their_indices, used_where_they_are_taken, wrong_places,
+            rows_that_were_made_whole]  # fmt: skip
 
 
 @pytest.mark.distinct_cases
@@ -374,7 +397,7 @@ def test_programs(program):
 
 
 def test_memory_is_freed():
-    for program in (neighbours, deeper, counts, one_list_under_many_names, changed_by_their_indices, used_where_they_are_taken):
+    for program in (neighbours, deeper, counts, one_list_under_many_names, changed_by_their_indices, used_where_they_are_taken, rows_that_were_made_whole):
         f = lw.njit(program)
         check_that_typed_containers_end(lambda f=f: f(4), 30)
 
