@@ -2,7 +2,7 @@
 
     python bench/host_rows.py [part ...] [--threads N] [--rounds N]
 
-Parts: methods extremes variances axis0 forall mandelbrot layouts jit lists sorts small special. Each line has the time of lanewise and of each peer, and
+Parts: methods extremes variances axis0 forall mandelbrot layouts jit lists nested sorts small special. Each line has the time of lanewise and of each peer, and
 in brackets the time of lanewise divided by that of the peer: above 1, the peer is faster. A time is the least of interleaved rounds, so that
 noise hits all. Results are checked against NumPy's (or the peer's) before they are timed. Peers that are not installed are left out.
 """
@@ -10,7 +10,9 @@ noise hits all. Results are checked against NumPy's (or the peer's) before they 
 from __future__ import annotations
 
 import argparse
+import inspect
 import math
+import textwrap
 import time
 import warnings
 from typing import Any, Callable
@@ -417,6 +419,141 @@ def lists() -> None:
         race(f"argmin of rows in jit, 1000^2 {dtype}", {"lanewise": lambda: found_places(x), "numpy": lambda: places(x)}, close)
 
 
+def nested() -> None:
+    """Lists and dicts in lists and dicts that a function makes. numba's are lists of lists, where it can say their type, and typed ones."""
+    def grown(edges, n):
+        g = [[] for _ in range(n)]
+        for u, v in edges:
+            g[u].append(v)
+        return sum([len(row) for row in g])
+
+    def searched(edges, n):
+        g = [[] for _ in range(n)]
+        for u, v in edges:
+            g[u].append(v)
+        level = [-1] * n
+        level[0] = 0
+        queue = [0]
+        head = 0
+        while head < len(queue):
+            u = queue[head]
+            head += 1
+            for v in g[u]:
+                if level[v] < 0:
+                    level[v] = level[u] + 1
+                    queue.append(v)
+        return sum(level)
+
+    def summed(edges, n, times):
+        g = [[] for _ in range(n)]
+        for u, v in edges:
+            g[u].append(v)
+        s = 0
+        for _ in range(times):
+            for u in range(n):
+                for k in range(len(g[u])):
+                    s += g[u][k]
+        return s
+
+    def multiplied(n):
+        a = [[1.0 / (i + j + 1) for j in range(n)] for i in range(n)]
+        b = [[float(i - j) for j in range(n)] for i in range(n)]
+        c = [[0.0] * n for i in range(n)]
+        for i in range(n):
+            for j in range(n):
+                s = 0.0
+                for k in range(n):
+                    s += a[i][k] * b[k][j]
+                c[i][j] = s
+        return c[1][n - 1] + c[n - 1][2]
+
+    def bucketed(keys):
+        d = {}
+        for v in keys:
+            k = v % 1000
+            if k not in d:
+                d[k] = []
+            d[k].append(v)
+        return sum([len(row) for row in d.values()])
+
+    def defaulted(keys):
+        d = {}
+        for v in keys:
+            d.setdefault(v % 1000, []).append(v)
+        return sum([len(row) for row in d.values()])
+
+    def united(edges, n):
+        members = [[i] for i in range(n)]
+        root = [i for i in range(n)]
+        for u, v in edges:
+            a = root[u]
+            b = root[v]
+            if a != b:
+                if len(members[a]) < len(members[b]):
+                    a, b = b, a
+                for w in members[b]:
+                    root[w] = a
+                    members[a].append(w)
+                members[b].clear()
+        return max([len(row) for row in members])
+
+    def aligned(x, y):
+        dp = [[0] * (len(y) + 1) for _ in range(len(x) + 1)]
+        for i in range(len(x)):
+            for j in range(len(y)):
+                if x[i] == y[j]:
+                    dp[i + 1][j + 1] = dp[i][j] + 1
+                else:
+                    dp[i + 1][j + 1] = max(dp[i][j + 1], dp[i + 1][j])
+        return dp[len(x)][len(y)]
+
+    def counted(keys):
+        d = {}
+        for v in keys:
+            k = v % 100
+            if k not in d:
+                d[k] = {}
+            d[k][v] = d[k].get(v, 0) + 1
+        return sum([len(row) for row in d.values()])
+
+    random = np.random.default_rng(1)
+    edges, keys, few = random.integers(0, 10**5, (8 * 10**5, 2)), random.integers(0, 10**6, 10**6), random.integers(0, 10**4, 10**6)
+    x, y = random.integers(0, 4, 1000), random.integers(0, 4, 1000)
+    rows: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
+        ("g[u].append(v), 10^5 x 8", grown, (edges, 10**5)), ("the same and a search over g[u]", searched, (edges, 10**5)), ("the same and sum of g[u][k], 10 times", summed, (edges, 10**5, 10)),
+        ("matrix product of lists of lists, 200", multiplied, (200,)), ("d[k].append(v), 10^6 in 1000", bucketed, (keys,)), ("d.setdefault(k, []).append(v)", defaulted, (keys,)),
+        ("union of components, 10^5", united, (edges[: 10**5], 10**5)), ("dp[i][j] of two texts, 1000 x 1000", aligned, (x, y)), ("d[k][v] += 1, 10^6 in 100", counted, (few,))]
+    for title, function, arguments in rows:
+        mine = lw.njit(function)
+        plain = tuple(a.tolist() if isinstance(a, np.ndarray) else a for a in arguments)
+        runs: Runs = {"lanewise": lambda: mine(*arguments), "python": lambda: function(*plain)}
+        for name, theirs in _nested_in_numba(function).items():
+            runs[name] = lambda theirs=theirs: theirs(*arguments)  # type: ignore[misc]
+        race(title, runs, close)
+
+
+def _nested_in_numba(function: Callable[..., Any]) -> Runs:
+    """The function as numba compiles it: with lists that say their type, and with typed lists and dicts."""
+    if not numba:
+        return {}
+    from numba.typed import Dict, List
+
+    text = textwrap.dedent(inspect.getsource(function))
+    reflected, typed = text, text
+    for mine, of_lists, of_typed in (("g = [[] for _ in range(n)]", "g = [[0 for _ in range(0)] for _ in range(n)]", "g = List()\n    for _ in range(n):\n        g.append(List.empty_list(numba.int64))"),
+                                     ("d = {}", "d = Dict.empty(numba.int64, row)", "d = Dict.empty(numba.int64, row)"), ("d[k] = []", "", "d[k] = List.empty_list(numba.int64)"),
+                                     ("d[k] = {}", "", "d[k] = Dict.empty(numba.int64, numba.int64)"), ("d.setdefault(v % 1000, [])", "", "d.setdefault(v % 1000, List.empty_list(numba.int64))")):
+        reflected, typed = reflected.replace(mine, of_lists), typed.replace(mine, of_typed)
+    row = numba.types.DictType(numba.int64, numba.int64) if "d[k] = {}" in text else numba.types.ListType(numba.int64)
+    found: Runs = {}
+    for name, source in (("numba lists", reflected if "d = {}" not in text else ""), ("numba typed", typed if typed != text else "")):
+        names: dict[str, Any] = {"numba": numba, "Dict": Dict, "List": List, "row": row}
+        if source:
+            exec(source, names)  # noqa: S102
+            found[name] = numba.njit(names[function.__name__])
+    return found
+
+
 def sorts() -> None:
     def sort(x):
         return np.sort(x)
@@ -505,7 +642,7 @@ def special() -> None:
             race(f"special.{name}{tuple(a for a in arguments if not isinstance(a, np.ndarray))} 10^5", {"lanewise": lambda: mine(*arguments), "scipy": lambda: theirs(*arguments)}, close)
 
 
-PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "layouts": layouts, "jit": jit, "lists": lists, "sorts": sorts, "small": small, "calls": calls, "special": special}
+PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "layouts": layouts, "jit": jit, "lists": lists, "nested": nested, "sorts": sorts, "small": small, "calls": calls, "special": special}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Calls on the CPU beside their peers.")

@@ -446,6 +446,12 @@ class GrownDict(Table):
             missing(key)
         return get(self.value_items, entry)
 
+    def __lentitem__(self, key):
+        entry = self.found(key)
+        if entry < 0:
+            missing(key)
+        return self.value_items.lent(entry)
+
     def __setitem__(self, key, value):
         check(self.value_items, value, VALUES)
         one = as_key(self.key_items, key, KEYS)

@@ -407,6 +407,9 @@ class GrownList(Items):
     def __getitem__(self, i):
         return get(self.items, place(i, self.n))
 
+    def __lentitem__(self, i):
+        return self.items.lent(place(i, self.n))
+
     def __getslice__(self, start=None, stop=None, step=None):
         first, by, n = bounds(start, stop, step, self.n)
         return GrownList(taken(self.items, first, by, n), n)

@@ -17,7 +17,7 @@ from lanewise.errors import TypingError
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
-FIRST = 8  # words in front of the slots
+FIRST = 4  # words in front of the slots
 CELL = 3  # words of a cell: a slot has one, and one for each axis
 
 

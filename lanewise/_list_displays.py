@@ -367,6 +367,11 @@ def _container_of(node: ast.AST) -> ast.Name | None:
     return of if isinstance(of, ast.Name) else None
 
 
+def _is_simple(node: ast.AST) -> bool:
+    """Whether an expression calls nothing that may change a list."""
+    return all(isinstance(part, (ast.Name, ast.Constant, ast.UnaryOp, ast.BinOp, ast.Subscript, ast.Slice, ast.Tuple, ast.operator, ast.unaryop, ast.expr_context)) for part in ast.walk(node))
+
+
 def _makes_dict(node: ast.AST | None) -> bool:
     """Whether an expression makes a dict: lanewise/_dict_displays.py has written it anew."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Constant) and node.func.value in (_growing_dicts.empty_dict, _growing_dicts.dict_of)
@@ -590,8 +595,7 @@ class _Displays(_Rewriter):
         of = _container_of(item) if item is not None else None
         if item is None or of is None or not (isinstance(item, ast.Call) or self._is_container(of)) or of.id in self.over:
             return None
-        self.hoisted += 1
-        value, place = f".value {self.hoisted}", f".item {self.hoisted}"
+        value, place = f".value {self.hoisted + 1}", self._place(item, [target.slice])
         target.value = self._at(item, _load(place))
         statements = [_set(value, self._item(node.value)), _set(place, self.visit(item)), ast.Assign([self.visit(target)], _load(value))]
         return [self._at(node, one) for one in (*statements, self._learns(of.id, place))]
@@ -701,12 +705,16 @@ class _Displays(_Rewriter):
         of = _container_of(item)
         if of is None or not self._may_be_container(of) or of.id in self.over:
             return None
-        self.hoisted += 1
-        place = f".item {self.hoisted}"
+        place = self._place(item, [*call.args, *(keyword.value for keyword in call.keywords)])
         call.func.value = _load(place)
         ast.copy_location(call.func.value, item)
         found, changed = self._at(item, _set(place, item)), self._at(call, ast.Expr(call))
         return [*_statements(self.visit(found)), *_statements(self.visit(changed)), self._at(call, self._learns(of.id, place))]
+
+    def _place(self, item: ast.expr, others: list[ast.expr]) -> str:
+        """A name for an item: one that begins with `.lent` if only these are evaluated until it is used (core/front/tree.h)."""
+        self.hoisted += 1
+        return f"{'.lent' if isinstance(item, ast.Subscript) and all(map(_is_simple, others)) else '.item'} {self.hoisted}"
 
     def _learns(self, of: str, item: str) -> ast.stmt:
         """What tells a list or dict of the type of an item that was empty; nothing in a loop over it, where it must not change."""

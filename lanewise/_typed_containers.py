@@ -27,7 +27,6 @@ from lanewise._growing_dicts import (
 )
 from lanewise._growing_lists import ITEMS, Arrays, GrownList, Texts, bounds, check_first, check_number, get, matrix, place, put, view
 from lanewise._growing_lists_arrays import ArrayKind, KeptArrays, Shared, new_words, slot
-from lanewise._growing_lists_texts import no_texts
 from lanewise import types
 from lanewise.errors import TypingError
 from lanewise.types import unicode_type
@@ -36,8 +35,8 @@ _arrays = intrinsics.arrays  # core/tables/array_names.def
 
 N, USED, FILLED, TAG = 0, 1, 2, 3  # words with numbers; the last one of an InnerList or InnerDict
 CELL = 3  # words of a cell
-LIST_ITEMS = 8  # cells: of a list
-HASHES, PLACES, DICT_KEYS = 8, 11, 14  # of a dict, with those of the values behind those of the keys
+LIST_ITEMS = 4  # cells: of a list
+HASHES, PLACES, DICT_KEYS = 4, 7, 10  # of a dict, with those of the values behind those of the keys
 WORDS = 64  # of any container
 MOST_CELLS = 16  # of its items
 
@@ -56,13 +55,17 @@ class Containers(KeptArrays):
     """Their words, which are arrays in slots. `like` is such a list or dict."""
 
     def form(self):
-        return self.like.words
+        return _arrays.slot_kind(self.words)
 
     def over(self, words):
         return Containers(words, self.like)
 
     def get(self, at):
         return self.like.over(_arrays.slot(self.words, slot(self.form(), at), self.form()))
+
+    def lent(self, at):
+        """The same for an expression that uses it at once (core/front/tree.h), of which no reference is counted."""
+        return self.like.over(_arrays.lent_slot(self.words, slot(self.form(), at), self.form()))
 
     def put(self, at, x):
         self.keep(at, x.words)
@@ -116,7 +119,7 @@ def lent(words, like, k):
     if isinstance(like, Texts):
         return Texts(_arrays.cell(words, k, like.words))
     if isinstance(like, ArrayKind):
-        return KeptArrays(_arrays.cell(words, k, words), _arrays.slot_kind(like.like))
+        return KeptArrays(_arrays.cell(words, k, words), like.like)
     if isinstance(like, (TypedList, TypedDict)):
         return Containers(_arrays.cell(words, k, words), like.without_words())
     return _arrays.cell(words, k, like)
@@ -137,7 +140,7 @@ def held(words, like, k):
     if isinstance(like, Texts):
         return Texts(_arrays.held_cell(words, k, like.words))
     if isinstance(like, ArrayKind):
-        return KeptArrays(_arrays.held_cell(words, k, words), _arrays.slot_kind(like.like))
+        return KeptArrays(_arrays.held_cell(words, k, words), like.like)
     if isinstance(like, (TypedList, TypedDict)):
         return Containers(_arrays.held_cell(words, k, words), like.without_words())
     return _arrays.held_cell(words, k, like)
@@ -186,8 +189,8 @@ def like_of_type(type_):
             return type_[1]()
         return likes_of_types(type_)
     if type_ is str or type_ is unicode_type:
-        return no_texts()
-    return np.empty(0, type_)
+        return texts_kind()
+    return _arrays.slot_kind(np.empty(0, type_))
 
 
 def likes_of_types(row):
@@ -201,12 +204,16 @@ def kind_of(x):
     if isinstance(x, tuple):
         return kinds_of(x)
     if isinstance(x, str):
-        return no_texts()
+        return texts_kind()
     if isinstance(x, np.ndarray):
         return array_kind(x)
     if isinstance(x, (TypedList, TypedDict)):
         return x.without_words()
-    return np.empty(0, np.array([x]).dtype)
+    return _arrays.slot_kind(x)
+
+
+def texts_kind():
+    return Texts(_arrays.slot_kind(0))
 
 
 def array_kind(x):
@@ -707,6 +714,14 @@ class InnerList(TypedList):
         set_tag(self.words, kind_of(x) if self.like is None else self.like)
         super().append(x)
 
+    def take_over(self, items, n):
+        """Makes the items of another list, which ends here, those of this one."""
+        self.like = kind_of_items(items)
+        check_cells(n_cells(self.like))
+        set_tag(self.words, self.like)
+        put_in(self.words, items, LIST_ITEMS)
+        self.n = n
+
     def __getslice__(self, start=None, stop=None, step=None):
         if self.like is None:
             self.check_told()
@@ -817,13 +832,45 @@ def tag_of_number(x):
     raise TypingError("items of this type are in no list of a list")
 
 
+def may_move(items):
+    """Whether the cells of an InnerList can hold what holds the items of a plain list: those of a list of arrays have no references to arguments."""
+    if items is None:
+        return False
+    if isinstance(items, tuple):
+        if len(items) == 1:
+            return may_move(items[0])
+        return may_move(items[0]) and may_move(items[1:])
+    return isinstance(items, Containers) or not isinstance(items, Arrays)
+
+
+def kind_of_items(items):
+    if isinstance(items, tuple):
+        return kinds_of_items(items)
+    if isinstance(items, Texts):
+        return texts_kind()
+    if isinstance(items, Containers):
+        return items.like
+    if isinstance(items, Arrays):
+        return array_kind(items.like)
+    return _arrays.slot_kind(items)
+
+
+def kinds_of_items(items):
+    if len(items) == 1:
+        return (kind_of_items(items[0]),)
+    return (kind_of_items(items[0]),) + kinds_of_items(items[1:])
+
+
 def inner(x):
     """The value as an item of a plain list or dict."""
     if isinstance(x, Shared):
         return x
     if isinstance(x, GrownList):
         made = InnerList()
-        made.extend(x)
+        if may_move(x.items):
+            made.take_over(x.items, x.n)
+        else:
+            made.extend(x)
         return made
     if isinstance(x, GrownDict):
         table = InnerDict()

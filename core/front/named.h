@@ -299,6 +299,7 @@ typedef enum lw_impl {
     LW_IMPL_SET_CELL,
     LW_IMPL_SET_WORD,
     LW_IMPL_SLOT_KIND,
+    LW_IMPL_LENT_SLOT,
     LW_IMPL_SLOT,
     LW_IMPL_SET_SLOT,
     LW_IMPL_KEEP_SLOT,

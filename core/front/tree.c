@@ -1,5 +1,6 @@
 #include "core/front/tree.h"
 
+#include "core/front/named.h"
 #include "core/front/varying.h"
 
 #include <inttypes.h>
@@ -382,4 +383,135 @@ void
 lw_constant_print(const lw_tree *tree, uint32_t constant, lw_text *out)
 {
     print_constant(tree, constant, 0, out);
+}
+
+/* ---- items that are lent ---- */
+
+/* The methods of lists and dicts that neither return the list, or what reads it later, nor
+ * call functions of the user's, as `sort(key=f)` does. */
+static bool
+is_method(const char *name)
+{
+    static const char *const names[] = {"append", "pop",   "insert", "get",   "extend",
+                                        "clear",  "count", "index",  "remove"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool are_simple(const lw_tree *tree, uint32_t first, uint32_t n);
+
+/* Whether the expression calls nothing but methods `__…` of what it is made of. */
+static bool
+is_simple(const lw_tree *tree, uint32_t node)
+{
+    const lw_node *n = &tree->nodes.data[node];
+
+    switch (n->kind) {
+    case LW_NODE_NONE:
+    case LW_NODE_CONSTANT:
+    case LW_NODE_NAME: return true;
+    case LW_NODE_UNARY: return is_simple(tree, n->a);
+    case LW_NODE_BINARY:
+    case LW_NODE_SUBSCRIPT: return is_simple(tree, n->a) && is_simple(tree, n->b);
+    case LW_NODE_SLICE:
+        return is_simple(tree, n->a) && is_simple(tree, n->b) && is_simple(tree, n->c);
+    case LW_NODE_TUPLE: return are_simple(tree, n->b, n->c);
+    default: return false;
+    }
+}
+
+static bool
+are_simple(const lw_tree *tree, uint32_t first, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!is_simple(tree, tree->lists.data[first + i]))
+            return false;
+    return true;
+}
+
+static void
+lend(lw_tree *tree, uint32_t node)
+{
+    lw_node *n = &tree->nodes.data[node];
+
+    if (n->kind == LW_NODE_SUBSCRIPT && tree->nodes.data[n->b].kind != LW_NODE_SLICE)
+        n->flags |= LW_NODE_LENT;
+}
+
+static bool
+is_len(const lw_tree *tree, const lw_node *callee)
+{
+    const lw_constant *k =
+        callee->kind == LW_NODE_CONSTANT ? &tree->constants.data[callee->a] : NULL;
+
+    return k != NULL && k->kind == LW_K_NAMED && k->u == LW_NAME_builtins_len;
+}
+
+static void
+lend_to_call(lw_tree *tree, const lw_node *call)
+{
+    const lw_node *callee = &tree->nodes.data[call->a];
+
+    if (callee->kind == LW_NODE_ATTRIBUTE && are_simple(tree, call->b, call->c) &&
+        is_method(tree->constants.data[callee->b].text))
+        lend(tree, callee->a);
+    else if (is_len(tree, callee) && call->c == 1)
+        lend(tree, tree->lists.data[call->b]);
+}
+
+/* v in x[i] */
+static void
+lend_to_comparison(lw_tree *tree, const lw_node *compare)
+{
+    const lw_node *link =
+        compare->c == 1 ? &tree->nodes.data[tree->lists.data[compare->b]] : NULL;
+
+    if (link != NULL && (link->op == LW_PY_IN || link->op == LW_PY_NOT_IN))
+        lend(tree, link->a);
+}
+
+/* x[i][k] += v: v is evaluated between. */
+static void
+take_back(lw_tree *tree, const lw_node *augmented)
+{
+    const lw_node *target = &tree->nodes.data[augmented->a];
+
+    if (target->kind == LW_NODE_SUBSCRIPT && !is_simple(tree, augmented->b))
+        tree->nodes.data[target->a].flags &= (uint8_t)~LW_NODE_LENT;
+}
+
+void
+lw_mark_lent(lw_tree *tree, const lw_node *node)
+{
+    switch (node->kind) {
+    case LW_NODE_SUBSCRIPT:
+        if (is_simple(tree, node->b))
+            lend(tree, node->a);
+        break;
+    case LW_NODE_CALL: lend_to_call(tree, node); break;
+    case LW_NODE_COMPARE: lend_to_comparison(tree, node); break;
+    case LW_NODE_AUGASSIGN: take_back(tree, node); break;
+    case LW_NODE_UNARY:
+        if (node->op == LW_PY_NOT)
+            lend(tree, node->a);
+        break;
+    case LW_NODE_IF:
+    case LW_NODE_WHILE:
+    case LW_NODE_IFEXP: lend(tree, node->a); break;
+    default: break;
+    }
+}
+
+void
+lw_mark_lent_to(lw_tree *tree, const lw_fn *fn, uint32_t assign)
+{
+    const lw_node *n = &tree->nodes.data[assign];
+    const lw_node *target = &tree->nodes.data[tree->lists.data[n->b]];
+
+    if (target->kind == LW_NODE_NAME &&
+        strncmp(fn->vars.data[target->a].name, ".lent", strlen(".lent")) == 0)
+        lend(tree, n->a);
 }

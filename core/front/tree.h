@@ -78,6 +78,7 @@ enum {
     LW_NODE_LIST = 2,   /* TUPLE: a list */
     LW_NODE_FORCED = 4, /* ATTRIBUTE: assigned whether the class is frozen or not; CALL: of the
                            class itself, whatever overloads there are */
+    LW_NODE_LENT = 8,   /* SUBSCRIPT: the item is only used where it is taken */
 };
 
 typedef struct lw_node {
@@ -454,5 +455,17 @@ const lw_enum *lw_tree_enum(const lw_tree *tree, const void *id);
 const lw_enum *lw_constant_enum(const lw_constant *constant);
 /* A constant of the tree as Python would write it, or what it is. */
 void lw_constant_print(const lw_tree *tree, uint32_t constant, lw_text *out);
+
+/* ---- items that are used where they are taken ----
+ *
+ * `x[i][k]`, `x[i].append(v)`, `len(x[i])`, while nothing changes x: where they are lists and
+ * dicts, their container lends them, so that no reference to them is counted
+ * (core/front/infer/list.c). */
+
+/* Marks those that a new node uses (LW_NODE_LENT). */
+void lw_mark_lent(lw_tree *tree, const lw_node *node);
+/* The same of an ASSIGN of the function: `.lent 1 = x[i]`, which lanewise/_list_displays.py
+ * writes in front of what it is used for. */
+void lw_mark_lent_to(lw_tree *tree, const lw_fn *fn, uint32_t assign);
 
 #endif

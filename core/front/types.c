@@ -541,6 +541,25 @@ lw_type_array_owned(lw_types *types, lw_type array, bool owned)
     return intern(types, &row);
 }
 
+lw_type
+lw_type_in_slots(lw_types *types, lw_type like)
+{
+    lw_type_row row;
+    lw_type *elements;
+
+    if (lw_type_kind_of(types, like) != LW_TK_TUPLE)
+        return lw_type_array_owned(types, like, true);
+    row = *lw_type_get(types, like);
+    elements = lw_arena_take(types->arena, (row.n + 1) * sizeof *elements);
+    for (uint32_t i = 0; elements && i < row.n; i++)
+        elements[i] = strcmp(row.names[i], "words") == 0
+                          ? lw_type_array_owned(types, row.elements[i], true)
+                          : row.elements[i];
+    row.elements = elements;
+    types->failed |= elements == NULL;
+    return elements ? intern(types, &row) : (lw_type)LW_T_BOTTOM;
+}
+
 bool
 lw_type_is_owned(const lw_types *types, lw_type type)
 {

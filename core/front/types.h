@@ -196,6 +196,9 @@ lw_type lw_type_array_readonly(lw_types *types, lw_type array);
 lw_type lw_type_array_endless(lw_types *types, lw_type array);
 /* The same array, or a view of it, whose memory is counted or not. */
 lw_type lw_type_array_owned(lw_types *types, lw_type array, bool owned);
+/* The type of an array, or a typed list or dict, in a slot (core/ir/cell_words.h), of which
+ * `like` says what it is: with a reference to its memory, or that of its words. */
+lw_type lw_type_in_slots(lw_types *types, lw_type like);
 /* Whether it is such an array or record, or a tuple that has one. */
 bool lw_type_is_owned(const lw_types *types, lw_type type);
 /* Copies what `record` points to. */

@@ -7,7 +7,7 @@
 #define LW_IR_CELL_WORDS_H
 
 enum {
-    LW_CELLS_BEGIN = 8, /* words in front of the first cell, which are numbers */
+    LW_CELLS_BEGIN = 4, /* numbers, in front of the first cell: it is in their cache line */
     /* in a cell: */
     LW_CELL_ADDRESS = 0,
     LW_CELL_EXTENT = 1,
@@ -22,10 +22,10 @@ enum {
     LW_TYPED_N = 0,      /* numbers: of items … */
     LW_TYPED_USED = 1,   /* … of entries of a dict, also of those that are deleted … */
     LW_TYPED_FILLED = 2, /* … and of the places that these have taken */
-    LW_TYPED_ITEMS = 8,  /* cells: of a list */
-    LW_TYPED_HASHES = 8, /* of a dict … */
-    LW_TYPED_PLACES = 11,
-    LW_TYPED_KEYS = 14,    /* … with those of the values behind those of the keys */
+    LW_TYPED_ITEMS = 4,  /* cells: of a list */
+    LW_TYPED_HASHES = 4, /* of a dict … */
+    LW_TYPED_PLACES = 7,
+    LW_TYPED_KEYS = 10,    /* … with those of the values behind those of the keys */
     LW_TYPED_DELETED = -1, /* as the hash of an entry and as the number at its place */
 };
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.typed import List
+from lanewise.typed import Dict, List
 from memory_checks import check_that_typed_containers_end
 
 PAIRS = ((1, 2), (1, 3), (2, 5), (1, 2))
@@ -364,10 +364,93 @@ def written(n):
     return m
 
 
+def taken_out(g, k):
+    gone = g.pop()
+    made = [[7 + k, 8 + k, 9 + k] for _ in range(3)]
+    return len(gone) - 2 + 0 * made[0][0]
+
+
+def changed_by_their_indices(n):
+    g = [[i, 10 * i, 100 * i] for i in range(n + 6)]
+    s = [g[-1][taken_out(g, 1)], g[len(g) - 1][taken_out(g, 2)]]
+    g[-1].append(taken_out(g, 3))
+    g[-1].insert(taken_out(g, 4), 5)
+    g[-1][1] += taken_out(g, 5)
+    s.append(len(g[-1]))
+    h = {k: [k, k, k] for k in range(n)}
+    s.append(h[1][len(h.pop(1)) - 1])
+    return g, s, h
+
+
+def used_where_they_are_taken(n):
+    g = [[i, 2 * i] for i in range(n)]
+    d = {i: {i: 0.5} for i in range(n)}
+    m = [[[i + j, 1] for j in range(2)] for i in range(n)]
+    s = 0
+    while g[n - 1]:
+        s += g[n - 1].pop()
+    if not g[n - 1] and 2 in g[1] and 7 not in g[0]:
+        g[0].extend(g[1])
+        g[1].insert(0, g[0][-1] + g[1][0])
+    m[0][1][0] += m[1][1][1] + len(m[0])
+    m[1][0].append(len(m[1]))
+    d[1][2] = d[0].get(5, 0.25) + d[1][1]
+    d[0].clear()
+    g[0].remove(0)
+    return g, s, d, m, g[0].count(0), g[1].index(2), (1 if g[0] else 2), m[0][1][-1], g[0][1:]
+
+
+def wrong_places(n):
+    g = [[1] for _ in range(n)]
+    s = []
+    for k in (0, 1, -1, -2, 9):
+        try:
+            s.append(g[k][k])
+        except IndexError:
+            s.append(-5)
+        try:
+            g[n - 1 - k].append(g[k][0])
+        except IndexError:
+            s.append(-6)
+    d = {1: [1]}
+    try:
+        d[2].append(3)
+    except KeyError:
+        s.append(-7)
+    return s, g, d
+
+
+def rows_that_were_made_whole(n):
+    g = [[0] * k for k in range(n)]
+    h = [[(i, 0.5 * i) for i in range(k)] for k in range(n)]
+    s = [["a"] * k for k in range(n)]
+    m = [[[j] for j in range(k)] for k in range(n)]
+    for _ in range(9):
+        for k in range(n):
+            g[k].append(k)
+            h[k].append((k, 0.25))
+            s[k].append("bc")
+            m[k].append([k, k])
+            m[k][0].append(7)
+    x = [1, 2, 3]
+    y = [x.copy(), x[1:], x * 2, x + [4], sorted(x), list(x)]
+    for row in y:
+        row[0] = 8
+        row.append(9)
+    x.append(5)
+    x[1] = 6
+    return g, h, s, m, x, y
+
+
 PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix, named, rows_of_a_loop, pascal, one_list_under_many_names, deeper, methods, sorted_rows, chosen,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
             told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings, set_in_defaults, told_in_loops, levels,
             extremes, slices, written]  # fmt: skip
+
+
+            told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings,
+            changed_by_their_indices, used_where_they_are_taken, wrong_places,
+            rows_that_were_made_whole]  # fmt: skip
 
 
 @pytest.mark.distinct_cases
@@ -379,9 +462,48 @@ def test_programs(program):
 
 
 def test_memory_is_freed():
-    for program in (neighbours, deeper, counts, one_list_under_many_names):
+    for program in (neighbours, deeper, counts, one_list_under_many_names, changed_by_their_indices, used_where_they_are_taken, rows_that_were_made_whole):
         f = lw.njit(program)
         check_that_typed_containers_end(lambda f=f: f(4), 30)
+
+
+def test_no_reference_is_counted_for_an_item_that_is_used_where_it_is_taken():
+    @lw.njit
+    def f(g, d, u, k):
+        g[u][k] = d[u][k] + len(g[k])
+        return g[u][k] + d[k].get(u, 1), 3 in g[k], g[k].index(4)
+
+    @lw.njit
+    def row_of(g, u):
+        row = g[u]
+        return row[0]
+
+    g, d = List([List([1, 2]), List([3, 4])]), Dict({0: Dict({0: 5, 1: 6}), 1: Dict({0: 8, 1: 9})})
+    assert f(g, d, 0, 1) == (6 + 2 + 8, True, 1) and [[*row] for row in g] == [[1, 8], [3, 4]]
+    assert row_of(g, 1) == 3
+    counting = "call void @lw_memory_"
+    assert counting not in str(f.inspect_llvm()) and counting in str(row_of.inspect_llvm())
+
+
+class Shrinks:
+    def __init__(self, of):
+        self.of = of
+
+    def __add__(self, k):
+        self.of.pop()
+        return k
+
+
+def test_operators_of_a_class_may_change_the_list():
+    @lw.njit
+    def f(g, k):
+        p = Shrinks(g)
+        last = g[-1][p + k]
+        return last + g[-1][k]
+
+    g = List([List([1, 2]), List([3, 4])])
+    assert f(g, 1) == 4 + 2 and len(g) == 1
+    assert "call void @lw_memory_" in str(f.inspect_llvm())
 
 
 def test_arrays_in_lists():

@@ -548,6 +548,19 @@ plain_constants(lw_typed *typed)
     return all;
 }
 
+/* Whether a class of the user's has methods that operators, subscripts and the like call. */
+static bool
+has_operators(const lw_tree *tree)
+{
+    for (uint32_t i = 1; i < tree->fns.n; i++) {
+        const lw_fn *fn = &tree->fns.data[i];
+        if (!fn->of_package && !fn->generated && strncmp(fn->name, "__", 2) == 0 &&
+            strcmp(fn->name, "__init__") != 0 && strcmp(fn->name, "__post_init__") != 0)
+            return true;
+    }
+    return false;
+}
+
 static lw_status
 infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
            uint32_t n_args, bool plain, restart *again, lw_typed **out, lw_error *err)
@@ -581,6 +594,7 @@ infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_sp
                     .arena = &typed->arena,
                     .err = err,
                     .general = &again->general,
+                    .lends = !has_operators(tree),
                     .assigns_inside = assigns_inside(tree)};
     scratch->run = run;
     scratch->fn = &tree->fns.data[1];

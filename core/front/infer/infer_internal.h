@@ -173,6 +173,7 @@ typedef struct lw_run {
     LW_ARRAY(lw_memo) memos;
     LW_ARRAY(uint32_t) statics; /* constants that are types of fields, each once */
     uint32_t depth, n_frames, quiet;
+    bool lends;          /* no operator calls a method of the user's (LW_NODE_LENT) */
     bool assigns_inside; /* an expression may assign: `:=`, a method that changes its object */
     lw_overload_question question; /* the walk ended with it */
     lw_general *general;           /* borrowed */
@@ -283,6 +284,8 @@ lw_status lw_infer_list_store(lw_infer_frame *f, uint32_t target, lw_infer_value
 lw_status lw_infer_augmented_item(lw_infer_frame *f, uint32_t node, lw_infer_value object);
 /* Where an array is wanted: a list becomes the array of its items (`decays`). */
 lw_status lw_infer_list_array(lw_infer_frame *f, uint32_t node, lw_infer_value *value);
+/* The method that `object[index]` calls, of which `node` is the SUBSCRIPT. */
+const char *lw_getter_of(lw_infer_frame *f, uint32_t node, lw_type object);
 /* The item of a list of tuples, of which these are the arrays. */
 lw_type lw_item_of_rows(lw_infer_frame *f, lw_type rows);
 

@@ -48,6 +48,32 @@ lw_check_kept(lw_infer_frame *f, uint32_t loc, lw_type type)
                        "what keys(), values() and items() give cannot be kept");
 }
 
+/* Whether what holds the items of this type holds lists or dicts, by references to them. */
+static bool
+are_containers(lw_infer_frame *f, lw_type items)
+{
+    const lw_class *class = lw_class_by_value(f, items);
+
+    return class != NULL && (class->items == LW_ITEMS_CONTAINERS || class->is_typed);
+}
+
+const char *
+lw_getter_of(lw_infer_frame *f, uint32_t node, lw_type object)
+{
+    lw_grown_kind kind = grown_kind(f, object);
+    bool is_typed = kind != LW_GROWN_NONE && lw_class_by_value(f, object)->is_typed;
+    const char *items = NULL;
+
+    if (kind == LW_GROWN_LIST)
+        items = is_typed ? "like" : "items";
+    else if (kind == LW_GROWN_DICT)
+        items = is_typed ? "value_like" : "value_items";
+    return items != NULL && f->run->lends && (lw_node_of(f, node)->flags & LW_NODE_LENT) &&
+                   are_containers(f, lw_field_of_object(f, object, items))
+               ? "__lentitem__"
+               : "__getitem__";
+}
+
 /* The bounds that stand in the brackets, as keyword arguments. */
 static lw_status
 add_bounds(lw_infer_frame *f, uint32_t slice, lw_arg *args, uint32_t *n)
@@ -328,7 +354,7 @@ lw_item_of_rows(lw_infer_frame *f, lw_type rows)
         return row ? row->elements[0] : (lw_type)LW_T_BOTTOM;
     if (row->user_class != NULL && (row->user_class->items == LW_ITEMS_ARRAYS ||
                                     row->user_class->items == LW_ITEMS_CONTAINERS))
-        return lw_field_of_object(f, rows, "like");
+        return lw_type_in_slots(lw_types_of(f), lw_field_of_object(f, rows, "like"));
     if (row->user_class != NULL && row->user_class->items == LW_ITEMS_TEXTS)
         return lw_type_any_text(lw_types_of(f));
     items = lw_arena_take(f->run->arena, (n + 1) * sizeof *items);

@@ -468,16 +468,28 @@ fail:
     return status;
 }
 
-/* The type of arrays in slots, of which extents and strides are known at run time only. */
+/* The type of what says that arrays in slots are such ones, of which extents and strides are
+ * known at run time only. It has no reference, so that nothing is counted for it. */
 static lw_type
-slot_type(lw_types *types, const lw_type_row *array)
+slot_kind(lw_types *types, const lw_type_row *array)
 {
     lw_layout layout = array->layout == LW_LAYOUT_C ? LW_LAYOUT_C : LW_LAYOUT_ANY;
 
-    return lw_type_array_owned(
-        types,
-        lw_type_array(types, array->elements[0], array->ndim, layout, array->readonly, NULL),
-        true);
+    return lw_type_array(types, array->elements[0], array->ndim, layout, array->readonly, NULL);
+}
+
+/* slot_kind(x): of a number x, the kind of an array of such numbers. */
+static void
+type_slot_kind(lw_infer_frame *f, const lw_arg *x, lw_infer_value *out)
+{
+    lw_types *types = lw_types_of(f);
+    const lw_type_row *array = lw_array_row(f, x->value.type);
+
+    if (array != NULL)
+        out->type = slot_kind(types, array);
+    else if (x->value.type != LW_T_BOTTOM)
+        out->type = lw_type_array(types, lw_type_stored(types, x->value.type), 1, LW_LAYOUT_C,
+                                  false, NULL);
 }
 
 /* Of set_slot: what is put into the slot, and what the slots have. */
@@ -523,10 +535,14 @@ static lw_status
 type_slots(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
            lw_infer_value *out)
 {
-    const lw_type_row *like =
-        lw_array_row(f, args[impl == LW_IMPL_SLOT_KIND ? 0 : 2].value.type);
+    const lw_type_row *like;
     lw_status status = LW_OK;
 
+    if (impl == LW_IMPL_SLOT_KIND) {
+        type_slot_kind(f, &args[0], out);
+        return LW_OK;
+    }
+    like = lw_array_row(f, args[2].value.type);
     if (like == NULL)
         return LW_OK;
     if (impl == LW_IMPL_SET_SLOT || impl == LW_IMPL_KEEP_SLOT) {
@@ -536,7 +552,8 @@ type_slots(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
         lw_note_store(f);
         out->type = LW_T_NONE;
     } else {
-        out->type = slot_type(lw_types_of(f), like);
+        out->type = lw_type_array_owned(lw_types_of(f), slot_kind(lw_types_of(f), like),
+                                        impl == LW_IMPL_SLOT);
     }
 fail:
     return status;
@@ -553,7 +570,7 @@ type_is_alike(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer_val
 
     if (x == NULL || y == NULL)
         return LW_OK;
-    are = slot_type(types, x) == slot_type(types, y);
+    are = slot_kind(types, x) == slot_kind(types, y);
     *out =
         lw_constant_value(f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, are));
     return LW_OK;

@@ -466,7 +466,8 @@ infer_object_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object, 
     LW_TRY(status);
     LW_TRY(lw_infer_overloaded_operator(f, node, "__getitem__", args, 2, found, out));
     if (!*found)
-        LW_TRY(lw_infer_object_special(f, node, "__getitem__", args, 2, found, out));
+        LW_TRY(lw_infer_object_special(f, node, lw_getter_of(f, node, object.type), args, 2,
+                                       found, out));
 fail:
     return status;
 }

@@ -455,20 +455,21 @@ lw_lower_value
 lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k, lw_type type)
 {
     const lw_type_row *row = lw_array_row_of(f, type);
-    lw_ref at = address_of(f, words, k), parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {0}, memory;
+    lw_ref at = address_of(f, words, k), parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {0}, memory = 0;
 
-    assert(row->owned);
     for (uint32_t i = 0; i < row->ndim; i++)
         parts[1 + i] = load_word(f, LW_DT_i64, at, axis_word(i) + LW_SLOT_EXTENT);
     parts[0] = load_word(f, LW_DT_ptr, at, LW_CELL_ADDRESS);
-    memory = load_word(f, LW_DT_ptr, at, LW_CELL_MEMORY);
-    lw_ir_hold(&f->b, lw_ir_owner(&f->b), memory);
+    if (row->owned) {
+        memory = load_word(f, LW_DT_ptr, at, LW_CELL_MEMORY);
+        lw_ir_hold(&f->b, lw_ir_owner(&f->b), memory);
+    }
     if (row->layout == LW_LAYOUT_C)
         return lw_lower_dense(f, type, parts[0], parts + 1, memory);
     for (uint32_t i = 0; i < row->ndim; i++)
         parts[1 + row->ndim + i] = load_word(f, LW_DT_i64, at, axis_word(i) + LW_SLOT_STRIDE);
     parts[1 + 2 * row->ndim] = memory;
-    return lw_value_of(f, type, parts, 2 + 2u * row->ndim);
+    return lw_value_of(f, type, parts, 1 + 2u * row->ndim + row->owned);
 }
 
 lw_ref
@@ -483,7 +484,7 @@ lw_lower_slot_count(lw_lower_frame *f, lw_lower_value words, lw_type type)
     return lw_ir_div(b, lw_ir_cast(b, LW_DT_u64, behind), lw_ir_cast(b, LW_DT_u64, size));
 }
 
-/* slot(cells, k, like) */
+/* slot(cells, k, like), lent_slot(cells, k, like) */
 static lw_lower_value
 lower_slot(lw_lower_frame *f, uint32_t node)
 {
@@ -551,6 +552,7 @@ lw_lower_slots(lw_lower_frame *f, uint32_t node, lw_impl impl)
 {
     if (impl == LW_IMPL_SLOT_KIND)
         return lw_value_zero(f, lw_typed_at(f, node)->type);
-    return impl == LW_IMPL_SLOT ? lower_slot(f, node)
-                                : lower_set_slot(f, node, impl == LW_IMPL_KEEP_SLOT);
+    return impl == LW_IMPL_SLOT || impl == LW_IMPL_LENT_SLOT
+               ? lower_slot(f, node)
+               : lower_set_slot(f, node, impl == LW_IMPL_KEEP_SLOT);
 }

@@ -324,10 +324,9 @@ field_of_arrays(lw_lower_frame *f, lw_lower_value arrays, const char *name)
 }
 
 static lw_iterator
-of_slots(lw_lower_frame *f, lw_lower_value arrays)
+of_slots(lw_lower_frame *f, lw_lower_value arrays, lw_type item)
 {
     lw_lower_value words = field_of_arrays(f, arrays, "words");
-    lw_type item = field_of_arrays(f, arrays, "like").type;
 
     lw_lower_guard(f, words); /* the loop may assign to the variable that it was read from */
     return (lw_iterator){.kind = LW_OVER_SLOTS,
@@ -338,9 +337,9 @@ of_slots(lw_lower_frame *f, lw_lower_value arrays)
 }
 
 /* Of an object that is the items of a list of typed lists or dicts: their words are in slots,
- * and `like` has their type. */
+ * and `like` is such a list or dict without words. */
 static lw_iterator
-of_containers(lw_lower_frame *f, lw_lower_value items)
+of_containers(lw_lower_frame *f, lw_lower_value items, lw_type item)
 {
     lw_lower_value words = field_of_arrays(f, items, "words");
     lw_lower_value like = field_of_arrays(f, items, "like");
@@ -349,7 +348,7 @@ of_containers(lw_lower_frame *f, lw_lower_value items)
     lw_lower_guard(f, words);
     return (lw_iterator){.kind = LW_OVER_CONTAINERS,
                          .type = items.type,
-                         .item = like.type,
+                         .item = item,
                          .count = lw_lower_slot_count(f, words, words_of_one),
                          .tuple = items};
 }
@@ -359,20 +358,20 @@ item_container(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
 {
     lw_lower_value words = field_of_arrays(f, it->tuple, "words");
     lw_lower_value like = field_of_arrays(f, it->tuple, "like"), element;
-    const lw_type_row *row = lw_type_get(f->l->types, like.type);
-    lw_ref *parts = lw_arena_take(f->l->arena, (like.n + 1) * sizeof *parts);
-    uint32_t n = 0;
+    const lw_type_row *row = lw_type_get(f->l->types, it->item);
+    uint32_t n_parts = lw_parts_of(f->l->types, it->item), n = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (n_parts + 1) * sizeof *parts);
 
     k = lw_ir_mul(&f->b, lw_ir_cast(&f->b, LW_DT_i64, k), lw_const64(f, lw_slot_words(1)));
     k = lw_ir_add(&f->b, k, lw_const64(f, LW_CELLS_BEGIN));
     for (uint32_t i = 0; parts && i < row->n; i++) {
         element = lw_value_element(f, like, i);
         if (strcmp(row->names[i], "words") == 0)
-            element = lw_lower_slot(f, words, k, element.type);
-        for (uint32_t j = 0; j < element.n && n < like.n; j++)
+            element = lw_lower_slot(f, words, k, row->elements[i]);
+        for (uint32_t j = 0; j < element.n && n < n_parts; j++)
             parts[n++] = element.parts[j];
     }
-    return parts ? lw_value_of(f, like.type, parts, n) : lw_value_zero(f, like.type);
+    return parts ? lw_value_of(f, it->item, parts, n) : lw_value_zero(f, it->item);
 }
 
 /* Of an object that is the items of a list of strings: an array of words. */
@@ -416,9 +415,9 @@ lw_iterator_of_rows(lw_lower_frame *f, lw_lower_value rows, lw_type item)
     if (row->kind == LW_TK_ARRAY)
         return of_array(f, rows, item);
     if (row->user_class != NULL && row->user_class->items == LW_ITEMS_ARRAYS)
-        return of_slots(f, rows);
+        return of_slots(f, rows, item);
     if (row->user_class != NULL && row->user_class->items == LW_ITEMS_CONTAINERS)
-        return of_containers(f, rows);
+        return of_containers(f, rows, item);
     if (row->user_class != NULL && row->user_class->items == LW_ITEMS_TEXTS)
         return of_texts(f, rows, item);
     it.inner = lw_arena_take(f->l->arena, (it.n_inner + 1) * sizeof *it.inner);

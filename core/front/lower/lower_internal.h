@@ -477,7 +477,7 @@ lw_lower_value lw_lower_dense(lw_lower_frame *f, lw_type type, lw_ref address,
 lw_lower_value lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k, lw_type type);
 /* How many slots of arrays of this type the words have, u64. */
 lw_ref lw_lower_slot_count(lw_lower_frame *f, lw_lower_value words, lw_type type);
-/* slot_kind, slot, set_slot and keep_slot of core/tables/array_names.def */
+/* slot_kind, slot, lent_slot, set_slot and keep_slot of core/tables/array_names.def */
 lw_lower_value lw_lower_slots(lw_lower_frame *f, uint32_t node, lw_impl impl);
 
 /* ---- escape.c ---- */

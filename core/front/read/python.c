@@ -83,6 +83,7 @@ lw_read_node(lw_reader *r, lw_node node)
     if (added == NULL)
         return lw_read_no_memory(r);
     *added = node;
+    lw_mark_lent(r->tree, &node);
     return r->tree->nodes.n - 1;
 }
 

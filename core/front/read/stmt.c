@@ -96,6 +96,8 @@ read_assign(lw_reader *r, PyObject *node, uint32_t loc)
     if (value != 0)
         result = lw_read_list_node(r, (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value},
                                    items.data, items.n);
+    if (result != 0)
+        lw_mark_lent_to(r->tree, &r->tree->fns.data[r->scope->fn], result);
 done:
     lw_array_free(&items);
     return result;
