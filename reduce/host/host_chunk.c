@@ -218,7 +218,7 @@ bring(const run *s, int64_t which, int64_t at, int64_t n, scratch *space, char *
     for (uint32_t i = 0; i < s->n_in; i++) {
         char *base = job->operand[i] + offset_of(&job->kept, i, which);
         operands[i] = base + at * s->operand_size[i];
-        if (lies_straight(s, i) && s->has == NULL)
+        if (lies_straight(s, i) && !s->masked)
             continue;
         operands[i] = free_at;
         gather_space(s, i, base, at, n, free_at);
@@ -244,7 +244,7 @@ one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, cons
             memcpy(free_at, &index, sizeof index);
         }
     }
-    if (s->has != NULL) {
+    if (s->masked) {
         assert(n > 0 && n <= SCRATCH);
         memset(free_at, 0, (size_t)n);
         gather_space(s, s->n_in, job->operand[s->n_in] + offset_of(&job->kept, s->n_in, which),
@@ -274,7 +274,7 @@ block_best(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, can
     int64_t verdict = 0;
     scratch space;
 
-    if (!s->best || s->has != NULL || n * s->code->value_size < 4 * LW_REDUCE_BEST_BYTES)
+    if (!s->best || s->masked || n * s->code->value_size < 4 * LW_REDUCE_BEST_BYTES)
         return false;
     bring(s, which, at, n, &space, operands);
     s->code->best(operands, n, lane, at - from);
@@ -426,7 +426,7 @@ bool
 lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
                 const bank *to)
 {
-    if (end - begin <= s->several && s->best && s->has == NULL && s->code->pick != NULL &&
+    if (end - begin <= s->several && s->best && !s->masked && s->code->pick != NULL &&
         picked(s, which, begin, end, from, to))
         return true;
     return chunk_by_blocks(s, which, begin, end, from, to);

@@ -58,38 +58,97 @@ tile_row(const run *s, tile_rows *t, int64_t row, int64_t last, int64_t n, const
     return 1;
 }
 
-/* Reduces chunk of rows `item / tiles` of tile `item % tiles` of the group. */
+/* The results that are worked on together are whole lines of neighbouring results, or whole
+ * tiles of one line. */
+typedef struct columns_run {
+    const run *s;
+    group g;
+    int64_t columns; /* of a line, or the part of it */
+    int64_t of_line; /* tiles */
+    int64_t tiles;   /* of all lines together */
+} columns_run;
+
+/* Tile `at` of the group: its first result, and how many it has. */
+static int64_t
+tile_at(const columns_run *c, int64_t at, int64_t *n)
+{
+    int64_t column = at % c->of_line * c->s->tile, left = c->columns - column;
+
+    *n = left < c->s->tile ? left : c->s->tile;
+    return at / c->of_line * c->columns + column;
+}
+
+/* Reduces a chunk of rows of n results from `which` on. */
 static void
-one_tile(const run *s, int64_t item)
+tile_chunk(const run *s, int64_t which, int64_t n, int64_t chunk, const bank *to)
 {
     _Alignas(64) char memory[TILE + 64 * LW_REDUCE_MOST];
-    int64_t tiles = (s->count + s->tile - 1) / s->tile, column = item % tiles * s->tile;
-    int64_t n = s->count - column < s->tile ? s->count - column : s->tile;
-    int64_t begin = item / tiles * s->chunk;
+    int64_t begin = chunk * s->chunk;
     int64_t end = begin + s->chunk < s->n_reduced ? begin + s->chunk : s->n_reduced;
-    bank to = bank_from(&s->partial, item / tiles * s->count + column);
     bank block = bank_at(s->r, memory, s->tile);
     tile_rows t;
 
-    tile_start(s, s->first + column, &t);
+    tile_start(s, which, &t);
     for (int64_t row = begin; row < end; row += BLOCK_ROWS) {
         int64_t last = row + BLOCK_ROWS < end ? row + BLOCK_ROWS : end;
-        const bank *acc = row == begin ? &to : &block;
+        const bank *acc = row == begin ? to : &block;
         for (int64_t i = row; i < last;) {
             i += tile_row(s, &t, i, last, n, acc, i == row);
             if (is_cut(s))
                 return;
         }
         if (acc == &block)
-            merge(s, &to, &block, n);
+            merge(s, to, &block, n);
     }
 }
 
+/* Tiles of one chunk each, whose results are finished at once. */
 static bool
 some_tiles(void *context, int64_t begin, int64_t end)
 {
-    for (int64_t i = begin; i < end; i++)
-        one_tile(context, i);
+    _Alignas(64) char memory[TILE + 64 * LW_REDUCE_MOST];
+    const columns_run *c = context;
+    const run *s = c->s;
+    group g = {.acc = bank_at(s->r, memory, s->tile)};
+
+    for (int64_t i = begin; i < end; i++) {
+        g.first = tile_at(c, i, &g.count);
+        tile_chunk(s, g.first, g.count, 0, &g.acc);
+        if (is_cut(s))
+            break;
+        lw_reduce_deliver(s, &g);
+    }
+    return true;
+}
+
+/* Chunk `i / tiles` of tile `i % tiles`. */
+static bool
+some_chunks(void *context, int64_t begin, int64_t end)
+{
+    const columns_run *c = context;
+
+    for (int64_t i = begin; i < end; i++) {
+        int64_t n, first = tile_at(c, i % c->tiles, &n), chunk = i / c->tiles;
+        bank to = bank_from(&c->g.acc, chunk * c->g.count + first);
+        tile_chunk(c->s, c->g.first + first, n, chunk, &to);
+    }
+    return true;
+}
+
+/* Combines the chunks of tiles, and finishes their results. */
+static bool
+some_joined(void *context, int64_t begin, int64_t end)
+{
+    const columns_run *c = context;
+
+    for (int64_t i = begin; i < end; i++) {
+        group tile = {.has = NULL};
+        int64_t first = tile_at(c, i, &tile.count);
+        tile.first = c->g.first + first;
+        tile.acc = bank_from(&c->g.acc, first);
+        lw_reduce_merge_tree(c->s, &tile.acc, c->s->n_chunks, c->g.count, tile.count);
+        lw_reduce_deliver(c->s, &tile);
+    }
     return true;
 }
 
@@ -111,13 +170,58 @@ tile_columns(const lw_reduction *r, int64_t columns)
     return (columns + LEAST - 1) / LEAST * LEAST; /* so tiles have nearly the same size */
 }
 
+static int64_t
+smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The group of `count` results from `first` on, of lines of so many columns. */
+static void
+group_at(columns_run *c, int64_t first, int64_t count, int64_t columns)
+{
+    c->g.first = first;
+    c->g.count = count;
+    c->columns = smaller(columns, count);
+    c->of_line = (c->columns + c->s->tile - 1) / c->s->tile;
+    c->tiles = count / c->columns * c->of_line;
+}
+
+/* Results of several chunks, in groups whose accumulators are held. */
+static lw_status
+in_groups(columns_run *c, int64_t columns, int64_t per_item, lw_error *err)
+{
+    const run *s = c->s;
+    int64_t most = (s->code->costly ? GROUP / 16 : GROUP) / s->n_chunks, together;
+    lw_status status = LW_OK;
+    char *memory;
+
+    together = most >= columns  ? smaller(most / columns * columns, s->n_kept)
+               : most > s->tile ? most / s->tile * s->tile
+                                : s->tile;
+    memory = lw_alloc(bank_bytes(s->r, together * s->n_chunks) + 64);
+    if (memory == NULL)
+        return lw_fail_memory(err);
+    c->g.acc = bank_at(s->r, memory, together * s->n_chunks);
+    for (int64_t at = 0; at < s->n_kept; at += c->g.count) {
+        int64_t left = together < columns ? columns - at % columns : s->n_kept - at;
+        group_at(c, at, smaller(together, left), columns);
+        run_items(s, LW_REDUCE_COLUMNS, c->tiles * s->n_chunks, per_item, some_chunks, c);
+        LW_TRY(ended(s));
+        run_items(s, LW_REDUCE_JOINED, c->tiles, s->tile * s->n_chunks, some_joined, c);
+        LW_TRY(ended(s));
+    }
+fail:
+    lw_free(memory);
+    return status;
+}
+
 lw_status
 lw_reduce_by_column(run *s, lw_error *err)
 {
     enum { CHUNK = 1 << 16 }; /* elements that a thread takes at a time */
-    int64_t columns = s->job->kept.size[s->job->kept.n - 1], group, tiles;
-    lw_status status = LW_OK;
-    char *memory;
+    int64_t columns = s->job->kept.size[s->job->kept.n - 1], per_item;
+    columns_run c = {.s = s};
 
     s->tile = tile_columns(s->r, columns);
     s->chunk = CHUNK / s->tile / BLOCK_ROWS * BLOCK_ROWS;
@@ -125,26 +229,10 @@ lw_reduce_by_column(run *s, lw_error *err)
     if (s->code->costly && s->tile > COSTLY / 4) /* four rows of a tile are one call */
         s->tile = COSTLY / 4;
     s->n_chunks = (s->n_reduced + s->chunk - 1) / s->chunk;
-    group = (s->code->costly ? GROUP / 16 : GROUP) / s->n_chunks / s->tile * s->tile;
-    group = group < s->tile ? s->tile : group;
-    group = group > columns ? columns : group;
-    memory = lw_alloc(bank_bytes(s->r, group * s->n_chunks) + 64);
-    if (memory == NULL)
-        return lw_fail_memory(err);
-    s->partial = bank_at(s->r, memory, group * s->n_chunks);
-    for (int64_t outer = 0; outer < s->n_kept; outer += columns)
-        for (int64_t at = 0; at < columns; at += group) {
-            s->first = outer + at;
-            s->count = columns - at < group ? columns - at : group;
-            tiles = (s->count + s->tile - 1) / s->tile;
-            run_items(s, LW_REDUCE_COLUMNS, tiles * s->n_chunks,
-                      s->tile * (s->chunk < s->n_reduced ? s->chunk : s->n_reduced), some_tiles,
-                      s);
-            LW_TRY(ended(s));
-            lw_reduce_merge_tree(s, &s->partial, s->n_chunks, s->count);
-            lw_reduce_deliver(s, s->first, s->count);
-        }
-fail:
-    lw_free(memory);
-    return status;
+    per_item = s->tile * smaller(s->chunk, s->n_reduced);
+    if (s->n_chunks > 1)
+        return in_groups(&c, columns, per_item, err);
+    group_at(&c, 0, s->n_kept, columns);
+    run_items(s, LW_REDUCE_COLUMNS, c.tiles, per_item, some_tiles, &c);
+    return ended(s);
 }

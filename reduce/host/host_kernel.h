@@ -76,6 +76,7 @@ typedef struct lw_reduce_scan_loops_code {
 typedef enum lw_reduce_way {
     LW_REDUCE_ROWS,    /* elements of a result, one after the other */
     LW_REDUCE_COLUMNS, /* of neighbouring results, side by side */
+    LW_REDUCE_JOINED,  /* accumulators of chunks of these */
     LW_REDUCE_SLICES,
     LW_REDUCE_IN_ORDER, /* a scan of a row */
     LW_REDUCE_TOTALS,   /* the two halves of a scan by segments */

@@ -23,7 +23,10 @@ enum {
     GROUP = 1 << 16,  /* most accumulators that are held at a time */
     COSTLY = 256, /* elements of one call of compiled code, where an element may take long */
     FEW = 1024,   /* bytes of accumulators that are held on the stack */
-    SMALL_REDUCED = 160 /* of fewer elements, neighbouring results are reduced side by side */
+    ROW_BYTES = 8192,    /* and of those of short rows that one piece of work reduces: */
+    ROWS = 128,          /* so many rows at most, */
+    ROW_ELEMENTS = 4096, /* which have so many elements together, or of which there is one */
+    SMALL_REDUCED = 160  /* of fewer elements, neighbouring results are reduced side by side */
 };
 
 /* Arrays of accumulators: one for each number. */
@@ -41,18 +44,23 @@ typedef struct run {
     uint32_t operand_size[LW_REDUCE_MOST + 1];
     int64_t n_kept, n_reduced;
     int64_t block, chunk,
-        n_chunks;    /* elements of a block, elements of a chunk, chunks of a result */
-    int64_t several; /* elements that are taken together: those of one or more blocks */
-    bool best;       /* look for the best by the loops of lw_reduction.best */
-    bool at_once;    /* one call of compiled code reduces a whole chunk, or several */
-    bool picks;      /* contiguous elements of a result are taken by one call of `pick` */
-    bank partial;    /* accumulators of the group of results that is worked on */
-    uint8_t
-        *has; /* by accumulator of `partial`: whether it has an element; NULL without a mask */
+        n_chunks;         /* elements of a block, elements of a chunk, chunks of a result */
+    int64_t several;      /* elements that are taken together: those of one or more blocks */
+    bool best;            /* look for the best by the loops of lw_reduction.best */
+    bool at_once;         /* one call of compiled code reduces a whole chunk, or several */
+    bool picks;           /* contiguous elements of a result are taken by one call of `pick` */
+    bool masked;          /* there is a mask that is no operand of map */
     atomic_bool *stopped; /* a single result that stops is known; else NULL */
-    int64_t first, count; /* results of the group */
     int64_t tile;         /* columns */
+    int64_t rows;         /* results that one piece of work reduces, if they have one chunk */
 } run;
+
+/* Neighbouring results that are worked on together. */
+typedef struct group {
+    bank acc;     /* their accumulators: one for each chunk of each */
+    uint8_t *has; /* by accumulator: whether it has an element; NULL without a mask */
+    int64_t first, count;
+} group;
 
 /* Runs n items of so many elements each, on several threads where that pays. */
 static inline void
@@ -189,11 +197,11 @@ bool lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, in
                      const bank *to);
 /* Reduces neighbouring results side by side; there is no mask. */
 lw_status lw_reduce_by_column(run *s, lw_error *err);
-/* Combines `times` groups of n accumulators, one behind the other, into the first, in a tree of
- * neighbours. */
-void lw_reduce_merge_tree(const run *s, const bank *b, int64_t times, int64_t n);
-/* Finishes the first n accumulators of s->partial, with `initial` or for no elements, and
- * stores them as results from `first` on. */
-void lw_reduce_deliver(const run *s, int64_t first, int64_t n);
+/* Combines `times` rows of n accumulators, `apart` accumulators from one to the next, into the
+ * first, in a tree of neighbours. */
+void lw_reduce_merge_tree(const run *s, const bank *b, int64_t times, int64_t apart, int64_t n);
+/* Finishes the first accumulator of each result of the group, with `initial` or for no
+ * elements, and stores the results. These accumulators are neighbours. */
+void lw_reduce_deliver(const run *s, const group *g);
 
 #endif

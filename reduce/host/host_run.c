@@ -2,17 +2,19 @@
 
 #include "core/base/memory.h"
 
+#include <assert.h>
+
 void
-lw_reduce_merge_tree(const run *s, const bank *b, int64_t times, int64_t n)
+lw_reduce_merge_tree(const run *s, const bank *b, int64_t times, int64_t apart, int64_t n)
 {
     int64_t half = times / 2;
     bank right;
 
     if (times <= 1)
         return;
-    right = bank_from(b, half * n);
-    lw_reduce_merge_tree(s, b, half, n);
-    lw_reduce_merge_tree(s, &right, times - half, n);
+    right = bank_from(b, half * apart);
+    lw_reduce_merge_tree(s, b, half, apart, n);
+    lw_reduce_merge_tree(s, &right, times - half, apart, n);
     merge(s, b, &right, n);
 }
 
@@ -35,138 +37,196 @@ chunks_at_once(const run *s, int64_t which, int64_t n, int64_t begin, int64_t en
 
 /* Reduces chunk number `item % n_chunks` of result `item / n_chunks` of the group. */
 static void
-one_chunk(const run *s, int64_t item)
+one_chunk(const run *s, const group *g, int64_t item)
 {
-    bank to = bank_from(&s->partial, item);
+    bank to = bank_from(&g->acc, item);
     int64_t begin = item % s->n_chunks * s->chunk;
     int64_t end = begin + s->chunk < s->n_reduced ? begin + s->chunk : s->n_reduced;
-    int64_t which = s->first + item / s->n_chunks;
+    int64_t which = g->first + item / s->n_chunks;
     bool any = true;
 
     if (s->at_once)
         chunks_at_once(s, which, 1, begin, end, &to);
     else
         any = lw_reduce_chunk(s, which, begin, end, 0, &to);
-    if (s->has != NULL)
-        s->has[item] = any;
+    if (g->has != NULL)
+        g->has[item] = any;
 }
 
-/* The same for an operator that stops: once a chunk decides the result, the others are
- * skipped. */
-static void
-one_chunk_or_none(const run *s, int64_t item)
-{
-    char *to = bank_from(&s->partial, item).at[0];
+/* ---- results of one chunk: rows of elements ---- */
 
-    if (!atomic_load_explicit(s->stopped, memory_order_relaxed)) {
-        one_chunk(s, item);
-        if ((s->has == NULL || s->has[item]) && (*to != 0) == s->r->stop)
-            atomic_store_explicit(s->stopped, true, memory_order_relaxed);
-        return;
-    }
-    *to = s->r->stop;
-    if (s->has != NULL)
-        s->has[item] = true;
-}
-
-/* Results number begin … end - 1 of the group, whose elements lie side by side, each by `pick`;
- * one that cannot be made so is reduced as any other. */
+/* Reduces rows whose elements lie side by side, each by `pick`; one that cannot be made so is
+ * reduced as any other. */
 static void
-pick_rows(const run *s, int64_t begin, int64_t end)
+pick_rows(const run *s, const group *g)
 {
     char *args[2 * LW_REDUCE_MOST + 1], *row[LW_REDUCE_MOST];
-    uint32_t n_in = s->n_in, n_acc = s->partial.n, n_operands = s->n_operands;
+    uint32_t n_in = s->n_in, n_acc = g->acc.n, n_operands = s->n_operands;
     int64_t apart[LW_REDUCE_MOST], found, unused = 0;
 
     for (uint32_t i = 0; i < n_in; i++) {
-        row[i] = s->job->operand[i] + offset_of(&s->job->kept, i, s->first + begin);
+        row[i] = s->job->operand[i] + offset_of(&s->job->kept, i, g->first);
         apart[i] = s->job->kept.n ? s->job->kept.stride[i][0] : 0;
     }
-    for (int64_t item = begin; item < end; item++) {
+    for (int64_t item = 0; item < g->count; item++) {
         s->code->pick(row, s->n_reduced, &found);
         for (uint32_t i = 0; i < n_in; i++) {
             args[i] = row[i] + (found < 0 ? 0 : found) * s->operand_size[i];
             row[i] += apart[i];
         }
         if (found < 0) {
-            one_chunk(s, item);
+            one_chunk(s, g, item);
             continue;
         }
         args[n_in] = (char *)&found;
         for (uint32_t k = 0; k < n_acc; k++)
-            args[n_operands + k] = s->partial.at[k] + item * s->partial.size[k];
+            args[n_operands + k] = g->acc.at[k] + item * g->acc.size[k];
         s->code->seed(args, 1, &unused);
     }
+}
+
+static void
+reduce_rows(const run *s, const group *g)
+{
+    if (s->picks && s->job->kept.n <= 1)
+        pick_rows(s, g);
+    else if (s->at_once && s->job->kept.n <= 1)
+        chunks_at_once(s, g->first, g->count, 0, s->n_reduced, &g->acc);
+    else
+        for (int64_t i = 0; i < g->count; i++)
+            one_chunk(s, g, i);
+}
+
+static bool
+some_rows(void *context, int64_t begin, int64_t end)
+{
+    const run *s = context;
+    _Alignas(64) char memory[ROW_BYTES];
+    uint8_t has[ROWS];
+
+    for (int64_t i = begin; i < end; i++) {
+        int64_t first = i * s->rows, left = s->n_kept - first;
+        group g = {.acc = bank_at(s->r, memory, s->rows),
+                   .has = s->masked ? has : NULL,
+                   .first = first,
+                   .count = left < s->rows ? left : s->rows};
+        reduce_rows(s, &g);
+        if (is_cut(s))
+            break;
+        lw_reduce_deliver(s, &g);
+    }
+    return true;
+}
+
+/* Every piece of work finishes its results, for which there may be as much to do as for their
+ * elements. */
+static lw_status
+by_row(run *s)
+{
+    int64_t bytes = 0, elements = s->code->costly ? COSTLY : ROW_ELEMENTS;
+
+    for (uint32_t i = 0; i < s->r->n_acc; i++)
+        bytes += lw_dtypes[s->r->acc[i]].size_bytes;
+    assert(bytes > 0 && bytes <= LW_REDUCE_MOST * 16); /* numbers, complex ones at most */
+    s->rows = (ROW_BYTES - 64 * (int64_t)s->r->n_acc) / bytes;
+    s->rows = s->rows < ROWS ? s->rows : ROWS;
+    if (s->rows > elements / s->n_reduced)
+        s->rows = elements > s->n_reduced ? elements / s->n_reduced : 1;
+    if (s->rows > s->n_kept)
+        s->rows = s->n_kept;
+    run_items(s, LW_REDUCE_ROWS, (s->n_kept + s->rows - 1) / s->rows, s->rows * s->n_reduced,
+              some_rows, s);
+    return ended(s);
+}
+
+/* ---- results of several chunks ---- */
+
+typedef struct chunks_run {
+    const run *s;
+    group g;
+} chunks_run;
+
+/* As one_chunk, for an operator that stops: once a chunk decides the result, the others are
+ * skipped. */
+static void
+one_chunk_or_none(const run *s, const group *g, int64_t item)
+{
+    char *to = bank_from(&g->acc, item).at[0];
+
+    if (!atomic_load_explicit(s->stopped, memory_order_relaxed)) {
+        one_chunk(s, g, item);
+        if ((g->has == NULL || g->has[item]) && (*to != 0) == s->r->stop)
+            atomic_store_explicit(s->stopped, true, memory_order_relaxed);
+        return;
+    }
+    *to = s->r->stop;
+    if (g->has != NULL)
+        g->has[item] = true;
 }
 
 static bool
 some_chunks(void *context, int64_t begin, int64_t end)
 {
-    const run *s = context;
+    const chunks_run *c = context;
 
-    if (s->picks && s->n_chunks == 1 && s->job->kept.n <= 1) {
-        pick_rows(s, begin, end);
-        return true;
-    }
-
-    if (s->at_once && s->n_chunks == 1 &&
-        s->job->kept.n <= 1) { /* results have one chunk each */
-        bank to = bank_from(&s->partial, begin);
-        chunks_at_once(s, s->first + begin, end - begin, 0, s->n_reduced, &to);
-        return true;
-    }
     for (int64_t i = begin; i < end; i++)
-        one_chunk(s, i);
+        one_chunk(c->s, &c->g, i);
     return true;
 }
 
 static bool
 first_chunk(void *context, int64_t begin, int64_t end)
 {
+    const chunks_run *c = context;
+
     for (int64_t i = begin; i < end; i++)
-        one_chunk_or_none(context, i);
+        one_chunk_or_none(c->s, &c->g, i);
     return true;
 }
 
 static bool
 other_chunks(void *context, int64_t begin, int64_t end)
 {
+    const chunks_run *c = context;
+
     for (int64_t i = begin; i < end; i++)
-        one_chunk_or_none(context, i + 1);
+        one_chunk_or_none(c->s, &c->g, i + 1);
     return true;
 }
 
 /* Reduces the first chunk alone: if it decides the result, other threads need not wake up. */
 static void
-until_known(run *s, int64_t per_chunk)
+until_known(chunks_run *c, int64_t per_chunk)
 {
-    lw_in_pieces(s->job->stop, 0, 1, 1, 1, first_chunk, s);
+    const run *s = c->s;
+
+    lw_in_pieces(s->job->stop, 0, 1, 1, 1, first_chunk, c);
     if (atomic_load_explicit(s->stopped, memory_order_relaxed))
-        other_chunks(s, 0, s->n_chunks - 1);
+        other_chunks(c, 0, s->n_chunks - 1);
     else
-        run_items(s, LW_REDUCE_ROWS, s->n_chunks - 1, per_chunk, other_chunks, s);
+        run_items(s, LW_REDUCE_ROWS, s->n_chunks - 1, per_chunk, other_chunks, c);
 }
 
 /* Combines the chunks of each result; the results are neighbours then. */
 static void
-join_chunks(const run *s)
+join_chunks(const run *s, const group *g)
 {
-    for (int64_t i = 0; i < s->count; i++) {
-        bank from = bank_from(&s->partial, i * s->n_chunks), to = bank_from(&s->partial, i);
+    for (int64_t i = 0; i < g->count; i++) {
+        bank from = bank_from(&g->acc, i * s->n_chunks), to = bank_from(&g->acc, i);
         int64_t n = s->n_chunks;
 
-        if (s->has != NULL) {
+        if (g->has != NULL) {
             n = 0;
             for (int64_t k = 0; k < s->n_chunks; k++) {
                 bank one = bank_from(&from, k), place = bank_from(&from, n);
-                if (!s->has[i * s->n_chunks + k])
+                if (!g->has[i * s->n_chunks + k])
                     continue;
                 bank_copy(&place, &one, 1);
                 n++;
             }
-            s->has[i] = n > 0;
+            g->has[i] = n > 0;
         }
-        lw_reduce_merge_tree(s, &from, n, 1);
+        lw_reduce_merge_tree(s, &from, n, 1, 1);
         if (n > 0)
             bank_copy(&to, &from, 1);
     }
@@ -223,84 +283,84 @@ any_is_there(const run *s, int64_t which)
  * may differ: the sum of no elements is 0, but -0 is neutral, and may be the sum of elements
  * -0. */
 static void
-put_empty(const run *s, int64_t first, int64_t n)
+put_empty(const run *s, const group *g)
 {
     const lw_reduce_job *job = s->job;
     bool differs = false;
 
-    for (uint32_t k = 0; k < s->partial.n; k++)
-        differs |= memcmp(job->neutral[k].bytes, job->empty[k].bytes, s->partial.size[k]) != 0;
-    for (int64_t i = 0; differs && i < n; i++) {
-        bank acc = bank_from(&s->partial, i);
+    for (uint32_t k = 0; k < g->acc.n; k++)
+        differs |= memcmp(job->neutral[k].bytes, job->empty[k].bytes, g->acc.size[k]) != 0;
+    for (int64_t i = 0; differs && i < g->count; i++) {
+        bank acc = bank_from(&g->acc, i);
         bool neutral = true;
         for (uint32_t k = 0; k < acc.n && neutral; k++)
             neutral = memcmp(acc.at[k], job->neutral[k].bytes, acc.size[k]) == 0;
-        if (neutral && !any_is_there(s, first + i))
+        if (neutral && !any_is_there(s, g->first + i))
             bank_fill(&acc, job->empty, 1);
     }
 }
 
 void
-lw_reduce_deliver(const run *s, int64_t first, int64_t n)
+lw_reduce_deliver(const run *s, const group *g)
 {
     char *args[2 * LW_REDUCE_MOST];
 
     if (s->job->neutral != NULL && s->job->initial == NULL && s->job->empty != NULL &&
         s->n_reduced > 0)
-        put_empty(s, first, n);
-    for (int64_t i = 0; i < n && (s->has != NULL || s->job->initial != NULL); i++) {
-        bank acc = bank_from(&s->partial, i);
-        if (s->has != NULL && !s->has[i])
+        put_empty(s, g);
+    for (int64_t i = 0; i < g->count && (g->has != NULL || s->job->initial != NULL); i++) {
+        bank acc = bank_from(&g->acc, i);
+        if (g->has != NULL && !g->has[i])
             bank_fill(&acc, s->job->empty, 1);
         else if (s->job->initial != NULL)
             put_initial(s, &acc);
     }
-    memcpy(args, s->partial.at, s->partial.n * sizeof *args);
+    memcpy(args, g->acc.at, g->acc.n * sizeof *args);
     for (uint32_t i = 0; i < s->r->n_out; i++)
-        args[s->partial.n + i] = s->job->out[i] + first * lw_dtypes[s->r->out[i]].size_bytes;
-    s->code->finish(args, n);
+        args[g->acc.n + i] = s->job->out[i] + g->first * lw_dtypes[s->r->out[i]].size_bytes;
+    s->code->finish(args, g->count);
 }
 
 static lw_status
-by_result(run *s, lw_error *err)
+by_chunks(run *s, lw_error *err)
 {
     int64_t most = s->code->costly
                        ? GROUP / 16
                        : GROUP; /* nobody looks for Ctrl-C while they are combined */
-    int64_t group = most / s->n_chunks > 0 ? most / s->n_chunks : 1;
-    int64_t per_item = s->chunk < s->n_reduced ? s->chunk : s->n_reduced;
+    int64_t together = most / s->n_chunks > 0 ? most / s->n_chunks : 1;
     lw_status status = LW_OK;
     atomic_bool stopped = false;
     _Alignas(64) char few[FEW];
     char *memory = few;
+    chunks_run c = {.s = s};
     size_t bytes;
 
     s->stopped = s->r->stops && s->n_kept == 1 ? &stopped : NULL;
-    if (group > s->n_kept)
-        group = s->n_kept;
-    bytes = bank_bytes(s->r, group * s->n_chunks);
+    if (together > s->n_kept)
+        together = s->n_kept;
+    bytes = bank_bytes(s->r, together * s->n_chunks);
     if (bytes > sizeof few)
         memory = lw_alloc(bytes + 64);
-    if (s->job->operand[s->n_in] != NULL)
-        s->has = lw_alloc((size_t)(group * s->n_chunks));
-    if (memory == NULL || (s->has == NULL && s->job->operand[s->n_in] != NULL)) {
+    if (s->masked)
+        c.g.has = lw_alloc((size_t)(together * s->n_chunks));
+    if (memory == NULL || (c.g.has == NULL && s->masked)) {
         status = lw_fail_memory(err);
         goto fail;
     }
-    s->partial = bank_at(s->r, memory, group * s->n_chunks);
-    for (s->first = 0; s->first < s->n_kept; s->first += group) {
-        s->count = s->n_kept - s->first < group ? s->n_kept - s->first : group;
+    c.g.acc = bank_at(s->r, memory, together * s->n_chunks);
+    for (; c.g.first < s->n_kept; c.g.first += together) {
+        c.g.count = s->n_kept - c.g.first < together ? s->n_kept - c.g.first : together;
         if (s->stopped != NULL)
-            until_known(s, per_item);
+            until_known(&c, s->chunk);
         else
-            run_items(s, LW_REDUCE_ROWS, s->count * s->n_chunks, per_item, some_chunks, s);
+            run_items(s, LW_REDUCE_ROWS, c.g.count * s->n_chunks, s->chunk, some_chunks, &c);
         LW_TRY(ended(s));
-        join_chunks(s);
-        lw_reduce_deliver(s, s->first, s->count);
+        join_chunks(s, &c.g);
+        lw_reduce_deliver(s, &c.g);
     }
 fail:
     s->stopped = NULL;
-    lw_free(s->has);
+    lw_free(c.g.has);
     if (memory != few)
         lw_free(memory);
     return status;
@@ -338,7 +398,7 @@ prefers_columns(const run *s)
     const lw_reduce_space *kept = &s->job->kept, *reduced = &s->job->reduced;
     int64_t columns = kept->n ? kept->size[kept->n - 1] : 1;
 
-    if (s->job->operand[s->n_in] != NULL || columns < 4)
+    if (s->masked || columns < 4)
         return false;
     if (s->n_reduced < SMALL_REDUCED && columns >= s->n_reduced && !picks_rows(s))
         return true;
@@ -371,6 +431,7 @@ lw_reduce_run_of(lw_reduce_job *job)
         s.operand_size[i] = lw_dtypes[s.r->loaded[i]].size_bytes;
     s.operand_size[s.n_in] = sizeof(int64_t);
     s.best = s.code->best != NULL && !s.code->costly;
+    s.masked = job->operand[s.n_in] != NULL;
     s.n_kept = size_of(&job->kept);
     s.n_reduced = size_of(&job->reduced);
     s.block = s.several = block_of(&s);
@@ -381,18 +442,19 @@ lw_reduce_run_of(lw_reduce_job *job)
 static lw_status
 all_empty(run *s, lw_error *err)
 {
-    int64_t group = s->n_kept < GROUP ? s->n_kept : GROUP;
-    char *memory = lw_alloc(bank_bytes(s->r, group) + 64);
+    int64_t together = s->n_kept < GROUP ? s->n_kept : GROUP;
+    char *memory = lw_alloc(bank_bytes(s->r, together) + 64);
     const lw_reduce_item *initial = s->job->initial;
+    group g = {.has = NULL};
 
     if (memory == NULL)
         return lw_fail_memory(err);
-    s->partial = bank_at(s->r, memory, group);
+    g.acc = bank_at(s->r, memory, together);
     s->job->initial = NULL; /* `empty` includes it */
-    for (int64_t at = 0; at < s->n_kept; at += group) {
-        int64_t n = s->n_kept - at < group ? s->n_kept - at : group;
-        bank_fill(&s->partial, s->job->empty, n);
-        lw_reduce_deliver(s, at, n);
+    for (; g.first < s->n_kept; g.first += together) {
+        g.count = s->n_kept - g.first < together ? s->n_kept - g.first : together;
+        bank_fill(&g.acc, s->job->empty, g.count);
+        lw_reduce_deliver(s, &g);
     }
     s->job->initial = initial;
     lw_free(memory);
@@ -407,7 +469,7 @@ blocks_together(const run *s)
     for (uint32_t i = 0; i < s->n_in; i++)
         if (!lies_straight(s, i))
             return 1;
-    if (s->job->operand[s->n_in] != NULL)
+    if (s->masked)
         return 1;
     return s->best                         ? 8 /* only one of these is searched for the best */
            : s->r->exact && !s->r->indexed ? CHUNK_BLOCKS
@@ -422,7 +484,7 @@ may_go_at_once(const run *s)
             return false;
     if (s->code->costly && s->n_reduced > COSTLY)
         return false;
-    return s->code->chunks != NULL && s->job->operand[s->n_in] == NULL;
+    return s->code->chunks != NULL && !s->masked;
 }
 
 lw_status
@@ -441,10 +503,9 @@ lw_reduce_run(lw_reduce_job *job, lw_error *err)
     if (s.best && s.several > s.block)
         s.chunk *= BEST_CHUNK;
     s.at_once = may_go_at_once(&s);
-    s.picks = s.best && s.code->pick != NULL && job->operand[s.n_in] == NULL &&
-              s.n_reduced <= s.several;
+    s.picks = s.best && s.code->pick != NULL && !s.masked && s.n_reduced <= s.several;
     for (uint32_t i = 0; i < s.n_in; i++)
         s.picks &= lies_straight(&s, i);
     s.n_chunks = (s.n_reduced + s.chunk - 1) / s.chunk;
-    return by_result(&s, err);
+    return s.n_chunks == 1 ? by_row(&s) : by_chunks(&s, err);
 }
