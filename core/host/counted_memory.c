@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* What stands at the offsets of core/ir/counted.h. */
 typedef struct header {
@@ -80,6 +81,20 @@ enum { MOST_KEPT = 8, MOST_KEPT_BYTES = 1 << 16 };
  * is noted in front of the header. */
 enum { ALIGNMENT = 64, MOST_BEFORE = 2 * ALIGNMENT };
 
+/* From this size on, memory is asked for in pages of 2 MB, as NumPy does for its arrays: the
+ * system maps and clears them when they are first written, and in pages of 4 kB that is 85 ms
+ * of the 100 ms of one thread that `a * b + a` takes for 4096 x 4096 float64. */
+enum { IN_LARGE_PAGES = 1 << 22, SMALL_PAGE = 4096 };
+
+static void
+ask_for_large_pages(char *base, size_t n_bytes)
+{
+    size_t before = -(uintptr_t)base % SMALL_PAGE;
+
+    if (n_bytes >= IN_LARGE_PAGES) /* advice, which the system may ignore */
+        (void)madvise(base + before, n_bytes - before, MADV_HUGEPAGE);
+}
+
 static header *
 allocate(size_t n_bytes)
 {
@@ -88,6 +103,7 @@ allocate(size_t n_bytes)
 
     if (base == NULL)
         return NULL;
+    ask_for_large_pages(base, n_bytes);
     bytes = base + MOST_BEFORE - (uintptr_t)base % ALIGNMENT;
     h = (header *)(void *)(bytes - LW_COUNTED_HEADER);
     ((void **)h)[-1] = base;

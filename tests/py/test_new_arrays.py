@@ -538,3 +538,28 @@ def test_diag_of_a_matrix_is_a_view():
     for k in (-1, 0, 1):
         m = np.arange(9).reshape(3, 3)
         np.testing.assert_array_equal(lw.njit(changed)(m.copy(), k), changed(m.copy(), k))
+
+
+def large_page_bytes(array):
+    """How much of the mapping that has the array's middle is in large pages."""
+    middle, inside = array.ctypes.data + array.nbytes // 2, False
+    with open("/proc/self/smaps") as file:
+        for line in file:
+            words = line.split()
+            if "-" in words[0]:
+                begin, end = (int(word, 16) for word in words[0].split("-"))
+                inside = begin <= middle < end
+            elif inside and words[0] == "AnonHugePages:":
+                return int(words[1]) * 1024
+    return 0
+
+
+def test_large_arrays_are_in_large_pages():
+    with open("/sys/kernel/mm/transparent_hugepage/enabled") as file:
+        if "[madvise]" not in file.read():
+            pytest.skip("the system does not ask programs about large pages")
+    numpys = np.empty(1 << 22)
+    numpys[:] = 1
+    if large_page_bytes(numpys) == 0:
+        pytest.skip("NumPy's array has none, either")
+    assert large_page_bytes(lw.njit(lambda n: np.ones(n))(1 << 22)) > 0
