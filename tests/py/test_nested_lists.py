@@ -445,10 +445,7 @@ def rows_that_were_made_whole(n):
 PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix, named, rows_of_a_loop, pascal, one_list_under_many_names, deeper, methods, sorted_rows, chosen,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
             told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings, set_in_defaults, told_in_loops, levels,
-            extremes, slices, written]  # fmt: skip
-
-
-            told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings,
+            extremes, slices, written,
             changed_by_their_indices, used_where_they_are_taken, wrong_places,
             rows_that_were_made_whole]  # fmt: skip
 
