@@ -15,6 +15,11 @@ from lanewise.errors import TypingError
 _CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d+)?(?P<kind>[diufFeEgGxXosr%])")
 
 
+def _constant(value: Any) -> ast.expr:
+    """A value in the tree itself, which no source text has."""
+    return ast.Constant(value)
+
+
 def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
@@ -113,7 +118,7 @@ class _Texts(ast.NodeTransformer):
         if isinstance(node, ast.JoinedStr):
             return node.values
         is_known = isinstance(node, ast.Name) and node.id not in self.own and isinstance(self.names.get(node.id), str)
-        return [node] if _is_text(node) else [_shown(node if is_known else ast.Call(ast.Constant(text), [node], []))]
+        return [node] if _is_text(node) else [_shown(node if is_known else ast.Call(_constant(text), [node], []))]
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)

@@ -143,7 +143,11 @@ def _tree_of(function: types.FunctionType) -> ast.FunctionDef | None:
 
 
 def _subclasses(cls: type) -> list[type]:
-    return [each for one in cls.__subclasses__() for each in (one, *_subclasses(one))]
+    found: list[type] = []
+    one: type
+    for one in cls.__subclasses__():
+        found += [one, *_subclasses(one)]
+    return found
 
 
 def _changed_fields(function: ast.FunctionDef, compiled: types.FunctionType) -> set[str]:
@@ -588,12 +592,14 @@ class _Displays(_Rewriter):
         """The statements of ``x[i][k] = v``, and of ``row[k] = v`` for such a row, behind which the types of k and v are known of the items of x;
         None: it is another assignment."""
         target = node.targets[0]
-        item = target.value if isinstance(target, ast.Subscript) else None
+        if not isinstance(target, ast.Subscript):
+            return None
+        item = target.value
         if isinstance(item, ast.Name) and item.id in self.sources:
             node.value, node.targets = self._item(node.value), [self.visit(target)]
             return [node, self._at(node, self._learns(self.sources[item.id], item.id))]
-        of = _container_of(item) if item is not None else None
-        if item is None or of is None or not (isinstance(item, ast.Call) or self._is_container(of)) or of.id in self.over:
+        of = _container_of(item)
+        if of is None or not (isinstance(item, ast.Call) or self._is_container(of)) or of.id in self.over:
             return None
         value, place = f".value {self.hoisted + 1}", self._place(item, [target.slice])
         target.value = self._at(item, _load(place))
@@ -817,7 +823,7 @@ class _Displays(_Rewriter):
             self.hoisted += 1
             place = f".value {self.hoisted}"
             value, node.value = node.value, _load(place)
-            return [self._at(node, one) for one in (_set(place, value), node, ast.Expr(_call(_typed_containers.learned_items, _load(target.id), _load(place))))]
+            return [self._at(node, one) for one in (_set(place, value), node, ast.Expr(_call(_typed_containers.learned_items, _load(target.id), _load(place))))]  # type: ignore[union-attr]
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and self._is_container(target.value):
             value = self._list(node.value)
             if not isinstance(node.op, ast.Add) or not self._is_inner(node.value) or target.value.id in self.over:
