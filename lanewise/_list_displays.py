@@ -17,7 +17,7 @@ import textwrap
 import types
 from typing import Any
 
-from lanewise import _growing_dicts, _growing_lists, _typed_containers
+from lanewise import _growing_dicts, _growing_lists, _shown_containers, _typed_containers
 
 _CHANGING = frozenset(("append", "extend", "insert", "pop", "clear", "sort", "reverse", "remove"))
 _READING = frozenset(("len", "sum", "min", "max", "any", "all", "sorted", "list", "tuple", "enumerate", "zip", "reversed", "range", "print", "bool"))
@@ -397,6 +397,10 @@ class _Placed(ast.NodeTransformer):
         return self.replaced.get(id(node), node)
 
 
+def _makes_set(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Constant) and node.func.value in (_growing_dicts.empty_set, _growing_dicts.set_of)
+
+
 class _Renamed(ast.NodeTransformer):
     def __init__(self, names: dict[str, str]):
         self.names = names
@@ -666,7 +670,7 @@ class _Displays(_Rewriter):
     def visit_Expr(self, node: ast.Expr) -> Any:
         """``x.append(x.pop() + n)``: arguments that change a list are evaluated in statements of their own, before the list is read."""
         call = node.value
-        changed = self._changed_item(call)
+        changed = self._changed_item(call) or self._printed(call)
         if changed is not None:
             return changed
         if not isinstance(call, ast.Call) or not self._changes_own_list(call):
@@ -707,6 +711,22 @@ class _Displays(_Rewriter):
         ast.copy_location(call.func.value, item)
         found, changed = self._at(item, _set(place, item)), self._at(call, ast.Expr(call))
         return [*_statements(self.visit(found)), *_statements(self.visit(changed)), self._at(call, self._learns(of.id, place))]
+
+    def _printed(self, call: ast.expr) -> list[ast.stmt] | None:
+        """The statements of ``print("x", x, y)`` for a list, dict or set x; None: it prints none."""
+        if not isinstance(call, ast.Call) or _called(call) != "print" or not self._is_builtin("print") or any(isinstance(argument, ast.Starred) for argument in call.args):
+            return None
+        texts: dict[str | None, Any] = {keyword.arg: keyword.value for keyword in call.keywords}
+        if not {*texts} <= {"sep", "end"} or not any(map(self._is_shown_by_parts, call.args)):
+            return None
+        ends = [texts.get("sep", _constant(" "))] * (len(call.args) - 1) + [texts.get("end", _constant("\n"))]
+        if not all(isinstance(end, ast.Constant) and isinstance(end.value, str) for end in ends):
+            return None
+        return [self._at(argument, ast.Expr(_call(_shown_containers.shown, self._list(argument), end))) for argument, end in zip(call.args, ends)]
+
+    def _is_shown_by_parts(self, node: ast.expr) -> bool:
+        values = self.facts.values.get(node.id, []) if isinstance(node, ast.Name) else [node]
+        return bool(values) and all(value is not None and (self._makes_item(value) or _makes_set(value)) for value in values)
 
     def _learns(self, of: str, item: str) -> ast.stmt:
         """What tells a list or dict of the type of an item that was empty; nothing in a loop over it, where it must not change."""
