@@ -436,6 +436,12 @@ class _Displays(_Rewriter):
     def __init__(self, facts: _Facts, names: dict[str, Any], function: ast.FunctionDef):
         super().__init__(facts, names)
         self.inner = {name for item in self._names_of_items(function) for name in self._inner_with(item)}  # variables whose lists become items
+        size = 0
+        while size < len(self.inner):  # a variable to which one of these is assigned has such lists, too
+            size = len(self.inner)
+            for name, values in self.facts.values.items():
+                if any(other in self.inner for value in values for other in _names_of(value)):
+                    self.inner |= self._inner_with(name)
         self.sources = self._sources(function)
         self.over: list[str] = []  # variables over whose lists and dicts enclosing loops run
 
@@ -461,7 +467,7 @@ class _Displays(_Rewriter):
             return set()
         values = [arm for one in found for value in self.facts.values.get(one, []) if value is not None for arm in _arms(value)]
         made = [value for value in values if not isinstance(value, ast.Name)]
-        return found if made and all(value is not None and self._makes_item(value) for value in made) else set()
+        return found if made and all(value is not None and (self._makes_item(value) or _adds_list(value)) for value in made) else set()
 
     def _sources(self, function: ast.FunctionDef) -> dict[str, str]:
         """Variables that are items of the list or dict of another one, ``row = x[i]`` and ``for row in x``, wherever they have a value."""
@@ -641,8 +647,9 @@ class _Displays(_Rewriter):
         if parts is not None and not isinstance(parts[1], ast.Constant):
             return self._list(node)
         if parts is None:
-            repeats = isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and not isinstance(node.right, (ast.Constant, ast.List))
-            node.left, node.right = self._list(node.left) if repeats else self._operand(node.left), self._operand(node.right)
+            repeats = isinstance(node.op, ast.Mult) and not any(isinstance(side, ast.Constant) for side in (node.left, node.right))  # [1, 2] * n
+            made = self._list if repeats else self._operand
+            node.left, node.right = made(node.left), made(node.right)
             return node
         return self.generic_visit(node)
 

@@ -364,10 +364,32 @@ def written(n):
     return m
 
 
+def assigned(n):
+    best, history, found = [0], [], []
+    for i in range(n):
+        p = [i, i * 2]
+        history.append(p)
+        if sum(p) > sum(best):
+            best = p
+    best.append(99)
+    row = [1]
+    for i in range(n):
+        found.append(row)
+        row = [1] + [row[j] + row[j + 1] for j in range(len(row) - 1)] + [1]
+    return history, best, found, n * [1, 2], [1.5, 2.0] * np.arange(2.0)[:2].sum().astype(np.int64)
+
+
+def longest_of_a_dict(n):
+    d = {}
+    for i in range(n):
+        d.setdefault(i % 3, []).append(i)
+    return max(d.values(), key=len), min(d.values(), key=lambda r: -r[0])
+
+
 PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix, named, rows_of_a_loop, pascal, one_list_under_many_names, deeper, methods, sorted_rows, chosen,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
             told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings, set_in_defaults, told_in_loops, levels,
-            extremes, slices, written]  # fmt: skip
+            extremes, slices, written, assigned, longest_of_a_dict]  # fmt: skip
 
 
 @pytest.mark.distinct_cases
