@@ -270,6 +270,17 @@ class _Facts:
                 self._assign(one, item)
 
 
+def _ragged(function: ast.FunctionDef, facts: _Facts) -> set[str]:
+    """Variables with lists of different lengths, ``x = [[1, 2], [3]]``, of which one is chosen at run time, x[i]."""
+    found = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and not isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp)):
+            rows = [row for value in facts.values.get(node.value.id, []) for row in (value.elts if isinstance(value, ast.List) else [None])]
+            if len({len(row.elts) for row in rows if isinstance(row, ast.List)}) > 1 and all(isinstance(row, ast.List) for row in rows):
+                found.add(node.value.id)
+    return found
+
+
 def _aliases(function: ast.FunctionDef, facts: _Facts) -> dict[str, str]:
     """Names that have the list of another name wherever they have a value: ``y = x`` is all that is assigned to y, behind the statement of
     the function itself that assigns x, once."""
@@ -929,7 +940,7 @@ def rewritten(function: ast.FunctionDef, names: dict[str, Any], compiled: Any) -
     if aliases:
         made = _Renamed(aliases).visit(made)
         facts = _Facts(made, names)
-    facts.growing |= _changed_fields(made, compiled)
+    facts.growing |= _changed_fields(made, compiled) | _ragged(made, facts)
     displays = _Displays(facts, names, made)
     made.body = [part for statement in made.body for part in _statements(displays.visit(statement))]
     return made

@@ -386,10 +386,19 @@ def longest_of_a_dict(n):
     return max(d.values(), key=len), min(d.values(), key=lambda r: -r[0])
 
 
+def ragged(n):
+    x = [[1, n], [3], [4, 5, 6]]
+    total = 0
+    for i in range(len(x)):
+        for v in x[i]:
+            total += v
+    return total, len(x[n % 3]), x[0][1], [len(row) for row in x]
+
+
 PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix, named, rows_of_a_loop, pascal, one_list_under_many_names, deeper, methods, sorted_rows, chosen,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
             told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings, set_in_defaults, told_in_loops, levels,
-            extremes, slices, written, assigned, longest_of_a_dict]  # fmt: skip
+            extremes, slices, written, assigned, longest_of_a_dict, ragged]  # fmt: skip
 
 
 @pytest.mark.distinct_cases
@@ -597,3 +606,12 @@ def test_where_they_do_not_work():
 
     with pytest.raises(lw.errors.UnsupportedError, match="E168"):
         p(3)
+
+
+RAGGED = [[1, 2], [3]]
+
+
+def test_ragged_lists_from_outside():
+    assert lw.njit(lambda: len(RAGGED[0]) + sum(len(row) for row in RAGGED))() == 5
+    with pytest.raises(lw.errors.TypingError, match="E124(?s:.)*lists of different lengths"):
+        lw.njit(lambda i: len(RAGGED[i]))(1)
