@@ -288,10 +288,19 @@ lw_specialisation_variables(const lw_specialisation *specialisation)
     return dict;
 }
 
+/* Whether a result is an object, which is shown by the name of its class. */
+static bool
+is_object(const lw_result *form)
+{
+    return form->kind == LW_FORM_TUPLE && form->user_class != NULL &&
+           !form->user_class->is_namedtuple;
+}
+
 static bool
 has_brackets(const lw_scalar *scalar)
 {
-    return scalar->n_out > 1 && scalar->result->kind != LW_FORM_OPTIONAL;
+    return scalar->n_out > 1 && scalar->result->kind != LW_FORM_OPTIONAL &&
+           !is_object(scalar->result);
 }
 
 static const char *
@@ -314,6 +323,11 @@ outputs_of(const lw_result *form)
 static void
 print_form(const lw_scalar *scalar, const lw_result *form, uint32_t *at, lw_text *out)
 {
+    if (is_object(form)) {
+        lw_text_addf(out, "%s%s", separator(scalar, *at), form->user_class->name);
+        *at += outputs_of(form); /* its fields: of a list, how its memory is laid out */
+        return;
+    }
     if (form->kind == LW_FORM_OPTIONAL) { /* of a number, an array or a tuple */
         const lw_result *given = &form->items[1];
         lw_text_addf(out, "%sOptional(%s)", separator(scalar, *at),

@@ -8,7 +8,10 @@ import ast
 import builtins
 import re
 import string
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from lanewise.errors import TypingError
 
@@ -38,8 +41,8 @@ def _spec(flags: str, width: str, precision: str, kind: str) -> str:
     return f"{sign}{'#' if '#' in flags else ''}{'0' if '0' in flags and width else ''}{width}{precision}{kind}"
 
 
-def _by_percent(text: str, values: list[ast.expr]) -> list[ast.expr] | None:
-    """The parts of the f-string for ``text % values``; None: it is another text, or has other values."""
+def _by_percent(text: str, values: list[ast.expr], is_int: Callable[[ast.expr], bool]) -> list[ast.expr] | None:
+    """The parts of the f-string for ``text % values``; None: it is another text, or has other values. is_int: whether a value is known to be an int."""
     parts: list[ast.expr] = []
     end = 0
     for found in _CONVERSION.finditer(text):
@@ -51,7 +54,10 @@ def _by_percent(text: str, values: list[ast.expr]) -> list[ast.expr] | None:
         if kind != "%":
             if not values:
                 return None
-            parts.append(_shown(values.pop(0), _spec(flags, width, precision, "d" if kind in "iu" else kind), ord("r") if kind == "r" else -1))
+            value, is_whole = values.pop(0), kind in "diu"
+            if is_whole and not is_int(value):
+                value = ast.Call(ast.Constant(whole), [value], [])
+            parts.append(_shown(value, _spec(flags, width, precision, "d" if is_whole else kind), ord("r") if kind == "r" else -1))
     if values or "%" in text[end:]:
         return None
     return [*parts, ast.Constant(text[end:])]
@@ -81,6 +87,11 @@ def _by_format(text: str, call: ast.Call) -> list[ast.expr] | None:
     return parts
 
 
+def whole(x):
+    """What %d shows: of a float, what int makes of it. Compiled, never called."""
+    return int(x) if isinstance(x, (float, np.floating)) else x
+
+
 def text(x):
     """What is added to a text. Compiled, never called."""
     if not isinstance(x, str):
@@ -107,7 +118,7 @@ class _Texts(ast.NodeTransformer):
         if isinstance(node.op, ast.Mod) and _is_text(node.left):
             values = [*node.right.elts] if isinstance(node.right, ast.Tuple) else [node.right]
             text: str = node.left.value  # type: ignore[attr-defined]
-            return node if any(isinstance(value, ast.Starred) for value in values) else self._joined(node, _by_percent(text, values))
+            return node if any(isinstance(value, ast.Starred) for value in values) else self._joined(node, _by_percent(text, values, lambda value: self._is_known(value, int)))
         sides = (node.left, node.right)
         if isinstance(node.op, ast.Add) and any(_is_text(side) or isinstance(side, ast.JoinedStr) for side in sides) and not all(map(_is_text, sides)):
             return self._joined(node, [part for side in sides for part in self._parts(side)])
@@ -117,8 +128,13 @@ class _Texts(ast.NodeTransformer):
         """The parts of what is added to a text, which has to be one."""
         if isinstance(node, ast.JoinedStr):
             return node.values
-        is_known = isinstance(node, ast.Name) and node.id not in self.own and isinstance(self.names.get(node.id), str)
-        return [node] if _is_text(node) else [_shown(node if is_known else ast.Call(_constant(text), [node], []))]
+        return [node] if _is_text(node) else [_shown(node if self._is_known(node, str) else ast.Call(_constant(text), [node], []))]
+
+    def _is_known(self, node: ast.expr, cls: type) -> bool:
+        """Whether it is a constant of the class, written here or from outside of the function."""
+        if isinstance(node, ast.Name):
+            return node.id not in self.own and isinstance(self.names.get(node.id), cls)
+        return isinstance(node, ast.Constant) and isinstance(node.value, cls)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)

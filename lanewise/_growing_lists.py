@@ -896,11 +896,12 @@ def check_growing(a):
 
 
 def greatest(*items, key=None):
-    if len(items) == 1 and isinstance(items[0], GrownList):
-        place = place_of_most(items[0], key, 1)
+    if len(items) == 1 and isinstance(items[0], Items):
+        x = items[0] if isinstance(items[0], GrownList) else listed(items[0])
+        place = place_of_most(x, key, 1)
         if place < 0:
             raise ValueError("max() iterable argument is empty")
-        return items[0][place]
+        return x[place]
     best = most(items[0], key, 1) if len(items) == 1 else most(items, key, 1)
     if best is None:
         raise ValueError("max() iterable argument is empty")
@@ -908,11 +909,12 @@ def greatest(*items, key=None):
 
 
 def least(*items, key=None):
-    if len(items) == 1 and isinstance(items[0], GrownList):
-        place = place_of_most(items[0], key, -1)
+    if len(items) == 1 and isinstance(items[0], Items):
+        x = items[0] if isinstance(items[0], GrownList) else listed(items[0])
+        place = place_of_most(x, key, -1)
         if place < 0:
             raise ValueError("min() iterable argument is empty")
-        return items[0][place]
+        return x[place]
     best = most(items[0], key, -1) if len(items) == 1 else most(items, key, -1)
     if best is None:
         raise ValueError("min() iterable argument is empty")

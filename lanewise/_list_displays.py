@@ -17,7 +17,7 @@ import textwrap
 import types
 from typing import Any
 
-from lanewise import _growing_dicts, _growing_lists, _typed_containers
+from lanewise import _growing_dicts, _growing_lists, _shown_containers, _typed_containers
 
 _CHANGING = frozenset(("append", "extend", "insert", "pop", "clear", "sort", "reverse", "remove"))
 _READING = frozenset(("len", "sum", "min", "max", "any", "all", "sorted", "list", "tuple", "enumerate", "zip", "reversed", "range", "print", "bool"))
@@ -274,6 +274,17 @@ class _Facts:
                 self._assign(one, item)
 
 
+def _ragged(function: ast.FunctionDef, facts: _Facts) -> set[str]:
+    """Variables with lists of different lengths, ``x = [[1, 2], [3]]``, of which one is chosen at run time, x[i]."""
+    found = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and not isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp)):
+            rows = [row for value in facts.values.get(node.value.id, []) for row in (value.elts if isinstance(value, ast.List) else [None])]
+            if len({len(row.elts) for row in rows if isinstance(row, ast.List)}) > 1 and all(isinstance(row, ast.List) for row in rows):
+                found.add(node.value.id)
+    return found
+
+
 def _aliases(function: ast.FunctionDef, facts: _Facts) -> dict[str, str]:
     """Names that have the list of another name wherever they have a value: ``y = x`` is all that is assigned to y, behind the statement of
     the function itself that assigns x, once."""
@@ -406,6 +417,10 @@ class _Placed(ast.NodeTransformer):
         return self.replaced.get(id(node), node)
 
 
+def _makes_set(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Constant) and node.func.value in (_growing_dicts.empty_set, _growing_dicts.set_of)
+
+
 class _Renamed(ast.NodeTransformer):
     def __init__(self, names: dict[str, str]):
         self.names = names
@@ -441,6 +456,12 @@ class _Displays(_Rewriter):
     def __init__(self, facts: _Facts, names: dict[str, Any], function: ast.FunctionDef):
         super().__init__(facts, names)
         self.inner = {name for item in self._names_of_items(function) for name in self._inner_with(item)}  # variables whose lists become items
+        size = 0
+        while size < len(self.inner):  # a variable to which one of these is assigned has such lists, too
+            size = len(self.inner)
+            for name, values in self.facts.values.items():
+                if any(other in self.inner for value in values for other in _names_of(value)):
+                    self.inner |= self._inner_with(name)
         self.sources = self._sources(function)
         self.over: list[str] = []  # variables over whose lists and dicts enclosing loops run
 
@@ -466,7 +487,7 @@ class _Displays(_Rewriter):
             return set()
         values = [arm for one in found for value in self.facts.values.get(one, []) if value is not None for arm in _arms(value)]
         made = [value for value in values if not isinstance(value, ast.Name)]
-        return found if made and all(value is not None and self._makes_item(value) for value in made) else set()
+        return found if made and all(value is not None and (self._makes_item(value) or _adds_list(value)) for value in made) else set()
 
     def _sources(self, function: ast.FunctionDef) -> dict[str, str]:
         """Variables that are items of the list or dict of another one, ``row = x[i]`` and ``for row in x``, wherever they have a value."""
@@ -647,8 +668,9 @@ class _Displays(_Rewriter):
         if parts is not None and not isinstance(parts[1], ast.Constant):
             return self._list(node)
         if parts is None:
-            repeats = isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and not isinstance(node.right, (ast.Constant, ast.List))
-            node.left, node.right = self._list(node.left) if repeats else self._operand(node.left), self._operand(node.right)
+            repeats = isinstance(node.op, ast.Mult) and not any(isinstance(side, ast.Constant) for side in (node.left, node.right))  # [1, 2] * n
+            made = self._list if repeats else self._operand
+            node.left, node.right = made(node.left), made(node.right)
             return node
         return self.generic_visit(node)
 
@@ -676,7 +698,7 @@ class _Displays(_Rewriter):
     def visit_Expr(self, node: ast.Expr) -> Any:
         """``x.append(x.pop() + n)``: arguments that change a list are evaluated in statements of their own, before the list is read."""
         call = node.value
-        changed = self._changed_item(call)
+        changed = self._changed_item(call) or self._printed(call)
         if changed is not None:
             return changed
         if not isinstance(call, ast.Call) or not self._changes_own_list(call):
@@ -721,6 +743,22 @@ class _Displays(_Rewriter):
         """A name for an item: one that begins with `.lent` if only these are evaluated until it is used (core/front/tree.h)."""
         self.hoisted += 1
         return f"{'.lent' if isinstance(item, ast.Subscript) and all(map(_is_simple, others)) else '.item'} {self.hoisted}"
+
+    def _printed(self, call: ast.expr) -> list[ast.stmt] | None:
+        """The statements of ``print("x", x, y)`` for a list, dict or set x; None: it prints none."""
+        if not isinstance(call, ast.Call) or _called(call) != "print" or not self._is_builtin("print") or any(isinstance(argument, ast.Starred) for argument in call.args):
+            return None
+        texts: dict[str | None, Any] = {keyword.arg: keyword.value for keyword in call.keywords}
+        if not {*texts} <= {"sep", "end"} or not any(map(self._is_shown_by_parts, call.args)):
+            return None
+        ends = [texts.get("sep", _constant(" "))] * (len(call.args) - 1) + [texts.get("end", _constant("\n"))]
+        if not all(isinstance(end, ast.Constant) and isinstance(end.value, str) for end in ends):
+            return None
+        return [self._at(argument, ast.Expr(_call(_shown_containers.shown, self._list(argument), end))) for argument, end in zip(call.args, ends)]
+
+    def _is_shown_by_parts(self, node: ast.expr) -> bool:
+        values = self.facts.values.get(node.id, []) if isinstance(node, ast.Name) else [node]
+        return bool(values) and all(value is not None and (self._makes_item(value) or _makes_set(value)) for value in values)
 
     def _learns(self, of: str, item: str) -> ast.stmt:
         """What tells a list or dict of the type of an item that was empty; nothing in a loop over it, where it must not change."""
@@ -916,7 +954,7 @@ def rewritten(function: ast.FunctionDef, names: dict[str, Any], compiled: Any) -
     if aliases:
         made = _Renamed(aliases).visit(made)
         facts = _Facts(made, names)
-    facts.growing |= _changed_fields(made, compiled)
+    facts.growing |= _changed_fields(made, compiled) | _ragged(made, facts)
     displays = _Displays(facts, names, made)
     made.body = [part for statement in made.body for part in _statements(displays.visit(statement))]
     return made

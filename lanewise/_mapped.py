@@ -120,6 +120,8 @@ class _Loops(ast.NodeTransformer):
     def _items_of(self, over: ast.expr) -> ast.expr:
         """The tuple of what a loop over this gives."""
         name = _called(over)
+        if isinstance(over, ast.Call) and isinstance(over.func, ast.Constant) and over.func.value is zip:  # of map(f, t, u)
+            return _call(_mapped_tuples.zipped, *over.args)
         if name not in ("range", "zip", "enumerate") or not self._are_builtins(name):
             return over
         given: list[ast.expr] = over.args  # type: ignore[attr-defined]

@@ -96,11 +96,13 @@ def test_tuples_in_every_decorator():
     fill(4, x, out)
     assert out.tolist() == (x * x + 5).tolist()
     assert lw.reduce(lambda a, b: tuple(p + q for p, q in zip(a, b)), map=lambda x: (x, 1))(x) == (6.0, 4)
+    assert lw.reduce(lambda a, b: tuple(map(max, a, b)), map=lambda x: (x, -x))(x) == (3.0, 0.0)
 
 
 def shown(n):
     m = "a" if n > 2 else "b"
     print("is " + m, "%5s|%-5s|%s" % (m, n, m), "%5.2f %05d %+d %% %x %e %i" % (n / 3, n, n, n, n / 3, n), sep=";")
+    print("%d %5d %-5d| %05d" % (n / 2, n * 1.75, -n * 2.5, n * 3.99), "%5.1f%%" % n)
     print("{0} {1:>6.2f} {0!s} {name}".format(n, n / 3, name=m), str(n) + "!", str(n / 2))
     raise KeyError("bad %s: %d" % (m, n))
 

@@ -460,3 +460,16 @@ def test_functions_that_were_not_called_are_inspected():
     with pytest.raises(lw.errors.TypingError, match="E150"):
         lw.jit(lambda x: x + undefined).inspect_types("(int64,)")  # noqa: F821
     assert half(3.0) == 1.5 and len(draws(2)) == 2
+
+
+class Pair:
+    def __init__(self, x):
+        self.x, self.y = x, 2.0
+
+
+def test_signatures_name_the_classes_of_results():
+    for function, signature in ((lambda x: [v for v in x], "list(int64[::1])"), (lambda x: ({1: 2.5}, [[1], [2]], Pair(1)), "(dict, list, Pair)(int64[::1])"),
+                                (lambda x: Pair(x[0]), "Pair(int64[::1])"), (lambda x: (x[0], 1.5), "(int64, float64)(int64[::1])")):  # fmt: skip
+        f = lw.njit(function)
+        f(np.arange(3))
+        assert f.signatures == [signature]

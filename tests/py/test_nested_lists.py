@@ -442,12 +442,42 @@ def rows_that_were_made_whole(n):
     return g, h, s, m, x, y
 
 
+def assigned(n):
+    best, history, found = [0], [], []
+    for i in range(n):
+        p = [i, i * 2]
+        history.append(p)
+        if sum(p) > sum(best):
+            best = p
+    best.append(99)
+    row = [1]
+    for i in range(n):
+        found.append(row)
+        row = [1] + [row[j] + row[j + 1] for j in range(len(row) - 1)] + [1]
+    return history, best, found, n * [1, 2], [1.5, 2.0] * np.arange(2.0)[:2].sum().astype(np.int64)
+
+
+def longest_of_a_dict(n):
+    d = {}
+    for i in range(n):
+        d.setdefault(i % 3, []).append(i)
+    return max(d.values(), key=len), min(d.values(), key=lambda r: -r[0])
+
+
+def ragged(n):
+    x = [[1, n], [3], [4, 5, 6]]
+    total = 0
+    for i in range(len(x)):
+        for v in x[i]:
+            total += v
+    return total, len(x[n % 3]), x[0][1], [len(row) for row in x]
+
+
 PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix, named, rows_of_a_loop, pascal, one_list_under_many_names, deeper, methods, sorted_rows, chosen,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
             told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings, set_in_defaults, told_in_loops, levels,
-            extremes, slices, written,
-            changed_by_their_indices, used_where_they_are_taken, wrong_places,
-            rows_that_were_made_whole]  # fmt: skip
+            extremes, slices, written, assigned, longest_of_a_dict, ragged,
+            changed_by_their_indices, used_where_they_are_taken, wrong_places, rows_that_were_made_whole]  # fmt: skip
 
 
 @pytest.mark.distinct_cases
@@ -694,3 +724,12 @@ def test_where_they_do_not_work():
 
     with pytest.raises(lw.errors.UnsupportedError, match="E168"):
         p(3)
+
+
+RAGGED = [[1, 2], [3]]
+
+
+def test_ragged_lists_from_outside():
+    assert lw.njit(lambda: len(RAGGED[0]) + sum(len(row) for row in RAGGED))() == 5
+    with pytest.raises(lw.errors.TypingError, match="E124(?s:.)*lists of different lengths"):
+        lw.njit(lambda i: len(RAGGED[i]))(1)

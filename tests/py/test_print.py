@@ -256,3 +256,38 @@ class TestOnGpu:
         gc.collect()
         lw.cuda.synchronize()
         assert capsys.readouterr().out == "last words 0\n"
+
+
+def prints_containers(n):
+    l = [v for v in range(n)]
+    d = {i: i * 0.5 for i in range(n)}
+    g = {}
+    for i in range(n):
+        g.setdefault(i % 2, []).append(i)
+    words = ["a" if i else "b" for i in range(n)]
+    k = {"x": 1}
+    k["z"] = n
+    print(l)
+    print("l =", l, "d =", d, n, sep="|")
+    print({1, 2}, set(), [[i] * i for i in range(n)], g, end="!\n")
+    print([(i, 2.5) for i in range(n)], words, k, sep="")
+    print([n, 2], sorted([3, n, 1]), {1: n}, [])
+    l.append(3)
+    print(l, len(l))
+
+
+def test_lists_dicts_and_sets(capfd):
+    prints_containers(3)
+    wanted = capfd.readouterr().out
+    lw.njit(prints_containers)(3)
+    assert capfd.readouterr().out == wanted
+
+
+def test_help_with_what_is_not_printed():
+    def total(x):
+        return [v for v in x]
+
+    for function, help in ((lambda x: print(x), "print(list(x))"), (lambda x: print(total(x)), "print(list(x))")):
+        with pytest.raises(lw.errors.TypingError) as error:
+            lw.njit(function)(np.arange(3))
+        assert help in str(error.value)

@@ -54,6 +54,23 @@ lw_unwrap_unshown(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
         lw_unwrap(f, node, value);
 }
 
+static const char *
+help_of_shown(lw_infer_frame *f, lw_type type)
+{
+    const lw_class *class = lw_class_of(f, type);
+
+    if (class != NULL && class->grown == LW_GROWN_DICT)
+        return "a dict that the function has from elsewhere: `print(dict(d))`";
+    if (class != NULL && class->grown == LW_GROWN_SET)
+        return "a set that the function has from elsewhere: `print(set(s))`";
+    if (class != NULL && class->grown == LW_GROWN_LIST)
+        return "a list that the function has from elsewhere: `print(list(x))`";
+    if (lw_array_row(f, type) != NULL)
+        return "the items of an array of one axis: `print(list(x))`; a row of a matrix: "
+               "`print(list(m[i]))`";
+    return NULL;
+}
+
 static lw_status
 check_shown(lw_infer_frame *f, const lw_arg *arg)
 {
@@ -61,8 +78,10 @@ check_shown(lw_infer_frame *f, const lw_arg *arg)
         lw_can_be_shown(f, arg->value.type))
         return LW_OK;
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)), NULL,
-                       "`print` shows strings, numbers and tuples of these");
+                       lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)),
+                       help_of_shown(f, arg->value.type),
+                       "`print` shows strings, numbers and tuples of these, and lists, dicts "
+                       "and sets that the function makes");
 }
 
 static const char *

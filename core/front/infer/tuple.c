@@ -296,6 +296,16 @@ is_table(lw_infer_frame *f, lw_infer_value tuple)
            !lw_constant_is_static(f, tuple.constant);
 }
 
+/* Whether all items are lists or tuples. */
+static bool
+holds_lists(lw_infer_frame *f, const lw_type_row *row)
+{
+    for (uint32_t i = 0; i < row->n; i++)
+        if (lw_tuple_row(f, row->elements[i]) == NULL)
+            return false;
+    return row->n > 0;
+}
+
 static lw_status
 runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *out)
 {
@@ -329,7 +339,10 @@ runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *o
                                       "`%s` is %s: a run-time index needs elements of one type",
                                       lw_describe_source(f, lw_node_of(f, node)->a),
                                       lw_describe_type(f, tuple.type)),
-                       "cast the items when the tuple is made, or use `if`/`match`",
+                       holds_lists(f, row)
+                           ? "lists of different lengths: pad them to an array of two axes, or "
+                             "write them in the function, `x = [[1, 2], [3]]`"
+                           : "cast the items when the tuple is made, or use `if`/`match`",
                        "run-time index into a tuple of mixed types");
 }
 
