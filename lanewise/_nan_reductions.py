@@ -169,9 +169,22 @@ _SUMS = _forms(_NANSUM, _add, lambda kind: lambda a, b: kind(a + b), 0)
 _PRODUCTS = _forms(_NANPROD, _multiply, lambda kind: lambda a, b: kind(a * b), 1)
 
 
-def _of_dtype(forms: Any, a: Any, dtype: Any) -> tuple[lw.Reduction, Any]:
-    """The reduction for dtype=, and the dtype= that it is given."""
+def _summed_in(a: Any, dtype: Any, out: Any) -> Any:
+    """dtype=, or what takes in both a and out=, as for sums and products in which NaN counts."""
+    given, to = a.dtype, getattr(out[0] if isinstance(out, tuple) and len(out) == 1 else out, "dtype", None)
+    if dtype is not None or not isinstance(to, np.dtype) or not isinstance(given, np.dtype) or given.kind + to.kind not in _PAIRS or to.char in "gG":
+        return dtype
+    found = np.promote_types(given, to)
+    return found if np.can_cast(found, to, "same_kind") else None
+
+
+_PAIRS = frozenset(a + b for a in "biufc" for b in "biufc")  # kinds of numbers
+
+
+def _of_dtype(forms: Any, a: Any, dtype: Any, out: Any) -> tuple[lw.Reduction, Any]:
+    """The reduction for dtype= and out=, and the dtype= that it is given."""
     usual, in_kind, of_real, of_real_in_kind = forms
+    dtype = _summed_in(a, dtype, out)
     kind, given = _all_elements._asked_for(dtype), _all_elements._kind(a)
     if kind is not None and given == "c" and kind.kind in "iuf":
         _all_elements._warn_of_real(above=1)
@@ -253,7 +266,7 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., wher
     a = _all_elements._array(a, "nansum")
     if _all_elements._kind(a) == "m":  # NaT is no NaN, neither is it one for NumPy
         return _all_elements.sum(a, axis, dtype, out, keepdims, initial, where, stream=stream, progress=progress)
-    reduction, dtype = _of_dtype(_SUMS, a, dtype)
+    reduction, dtype = _of_dtype(_SUMS, a, dtype, out)
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
                      **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -267,7 +280,7 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., whe
     if is_labelled(a):
         return _labelled.call(nanprod, locals())
     a = _all_elements._array(a, "nanprod")
-    reduction, dtype = _of_dtype(_PRODUCTS, a, dtype)
+    reduction, dtype = _of_dtype(_PRODUCTS, a, dtype, out)
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
                      **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -376,7 +389,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
         _all_elements._warn_of_real()
         reduction, dtype = _nanmean_of_real(kind.type), _all_elements._complex_of(a, kind)
     else:
-        reduction = _NANMEAN.one
+        reduction, dtype = _NANMEAN.one, _all_elements._computed_in(a, dtype, out)
     result = reduction(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     _warn_of_few(a, result, axis, where, 0, "Mean of empty slice")
     return result
@@ -444,7 +457,7 @@ def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None)
     a, axis = _all_elements._flat(a, axis, "nancumsum")
     if _all_elements._kind(a) == "m":
         return _all_elements.cumsum(a, axis, dtype, out, stream=stream)
-    reduction, dtype = _of_dtype(_SUMS, a, dtype)
+    reduction, dtype = _of_dtype(_SUMS, a, dtype, out)
     return _all_elements._scan("nancumsum", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
 
 
@@ -458,5 +471,5 @@ def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None
     if is_labelled(a):
         return _labelled.call(nancumprod, locals())
     a, axis = _all_elements._flat(a, axis, "nancumprod")
-    reduction, dtype = _of_dtype(_PRODUCTS, a, dtype)
+    reduction, dtype = _of_dtype(_PRODUCTS, a, dtype, out)
     return _all_elements._scan("nancumprod", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))

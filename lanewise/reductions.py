@@ -379,9 +379,9 @@ def _computed_in(a: Any, dtype: Any, out: Any) -> Any:
     """In what means and deviations are made: NumPy's sums of fractions are of the dtype that takes in both a and out=."""
     kind = _kind(a)
     given, to = a.dtype, getattr(out, "dtype", None)
-    if dtype is not None or kind not in "fc" or not isinstance(to, np.dtype) or to.kind != kind or not isinstance(given, np.dtype):
+    if dtype is not None or kind not in "fc" or not isinstance(to, np.dtype) or to.kind not in ("fc" if kind == "f" else "c") or not isinstance(given, np.dtype):
         return _in_floats(a, dtype)
-    found = np.result_type(given, to)
+    found = np.result_type(given, to.type().real.dtype if kind == "f" else to)
     return None if found == given else np.dtype(np.float32) if given == np.float16 else found
 
 

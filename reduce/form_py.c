@@ -360,23 +360,40 @@ is_other_time(lw_dtype dtype, PyObject *object)
     return (lw_is_time(from) || lw_is_time(dtype)) && !lw_can_cast_safe(from, dtype);
 }
 
+/* As an array of no dimension, usually; of dtype bool first where bools are asked for, whose
+ * sum starts from True for 0.5, and not from 0. */
+static PyArrayObject *
+array_of_dtype(const reader *self, PyObject *object)
+{
+    const lw_reduction *r = self->r;
+    bool said_bool = r->finish == NULL && r->out[self->number] == LW_DT_b1;
+    PyArray_Descr *descr = lw_descr_of(said_bool ? LW_DT_b1 : r->acc[self->number]);
+    PyArrayObject *array = NULL;
+
+    Py_XINCREF(descr);
+    if (descr != NULL)
+        array = (PyArrayObject *)PyArray_FromAny(
+            object, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    descr = array && said_bool ? lw_descr_of(r->acc[self->number]) : NULL;
+    Py_XINCREF(descr);
+    if (descr != NULL)
+        Py_SETREF(array, (PyArrayObject *)PyArray_CastToType(array, descr, 0));
+    return array;
+}
+
 static int
 read_number(const reader *self, PyObject *object)
 {
     lw_dtype dtype = self->r->acc[self->number];
     lw_reduce_item *out = &self->out[self->number];
-    PyArray_Descr *descr = lw_descr_of(dtype);
-    PyArrayObject *array = NULL;
+    PyArrayObject *array;
 
     memset(out, 0, sizeof *out);
     if ((!is_number(object) && !PyTuple_Check(object)) || is_other_time(dtype, object))
         return wrong_number(self, object, PyExc_TypeError);
     if (PyArray_Check(object) && !PyArray_CheckExact(object) && refuse_masked(self, object) < 0)
         return -1;
-    Py_XINCREF(descr);
-    if (descr != NULL)
-        array = (PyArrayObject *)PyArray_FromAny(
-            object, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    array = array_of_dtype(self, object);
     if (array == NULL)
         return not_held(self, object);
     if (PyArray_SIZE(array) == 1)

@@ -52,6 +52,30 @@ def test_keywords(name):
     np.testing.assert_allclose(out, want)
 
 
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmean", "nancumsum", "nancumprod"])
+def test_a_wider_out_is_what_is_computed_in(name):
+    for dtype, large in (("f4", 3e38), ("f2", 6e4), ("u1", 200), ("i4", 2e9), ("c8", 3e38)):
+        a = np.full(6, large, dtype)
+        if a.dtype.kind == "f":
+            a[2] = np.nan
+        for to in ("f4", "f8", "c16"):
+            if a.dtype.kind == "c" and to != "c16" or name == "nanmean" and a.dtype.kind in "iu":
+                continue
+            with np.errstate(all="ignore"):
+                want = getattr(np, name)(a, out=np.zeros(np.shape(getattr(np, name)(a)), to))
+                got = getattr(lw.reductions, name)(a, out=np.zeros_like(want))
+            assert got.dtype == want.dtype
+            np.testing.assert_allclose(got.real, want.real, rtol=1e-3 if "f2" in (dtype, to) else 1e-6)
+    assert lw.reductions.nansum(np.full(3, 100, "i1"), out=np.zeros((), "i1")) == 44  # as numpy.nansum
+
+
+def test_a_mean_of_real_numbers_into_a_complex_out():
+    a = np.full(5, 3e38, "f4")
+    for name in ("mean", "nanmean"):
+        out = np.zeros((), "c16")
+        assert getattr(lw.reductions, name)(a, out=out) is out and out == np.float64(np.float32(3e38))
+
+
 def said(function, *args, **kwargs):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -150,6 +150,17 @@ def test_dtype_out_initial_and_ddof():
     assert reductions.mean(x, axis=0, out=out) is out and out.tolist() == [4, 5, 6, 7]
 
 
+@pytest.mark.parametrize("name", ["sum", "prod", "nansum", "nanprod", "max", "min"])
+def test_initial_of_bools_is_a_truth_value(name):
+    for elements in ([False] * 3, [True] * 3, []):
+        x = np.array(elements, "?")
+        for initial in (0.5, -0.25, 0.0, 2, float("nan"), np.float32(0.5), np.array(0.5)):
+            said = {} if name in ("max", "min") else {"dtype": bool}
+            same(getattr(reductions, name)(x, initial=initial, **said), getattr(np, name)(x, initial=initial, **said))
+    total = lw.reduce(lambda a, b: a + b, finish=lambda n: n > 3)
+    assert total(np.array([1, 1]), initial=2) and not total(np.array([1, 1]), initial=1)
+
+
 def _exact_variance(x, axis, where=True):
     """By two passes in long double, around a mean that is subtracted from numbers near it."""
     wide = np.clongdouble if x.dtype.kind == "c" else np.longdouble

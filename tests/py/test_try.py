@@ -990,3 +990,40 @@ def test_a_finally_does_not_change_what_is_returned():
 
     with pytest.raises(lw.errors.TypingError, match="E165"):
         lw.njit(caller)()
+
+
+NAMELESS = """
+class ValueError(Exception): pass
+
+class Own(ValueError): pass
+
+def root(x):
+    if x < 0:
+        raise Own("negative")
+    return x
+
+def caught(x):
+    try:
+        return root(x)
+    except ValueError:
+        return -6
+
+def passed_on(x):
+    try:
+        return root(x)
+    except TheOther:
+        return -5
+"""
+
+
+def test_classes_of_code_without_a_module_are_not_the_builtin_ones_of_their_names():
+    space = {"TheOther": ValueError}  # no __name__: the module of the classes is said to be builtins
+    file = "<nameless>"
+    linecache.cache[file] = (len(NAMELESS), None, NAMELESS.splitlines(True), file)
+    exec(compile(NAMELESS, file, "exec"), space)
+    for made in (lw.njit, lw.vectorize):
+        with pytest.raises(space["Own"], match="negative"):
+            made(space["root"])(-2)
+        assert made(space["caught"])(-2) == -6
+        with pytest.raises(space["Own"], match="negative"):
+            made(space["passed_on"])(-2)

@@ -35,14 +35,22 @@ name_of_class(PyObject *class, PyObject *module, PyObject *qualname)
     return PyUnicode_FromFormat("%S:%S", module, qualname);
 }
 
+/* Not a class of code that exec() ran without a __name__, whose module is builtins too. */
+static bool
+is_builtin(PyObject *class, PyObject *module, PyObject *qualname)
+{
+    return PyUnicode_Check(module) &&
+           PyUnicode_CompareWithASCIIString(module, "builtins") == 0 &&
+           is_found(class, module, qualname);
+}
+
 /* How the class is named in compiled code: "ValueError", "module:Outer.Bad". */
 static const char *
 text_of_class(lw_reader *r, PyObject *class)
 {
     PyObject *module = PyObject_GetAttrString(class, "__module__");
-    bool builtin = module && PyUnicode_Check(module) &&
-                   PyUnicode_CompareWithASCIIString(module, "builtins") == 0;
     PyObject *name = PyObject_GetAttrString(class, "__qualname__");
+    bool builtin = module && name && is_builtin(class, module, name);
     PyObject *full = builtin || !module || !name ? NULL : name_of_class(class, module, name);
     const char *text =
         full ? lw_read_str(r, full) : lw_read_text(r, ((PyTypeObject *)class)->tp_name);
