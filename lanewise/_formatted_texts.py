@@ -56,7 +56,7 @@ def _by_percent(text: str, values: list[ast.expr], is_int: Callable[[ast.expr], 
                 return None
             value, is_whole = values.pop(0), kind in "diu"
             if is_whole and not is_int(value):
-                value = ast.Call(ast.Constant(whole), [value], [])
+                value = ast.Call(_constant(whole), [value], [])
             parts.append(_shown(value, _spec(flags, width, precision, "d" if is_whole else kind), ord("r") if kind == "r" else -1))
     if values or "%" in text[end:]:
         return None

@@ -370,7 +370,14 @@ class TypedList(GrownList, Shared):
         return held(self.words, self.like, LIST_ITEMS)
 
     def __iter__(self):
-        return iter(view(self.held_items(), self.n))
+        items = self.held_items()
+        if isinstance(items, np.ndarray):  # which keeps its reference
+            return iter(_arrays.shaped(items, self.n))
+        return iter(view(items, self.n))
+
+    def __lentiter__(self):
+        """For a loop whose body changes no typed list."""
+        return iter(view(self.items, self.n))
 
     def __array__(self):
         if isinstance(self.like, tuple):

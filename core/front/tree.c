@@ -515,3 +515,78 @@ lw_mark_lent_to(lw_tree *tree, const lw_fn *fn, uint32_t assign)
         strncmp(fn->vars.data[target->a].name, ".lent", strlen(".lent")) == 0)
         lend(tree, n->a);
 }
+
+/* The variable of which the expression is an item at any depth; 0: it is another expression. */
+static uint32_t
+root_of(const lw_tree *tree, uint32_t node)
+{
+    const lw_node *n = &tree->nodes.data[node];
+
+    while (n->kind == LW_NODE_SUBSCRIPT)
+        n = &tree->nodes.data[n->a];
+    return n->kind == LW_NODE_NAME ? n->a : 0;
+}
+
+/* Whether it is a function such as len, min or a type. */
+static bool
+is_named(const lw_tree *tree, const lw_node *callee)
+{
+    const lw_constant *k =
+        callee->kind == LW_NODE_CONSTANT ? &tree->constants.data[callee->a] : NULL;
+
+    return k != NULL &&
+           (k->kind == LW_K_NAMED || k->kind == LW_K_PYTYPE || k->kind == LW_K_DTYPE);
+}
+
+/* Whether the node may be in the body of a loop over items of this variable. *n_attributes: of
+ * which none is called so far. */
+static bool
+may_be_in_loop(const lw_tree *tree, const lw_node *n, uint32_t root, int *n_attributes)
+{
+    const lw_node *callee = &tree->nodes.data[n->kind == LW_NODE_CALL ? n->a : 0];
+
+    switch (n->kind) {
+    case LW_NODE_NAME: return !(n->flags & LW_NODE_STORE) || n->a != root;
+    case LW_NODE_ATTRIBUTE:
+        (*n_attributes)++;
+        return is_method(tree->constants.data[n->b].text);
+    case LW_NODE_CALL:
+        *n_attributes -= callee->kind == LW_NODE_ATTRIBUTE;
+        return callee->kind == LW_NODE_ATTRIBUTE || is_named(tree, callee);
+    case LW_NODE_CONSTANT:
+    case LW_NODE_UNARY:
+    case LW_NODE_BINARY:
+    case LW_NODE_BOOLOP:
+    case LW_NODE_COMPARE:
+    case LW_NODE_LINK:
+    case LW_NODE_IFEXP:
+    case LW_NODE_SUBSCRIPT:
+    case LW_NODE_TUPLE:
+    case LW_NODE_ASSIGN:
+    case LW_NODE_AUGASSIGN:
+    case LW_NODE_IF:
+    case LW_NODE_WHILE:
+    case LW_NODE_FOR:
+    case LW_NODE_LOOP_BODY:
+    case LW_NODE_BODY:
+    case LW_NODE_BREAK:
+    case LW_NODE_CONTINUE:
+    case LW_NODE_RETURN:
+    case LW_NODE_EXPR:
+    case LW_NODE_PASS: return true;
+    default: return false;
+    }
+}
+
+void
+lw_mark_lent_loop(lw_tree *tree, uint32_t loop)
+{
+    uint32_t over = tree->nodes.data[loop].b, root = root_of(tree, over);
+    bool may = root != 0;
+    int n_attributes = 0;
+
+    for (uint32_t i = over + 1; may && i < loop; i++)
+        may = may_be_in_loop(tree, &tree->nodes.data[i], root, &n_attributes);
+    if (may && n_attributes == 0)
+        tree->nodes.data[loop].flags |= LW_NODE_LENT;
+}

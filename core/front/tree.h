@@ -78,7 +78,9 @@ enum {
     LW_NODE_LIST = 2,   /* TUPLE: a list */
     LW_NODE_FORCED = 4, /* ATTRIBUTE: assigned whether the class is frozen or not; CALL: of the
                            class itself, whatever overloads there are */
-    LW_NODE_LENT = 8,   /* SUBSCRIPT: the item is only used where it is taken */
+    LW_NODE_LENT = 8, /* SUBSCRIPT: the item is only used where it is taken; FOR: its body gives
+                         no other value to the variable that it runs over, and calls only
+                         methods of lists and functions such as len */
 };
 
 typedef struct lw_node {
@@ -467,5 +469,7 @@ void lw_mark_lent(lw_tree *tree, const lw_node *node);
 /* The same of an ASSIGN of the function: `.lent 1 = x[i]`, which lanewise/_list_displays.py
  * writes in front of what it is used for. */
 void lw_mark_lent_to(lw_tree *tree, const lw_fn *fn, uint32_t assign);
+/* The same of a FOR, whose target and body have been read behind its iterable. */
+void lw_mark_lent_loop(lw_tree *tree, uint32_t loop);
 
 #endif

@@ -174,6 +174,8 @@ enum {
  *
  * Assignment to a field of an object: the ATTRIBUTE has the type of the new object in `target`,
  * as has each ATTRIBUTE on the way to the variable; its NAME has the web that holds it. */
+typedef enum lw_quiet { LW_QUIET_UNKNOWN, LW_QUIET, LW_NOT_QUIET } lw_quiet;
+
 typedef struct lw_typed_node {
     lw_type type;    /* of the value; statements: BOTTOM */
     lw_type operand; /* what operands are converted to first: BINARY, UNARY, LINK, BOOLOP, IFEXP
@@ -207,6 +209,8 @@ not look below this node */
                       */
     lw_type element; /* array expressions whose value is a new array, which is `type`: the type
                         of one element; else BOTTOM */
+    uint8_t quiet; /* FOR over a typed list: whether nothing in its body changes what such lists
+                      hold (lw_quiet) */
     int8_t truth; /* conditions (also BOOLOP operands, patterns, CASEs): 1 always true, 0 always
                      false, -1 decided at run time */
 } lw_typed_node;

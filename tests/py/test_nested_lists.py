@@ -420,6 +420,49 @@ def wrong_places(n):
     return s, g, d
 
 
+def loops_that_change_nothing_and_others(n):
+    g = [[i, i + 1, i + 2] for i in range(n)]
+    s, t, q = 0, [0] * 20, [0]
+    for u in range(n):
+        for v in g[u]:
+            s += v
+            t[v] += g[u][0] + len(g[n - 1])
+            if v > 3:
+                q.append(v)
+            elif v == 2:
+                continue
+    for row in g:
+        for v in row:
+            for w in g[0]:
+                s += v * w
+        else:
+            s += 1
+    for v in g[1]:
+        g[2] = [v, v]
+        h = [[9, 9, 9] for _ in range(2)]
+        s += h[0][0]
+    for v in g[0]:
+        if len(g[0]) == 3:
+            g[0] = [7 + v]
+            h = [[8, 8, 8] for _ in range(4)]
+        s += v + h[1][1]
+    m = [[[1, 2], [3]], [[4, 5]]]
+    for row in m[0]:
+        for v in row:
+            s = s * 3 + v
+    for v in m[0][0]:
+        m[0].pop(0)
+        h = [[7, 7] for _ in range(6)]
+        s = s * 3 + v
+        if len(m[0]) == 0:
+            break
+    for v in g[1]:
+        g = [[v, 5, 1], [v], [0]]
+        h = [[6, 6, 6] for _ in range(4)]
+        s = s * 3 + v
+    return g, s, t, q, m
+
+
 def rows_that_were_made_whole(n):
     g = [[0] * k for k in range(n)]
     h = [[(i, 0.5 * i) for i in range(k)] for k in range(n)]
@@ -477,7 +520,8 @@ PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
             told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings, set_in_defaults, told_in_loops, levels,
             extremes, slices, written, assigned, longest_of_a_dict, ragged,
-            changed_by_their_indices, used_where_they_are_taken, wrong_places, rows_that_were_made_whole]  # fmt: skip
+            changed_by_their_indices, used_where_they_are_taken, wrong_places, rows_that_were_made_whole,
+            loops_that_change_nothing_and_others]  # fmt: skip
 
 
 @pytest.mark.distinct_cases
@@ -489,7 +533,7 @@ def test_programs(program):
 
 
 def test_memory_is_freed():
-    for program in (neighbours, deeper, counts, one_list_under_many_names, changed_by_their_indices, used_where_they_are_taken, rows_that_were_made_whole):
+    for program in (neighbours, deeper, counts, one_list_under_many_names, changed_by_their_indices, used_where_they_are_taken, rows_that_were_made_whole, loops_that_change_nothing_and_others):
         f = lw.njit(program)
         check_that_typed_containers_end(lambda f=f: f(4), 30)
 
@@ -508,7 +552,27 @@ def test_no_reference_is_counted_for_an_item_that_is_used_where_it_is_taken():
     g, d = List([List([1, 2]), List([3, 4])]), Dict({0: Dict({0: 5, 1: 6}), 1: Dict({0: 8, 1: 9})})
     assert f(g, d, 0, 1) == (6 + 2 + 8, True, 1) and [[*row] for row in g] == [[1, 8], [3, 4]]
     assert row_of(g, 1) == 3
+    @lw.njit
+    def summed(g, u, t):
+        for v in g[u]:
+            t[v] = t[0] + v
+        for v in g[1]:
+            for w in g[0]:
+                if v > w:
+                    t[1] += len(g) * w
+        return t[4]
+
+    @lw.njit
+    def appended(g, u, t):
+        for v in g[u]:
+            t.append(v)
+
+    counted = List([0] * 9)
+    assert summed(g, 1, counted) == 4 and counted[1] == 2 * (1 + 1)
+    appended(g, 0, counted)
+    assert counted[-1] == 8
     counting = "call void @lw_memory_"
+    assert counting not in str(summed.inspect_llvm()) and counting in str(appended.inspect_llvm())
     assert counting not in str(f.inspect_llvm()) and counting in str(row_of.inspect_llvm())
 
 

@@ -233,6 +233,7 @@ typedef struct lw_infer_frame {
     bool wants_optional;  /* what evaluates the next expression deals with None, too, … */
     bool wants_items;     /* … and where that is a tuple, with items that are None */
     bool stores;          /* the function writes to arrays */
+    uint32_t lent;        /* the iterable of a loop that may be lent to it; 0: none */
     bool copied;          /* what lw_use has read last may be a copy of an object in an array */
     uint32_t asked; /* the NAME of the last use that asks whether there is a value; 0: none */
     uint32_t returned_of; /* the variable whose object the last method has returned, if nobody
@@ -286,6 +287,10 @@ lw_status lw_infer_augmented_item(lw_infer_frame *f, uint32_t node, lw_infer_val
 lw_status lw_infer_list_array(lw_infer_frame *f, uint32_t node, lw_infer_value *value);
 /* The method that `object[index]` calls, of which `node` is the SUBSCRIPT. */
 const char *lw_getter_of(lw_infer_frame *f, uint32_t node, lw_type object);
+/* The method that a loop over the value of the node calls. */
+const char *lw_iterator_method(lw_infer_frame *f, uint32_t node, lw_type object);
+/* Behind the body of a loop over a list of this type: whether it may be lent to the loop. */
+void lw_note_quiet(lw_infer_frame *f, uint32_t loop, lw_type iterable, bool resizes);
 /* The item of a list of tuples, of which these are the arrays. */
 lw_type lw_item_of_rows(lw_infer_frame *f, lw_type rows);
 

@@ -68,10 +68,36 @@ lw_getter_of(lw_infer_frame *f, uint32_t node, lw_type object)
         items = is_typed ? "like" : "items";
     else if (kind == LW_GROWN_DICT)
         items = is_typed ? "value_like" : "value_items";
-    return items != NULL && f->run->lends && (lw_node_of(f, node)->flags & LW_NODE_LENT) &&
+    return items != NULL && f->run->lends &&
+                   ((lw_node_of(f, node)->flags & LW_NODE_LENT) || f->lent == node) &&
                    are_containers(f, lw_field_of_object(f, object, items))
                ? "__lentitem__"
                : "__getitem__";
+}
+
+static bool
+is_typed_list(lw_infer_frame *f, lw_type type)
+{
+    return grown_kind(f, type) == LW_GROWN_LIST && lw_class_by_value(f, type)->is_typed;
+}
+
+const char *
+lw_iterator_method(lw_infer_frame *f, uint32_t node, lw_type object)
+{
+    return f->lent == node && is_typed_list(f, object) ? "__lentiter__" : "__iter__";
+}
+
+void
+lw_note_quiet(lw_infer_frame *f, uint32_t loop, lw_type iterable, bool resizes)
+{
+    uint8_t *quiet = &lw_typed_in(&f->nodes, loop)->quiet;
+    uint8_t is = resizes ? LW_NOT_QUIET : LW_QUIET;
+
+    if (!(lw_node_of(f, loop)->flags & LW_NODE_LENT) || !f->run->lends ||
+        *quiet == LW_NOT_QUIET || *quiet == is || !is_typed_list(f, iterable))
+        return;
+    *quiet = is;
+    f->changed = true;
 }
 
 /* The bounds that stand in the brackets, as keyword arguments. */

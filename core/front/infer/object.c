@@ -665,7 +665,8 @@ lw_infer_object_items(lw_infer_frame *f, uint32_t node, lw_infer_value value, bo
                       lw_infer_value *out)
 {
     const lw_class *class = lw_class_of(f, value.type);
-    const lw_class_member *method = method_of(f, value.type, "__iter__");
+    const lw_class_member *method =
+        method_of(f, value.type, lw_iterator_method(f, node, value.type));
 
     lw_typed_in(&f->nodes, node)->asks = 0;
     *found = class != NULL && (!class->is_tuple || method != NULL);

@@ -240,10 +240,13 @@ infer_for(lw_infer_frame *f, uint32_t node)
     lw_status status;
     int64_t count;
     held_lists held = {0};
+    bool resizes = f->resizes;
 
     f->borrowed = f->wants_items = true;
+    f->lent = lw_typed_in(&f->nodes, node)->quiet == LW_QUIET ? n->b : 0;
     LW_TRY(lw_infer_expr(f, n->b, &iterable));
     LW_TRY(lw_infer_items(f, n->b, iterable, &item, &count));
+    f->lent = 0;
     if (f->notes != NULL)
         LW_TRY(hold_lists(f, n->b, &held));
     if (lw_holds_objects(f, item.type))
@@ -256,8 +259,11 @@ infer_for(lw_infer_frame *f, uint32_t node)
     lw_typed_in(&f->nodes, body->a)->dead = count == 0;
     if (count != 0) {
         lw_region_open(f, node, false);
+        f->resizes = false;
         LW_TRY(lw_assign(f, n->a, item));
         LW_TRY(lw_infer_body(f, body->a));
+        lw_note_quiet(f, node, iterable.type, f->resizes);
+        f->resizes |= resizes;
         loop_back(f, node, &loop);
     }
     unhold_lists(f, &held);

@@ -281,12 +281,23 @@ lw_iterator_count(lw_lower_frame *f, const lw_iterator *it)
 
 /* ---- the others ---- */
 
+/* Holds an array, because the loop may assign to the variable that it was read from; what a
+ * call has just returned is held by the place of the call. */
+static void
+guard_array(lw_lower_frame *f, lw_lower_value array)
+{
+    lw_ref reference = array.n ? array.parts[array.n - 1] : 0;
+
+    if (f->b.func == NULL || f->b.func->insts.data[reference].op != LW_OP_RESULT)
+        lw_lower_guard(f, array);
+}
+
 static lw_iterator
 of_array(lw_lower_frame *f, lw_lower_value array, lw_type item)
 {
     lw_ref count = lw_ir_cast(&f->b, LW_DT_u64, lw_array_extent(f, array, 0));
 
-    lw_lower_guard(f, array); /* the loop may assign to the variable that it was read from */
+    guard_array(f, array);
     return (lw_iterator){.kind = LW_OVER_ARRAY,
                          .type = array.type,
                          .item = item,

@@ -247,9 +247,12 @@ read_loop(lw_reader *r, PyObject *node, uint32_t loc, uint32_t iterable)
     if (body == 0 || r->status != LW_OK)
         return 0;
     both = lw_read_node(r, (lw_node){LW_NODE_LOOP_BODY, .loc = loc, .a = body, .b = other});
-    return both ? lw_read_node(r, (lw_node){LW_NODE_FOR, .loc = loc, .a = target, .b = iterable,
-                                            .c = both})
-                : 0;
+    if (both != 0)
+        both = lw_read_node(
+            r, (lw_node){LW_NODE_FOR, .loc = loc, .a = target, .b = iterable, .c = both});
+    if (both != 0)
+        lw_mark_lent_loop(r->tree, both);
+    return both;
 }
 
 static bool
@@ -272,6 +275,13 @@ read_for(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
     return ok;
 }
 
+/* `__lentiter__`: of lists of the package (core/front/infer/list.c). */
+static bool
+is_iterator(const char *name)
+{
+    return strcmp(name, "__iter__") == 0 || strcmp(name, "__lentiter__") == 0;
+}
+
 /* In `__iter__`: the x of `iter(x)`; NULL: the value is no such call. */
 static PyObject *
 iterated(lw_reader *r, PyObject *value)
@@ -279,7 +289,7 @@ iterated(lw_reader *r, PyObject *value)
     lw_fn *fn = &r->tree->fns.data[r->scope->fn];
     PyObject *args, *iter, *callee;
 
-    if (value == NULL || r->scope->parent != NULL || strcmp(fn->name, "__iter__") != 0 ||
+    if (value == NULL || r->scope->parent != NULL || !is_iterator(fn->name) ||
         lw_ast_kind_of(&r->ast, value) != LW_AST_Call ||
         lw_ast_list(value, r->ast.args, &args) != 1)
         return NULL;
