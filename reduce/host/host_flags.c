@@ -6,6 +6,7 @@
 #include "reduce/host/host_flags.h"
 
 #include "core/host/flags.h"
+#include "core/host/thread_pool.h"
 #include "core/host/value_class.h"
 #include "reduce/host/host_parts.h"
 
@@ -18,24 +19,74 @@ lw_reduce_flags_begin(void)
         lw_flags_clear();
 }
 
+/* Values that are looked at: the threads' findings are joined in any order. */
+typedef struct look {
+    const lw_reduce_job *job;
+    int64_t result;    /* whose elements are looked at */
+    int fresh;         /* flags that are to be explained */
+    atomic_uint found; /* class bits */
+    atomic_int real;   /* flags that a result explains */
+} look;
+
+enum { GRAIN = 1 << 14 }; /* values, which take some 40 us */
+
+static void
+look_at(lw_dtype dtype, const char *at, int64_t stride, int64_t n, atomic_uint *found)
+{
+    unsigned bits = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        bits |= lw_value_class(dtype, at + i * stride);
+    atomic_fetch_or_explicit(found, bits, memory_order_relaxed);
+}
+
+static bool
+is_spoilt(look *l)
+{
+    return (atomic_load_explicit(&l->found, memory_order_relaxed) & SPOILT) == SPOILT;
+}
+
+static lw_status
+some_elements(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    enum { PIECE = 4096 };
+    look *l = context;
+    const lw_reduction *r = l->job->reduction;
+    const lw_reduce_space *space = &l->job->reduced;
+    int64_t inner = space->n ? space->size[space->n - 1] : 1;
+
+    (void)worker;
+    for (int64_t at = begin, n; at < end && !is_spoilt(l); at += n) {
+        n = inner - at % inner < end - at ? inner - at % inner : end - at;
+        n = n < PIECE ? n : PIECE;
+        for (uint32_t i = 0; i < r->n_in; i++)
+            if (lw_is_float(r->loaded[i]) || lw_is_complex(r->loaded[i]))
+                look_at(r->loaded[i],
+                        l->job->operand[i] + offset_of(&l->job->kept, i, l->result) +
+                            offset_of(space, i, at),
+                        space->n ? space->stride[i][space->n - 1] : 0, n, &l->found);
+    }
+    return LW_OK;
+}
+
+static int64_t
+size_of(const lw_reduce_space *space)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < space->n; d++)
+        n *= space->size[d];
+    return n;
+}
+
 /* The class bits of the elements of one result, until nothing can be added. */
 static unsigned
 class_of_elements(const lw_reduce_job *job, int64_t result)
 {
-    const lw_reduction *r = job->reduction;
-    unsigned found = 0;
-    int64_t n = 1;
+    look l = {.job = job, .result = result};
 
-    for (int d = 0; d < job->reduced.n; d++)
-        n *= job->reduced.size[d];
-    for (uint32_t i = 0; i < r->n_in; i++) {
-        const char *base = job->operand[i] + offset_of(&job->kept, i, result);
-        if (!lw_is_float(r->loaded[i]) && !lw_is_complex(r->loaded[i]))
-            continue;
-        for (int64_t at = 0; at < n && (found & SPOILT) != SPOILT; at++)
-            found |= lw_value_class(r->loaded[i], base + offset_of(&job->reduced, i, at));
-    }
-    return found & ~(unsigned)LW_IS_ZERO; /* of some element */
+    lw_parallel_for(size_of(&job->reduced), GRAIN, some_elements, &l);
+    return l.found & ~(unsigned)LW_IS_ZERO; /* of some element */
 }
 
 static unsigned
@@ -50,42 +101,61 @@ class_of_result(const lw_reduce_job *job, int64_t result)
     return found;
 }
 
-static int64_t
-n_kept(const lw_reduce_job *job)
+static lw_status
+each_result(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
-    int64_t n = 1;
+    look *l = context;
 
-    for (int d = 0; d < job->kept.n; d++)
-        n *= job->kept.size[d];
-    return n;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        unsigned out = class_of_result(l->job, i);
+        int left = l->fresh & ~atomic_load_explicit(&l->real, memory_order_relaxed);
+        if (left == 0)
+            break;
+        if (lw_flags_explained(0, out, left))
+            atomic_fetch_or_explicit(
+                &l->real, lw_flags_explained(class_of_elements(l->job, i), out, l->fresh),
+                memory_order_relaxed);
+    }
+    return LW_OK;
 }
 
 /* Which of `fresh` some result explains. */
 static int
 by_each(const lw_reduce_job *job, int fresh)
 {
-    int64_t n = n_kept(job);
-    int real = 0;
+    look l = {.job = job, .fresh = fresh};
+    int64_t n = size_of(&job->reduced);
 
-    for (int64_t i = 0; i < n && real != fresh; i++) {
-        unsigned out = class_of_result(job, i);
-        if (lw_flags_explained(0, out, fresh & ~real))
-            real |= lw_flags_explained(class_of_elements(job, i), out, fresh);
+    lw_parallel_for(size_of(&job->kept), n < GRAIN ? GRAIN / (n + 1) : 1, each_result, &l);
+    return l.real;
+}
+
+static lw_status
+some_results(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    look *l = context;
+    const lw_reduction *r = l->job->reduction;
+
+    (void)worker;
+    for (uint32_t i = 0; i < r->n_out; i++) {
+        int64_t size = lw_dtypes[r->out[i]].size_bytes;
+        look_at(r->out[i], l->job->out[i] + begin * size, size, end - begin, &l->found);
     }
-    return real;
+    return LW_OK;
 }
 
 static int
 by_all(const lw_reduce_job *job, int64_t n_results, int fresh)
 {
-    int64_t n = n_kept(job);
-    unsigned in = 0, out = 0;
+    look l = {.job = job};
+    int64_t n = size_of(&job->kept);
+    unsigned in = 0;
 
-    for (int64_t i = 0; i < n_results; i++)
-        out |= class_of_result(job, i);
-    for (int64_t i = 0; i < n && lw_flags_explained(in, out, fresh); i++)
+    lw_parallel_for(n_results, GRAIN, some_results, &l);
+    for (int64_t i = 0; i < n && lw_flags_explained(in, l.found, fresh); i++)
         in |= class_of_elements(job, i);
-    return lw_flags_explained(in, out, fresh);
+    return lw_flags_explained(in, l.found, fresh);
 }
 
 int

@@ -122,30 +122,44 @@ some_rows(void *context, int64_t begin, int64_t end)
 enum {
     SEGMENT = 2032, /* not a power of two, or segments would compete for the same cache sets */
     COSTLY_SEGMENT = 48, /* of elements that may take long; four segments are one call */
-    TOGETHER = 64,       /* calls whose totals are computed before their results */
+    TOGETHER = 16,       /* calls for each thread whose totals are computed before their
+                            results: their elements stay in its cache */
     LONG_ROW = 1 << 15
 };
 
-typedef struct long_row {
+/* Neighbouring rows, of which so many pieces of four segments each are scanned together. */
+typedef struct long_rows {
     const scan *c;
-    int64_t row, at; /* at: the first element of the first piece */
-    bank totals;     /* four for each piece; later what comes before each segment */
-} long_row;
+    int64_t row, n_rows;
+    int64_t at;     /* the first element of the first piece of each row */
+    int64_t pieces; /* of each row */
+    bank totals;    /* four for each piece; later what comes before each segment */
+    bank acc;       /* for each row, what comes before the next piece */
+} long_rows;
+
+/* Piece `item % pieces` of row `item / pieces`. Gives its first element. */
+static int64_t
+piece_at(const long_rows *l, int64_t item, row_args *a)
+{
+    bank four = bank_from(&l->totals, 4 * item);
+    int64_t at = l->at + item % l->pieces * 4 * l->c->segment;
+
+    args_at(l->c, l->row + item / l->pieces, at, &four, a);
+    return at;
+}
 
 static bool
 some_totals(void *context, int64_t begin, int64_t end)
 {
-    const long_row *l = context;
+    const long_rows *l = context;
     const run *s = &l->c->s;
-    int64_t n = l->c->segment;
+    int64_t n = l->c->segment, slices[8];
     row_args a;
 
+    for (int k = 0; k < 8; k++)
+        slices[k] = k % 2 ? n : k / 2 * n;
     for (int64_t i = begin; i < end && !(i > begin && is_cut(s)); i++) {
-        bank to = bank_from(&l->totals, 4 * i);
-        int64_t at = l->at + i * 4 * n, slices[8];
-        args_at(l->c, l->row, at, &to, &a);
-        for (int k = 0; k < 8; k++)
-            slices[k] = k % 2 ? n : k / 2 * n;
+        int64_t at = piece_at(l, i, &a);
         if (s->r->commutative && !s->r->indexed)
             s->code->scans.slices(a.args, 4, a.strides, slices);
         else
@@ -157,15 +171,26 @@ some_totals(void *context, int64_t begin, int64_t end)
 static bool
 some_segments(void *context, int64_t begin, int64_t end)
 {
-    const long_row *l = context;
+    const long_rows *l = context;
     int64_t n = l->c->segment;
     row_args a;
 
     for (int64_t i = begin; i < end && !(i > begin && is_cut(&l->c->s)); i++) {
-        bank from = bank_from(&l->totals, 4 * i);
-        int64_t at = l->at + i * 4 * n;
-        args_at(l->c, l->row, at, &from, &a);
+        int64_t at = piece_at(l, i, &a);
         l->c->s.code->scans.segments(a.args, n, a.strides, n, at, l->c->before);
+    }
+    return true;
+}
+
+/* What is left of rows: less than a piece of each. */
+static bool
+some_ends(void *context, int64_t begin, int64_t end)
+{
+    const long_rows *l = context;
+
+    for (int64_t i = begin; i < end && !(i > begin && is_cut(&l->c->s)); i++) {
+        bank acc = bank_from(&l->acc, i);
+        scan_in_order(l->c, l->row + i, l->at, l->c->s.n_reduced - l->at, &acc, true);
     }
     return true;
 }
@@ -186,55 +211,94 @@ put_before(const run *s, const bank *totals, int64_t n, const bank *acc)
     }
 }
 
-static void
-one_long_row(const scan *c, int64_t row, char *memory)
+/* Makes the accumulators of the rows. Gives how many elements they have then: 1 where there is
+ * nothing before the first. */
+static int64_t
+start_rows(const long_rows *l)
 {
-    _Alignas(64) char acc_memory[LW_REDUCE_MOST * 64];
-    bank acc = bank_at(c->s.r, acc_memory, 1);
-    long_row l = {.c = c, .row = row, .totals = bank_at(c->s.r, memory, 4 * TOGETHER)};
-    int64_t n = c->s.n_reduced, four = 4 * c->segment,
-            most = lw_host_threads() > 1 ? TOGETHER : 1;
+    _Alignas(64) char memory[LW_REDUCE_MOST * 64];
+    bank one = bank_at(l->c->s.r, memory, 1);
+    bool seeded = true;
 
-    if (!start_row(c, &acc, acc_memory, sizeof acc_memory)) {
-        scan_in_order(c, row, 0, 1, &acc, false);
-        l.at = 1;
+    for (int64_t i = 0; i < l->n_rows; i++) {
+        bank acc = bank_from(&l->acc, i);
+        seeded = start_row(l->c, &one, memory, sizeof memory);
+        if (!seeded)
+            scan_in_order(l->c, l->row + i, 0, 1, &one, false);
+        bank_copy(&acc, &one, 1);
     }
-    while (n - l.at >= four && !lw_stop_asked(c->s.job->stop)) {
-        int64_t pieces = (n - l.at) / four < most ? (n - l.at) / four : most;
-        run_items(&c->s, LW_REDUCE_TOTALS, pieces, four, some_totals, &l);
-        if (ended(&c->s) != LW_OK)
-            return;
-        put_before(&c->s, &l.totals, 4 * pieces, &acc);
-        run_items(&c->s, LW_REDUCE_SEGMENTS, pieces, four, some_segments, &l);
-        l.at += pieces * four;
-    }
-    if (l.at < n && ended(&c->s) == LW_OK)
-        scan_in_order(c, row, l.at, n - l.at, &acc, true);
+    return seeded ? 0 : 1;
 }
 
 static lw_status
-long_rows(const scan *c, lw_error *err)
+scan_together(long_rows *l, int64_t most)
 {
-    char *memory = lw_alloc(bank_bytes(c->s.r, 4 * TOGETHER) + 64);
+    const run *s = &l->c->s;
+    int64_t n = s->n_reduced, four = 4 * l->c->segment;
+    lw_status status = LW_OK;
 
-    if (memory == NULL)
-        return lw_fail_memory(err);
-    for (int64_t row = 0; row < c->s.n_kept && ended(&c->s) == LW_OK; row++)
-        one_long_row(c, row, memory);
+    l->at = start_rows(l);
+    for (; n - l->at >= four; l->at += l->pieces * four) {
+        int64_t left = (n - l->at) / four;
+        l->pieces = left * l->n_rows <= most ? left : most / l->n_rows;
+        LW_TRY(lw_stop_asked(s->job->stop) ? LW_ERR_PYTHON : LW_OK);
+        run_items(s, LW_REDUCE_TOTALS, l->n_rows * l->pieces, four, some_totals, l);
+        LW_TRY(ended(s));
+        for (int64_t i = 0; i < l->n_rows; i++) {
+            bank totals = bank_from(&l->totals, 4 * i * l->pieces), acc = bank_from(&l->acc, i);
+            put_before(s, &totals, 4 * l->pieces, &acc);
+        }
+        run_items(s, LW_REDUCE_SEGMENTS, l->n_rows * l->pieces, four, some_segments, l);
+        LW_TRY(ended(s));
+    }
+    if (l->at < n)
+        run_items(s, LW_REDUCE_IN_ORDER, l->n_rows, n - l->at, some_ends, l);
+    status = ended(s);
+fail:
+    return status;
+}
+
+static lw_status
+scan_long(const scan *c, lw_error *err)
+{
+    int64_t of_row = c->s.n_reduced / (4 * c->segment), threads = lw_host_threads();
+    int64_t most = threads > 1 ? TOGETHER * threads : 1;
+    int64_t together = most > of_row ? most / of_row : 1;
+    lw_status status = LW_OK;
+    char *memory, *acc;
+
+    memory = lw_alloc(bank_bytes(c->s.r, 4 * most) + 64);
+    acc = lw_alloc(bank_bytes(c->s.r, together) + 64);
+    if (memory == NULL || acc == NULL) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
+    for (int64_t row = 0; row < c->s.n_kept; row += together) {
+        int64_t left = c->s.n_kept - row;
+        long_rows l = {.c = c,
+                       .row = row,
+                       .n_rows = left < together ? left : together,
+                       .totals = bank_at(c->s.r, memory, 4 * most),
+                       .acc = bank_at(c->s.r, acc, together)};
+        LW_TRY(scan_together(&l, most));
+    }
+fail:
     lw_free(memory);
-    return ended(&c->s);
+    lw_free(acc);
+    return status;
 }
 
 /* Whether to scan in segments. Sums and the like of integers take a cycle each and are the same
- * in any order, so that one thread gains nothing from segments. */
+ * in any order, so that few threads gain nothing from segments, which take twice as long. */
 static bool
 in_segments(const run *s)
 {
+    enum { FEW_THREADS = 3 };
     bool exact = s->r->has_identity;
 
     for (uint32_t i = 0; i < s->r->n_acc; i++)
         exact &= lw_is_integer(s->r->acc[i]) || s->r->acc[i] == LW_DT_b1;
-    return s->n_reduced >= LONG_ROW && !(exact && lw_host_threads() == 1);
+    return s->n_reduced >= LONG_ROW && !(exact && lw_host_threads() <= FEW_THREADS);
 }
 
 lw_status
@@ -257,7 +321,7 @@ lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool befo
     }
     c.segment = c.s.code->costly ? COSTLY_SEGMENT : SEGMENT;
     if (in_segments(&c.s))
-        status = long_rows(&c, err);
+        status = scan_long(&c, err);
     else
         run_items(&c.s, LW_REDUCE_IN_ORDER, c.s.n_kept, c.s.n_reduced, some_rows, &c);
     lw_free(index);

@@ -129,3 +129,52 @@ def test_results_that_cost_as_much_as_their_elements():
     largest = lw.reduce(lambda a, b: max(a, b), finish=lambda a: np.log(np.exp(a) + 1.0))
     x = RNG.standard_normal((200000, 2))
     np.testing.assert_allclose(check(lambda: largest(x, axis=1)), np.log(np.exp(x.max(axis=1)) + 1), rtol=1e-12)
+
+
+# ---- scans ----
+
+newest = lw.reduce(lambda a, b: b)  # without an identity, and the order matters
+recurrence = lw.reduce(map=lambda p: (0.5, p), combine=lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), finish=lambda a, b: b)
+
+
+def halves(x):
+    """y[i] = y[i - 1] / 2 + x[i], whose terms of 60 elements ago are below the last bit."""
+    result, part = np.zeros_like(x), x.copy()
+    for back in range(60):
+        result[..., back:] += part[..., : x.shape[-1] - back] * 0.5**back
+    return result
+
+
+SCANS = {
+    "sums": (lambda x: reductions.cumsum(x, axis=-1), lambda x: x.cumsum(axis=-1)),
+    "sums of integers": (lambda x: reductions.cumsum((x * 10).astype(np.int16), axis=-1), lambda x: (x * 10).astype(np.int16).cumsum(axis=-1)),
+    "maxima": (lambda x: reductions.running_maximum(x, axis=-1), lambda x: np.maximum.accumulate(x, axis=-1)),
+    "without NaN": (lambda x: reductions.nancumsum(x, axis=-1), lambda x: x.cumsum(axis=-1)),
+    "the last": (lambda x: newest.accumulate(x, axis=-1), lambda x: x),
+    "a recurrence": (lambda x: recurrence.accumulate(x, axis=-1), halves),
+}
+
+
+@pytest.mark.parametrize("shape", [(1, 1000000), (2, 300000), (30, 40000), (700, 1000), (5, 3, 40000), (1, 32768 + 8128 * 7 + 1)])
+@pytest.mark.parametrize("name", SCANS)
+def test_scans(name, shape):
+    """Rows of several rounds, several rows of one round, and short rows."""
+    f, reference = SCANS[name]
+    x = RNG.standard_normal(shape)
+    result = check(lambda: f(x)) if x.size > 200000 else check_bits(lambda: f(x))
+    np.testing.assert_allclose(result, reference(x), rtol=1e-9, atol=1e-8)
+
+
+def test_flags_of_long_scans():
+    """Whose values are looked at by all threads, if a product has become too small for a number."""
+    product = lw.reduce(map=lambda p: (p, p), combine=lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), finish=lambda a, b: a)
+    x = np.full(500000, 0.5)
+
+    def scan():
+        with np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow"):
+            product.accumulate(x)
+        return np.zeros(1)
+
+    check(scan)
+    with np.errstate(all="raise"):
+        product.accumulate(np.where(np.arange(500000) == 3, np.nan, x))  # which explains that it is no number
