@@ -1,5 +1,6 @@
 """Times of first calls, with an empty cache: the functions of lanewise.reductions, ufuncs and special, the methods of a Generator, and
-functions of a line or two. Minima of several, in milliseconds of processor time; slowest first.
+functions of a line or two. Reductions that have axis= are called for all elements, and for the columns and the rows of a square.
+Minima of several, in milliseconds of processor time; slowest first.
 
     python bench/first_calls.py [--times N] [--above MS] [--warm] [--fresh] [--only reductions.argmax special. ...]
 
@@ -59,6 +60,7 @@ import lanewise as lw
 imported = time.process_time() - begun
 x = np.linspace(0.1, 0.9, {n}).astype({dtype!r})
 y = x.copy()
+square = x.reshape(round(x.size**0.5), -1)
 begun = time.process_time()
 {text}
 {call}
@@ -75,6 +77,13 @@ def arguments(function, x, name):
         except Exception:  # another number of arguments
             continue
     return None
+
+
+def has_axis(function, square):
+    try:
+        return function(square, axis=0).shape == (8,)
+    except Exception:
+        return False
 
 
 def in_child(work):
@@ -123,6 +132,9 @@ def calls(only):
                 print("not called:", place)
                 continue
             yield place, "", f"lw.{place}{found[0]}", found[1]
+            if module is reductions and found[0] == "(x)" and in_child(lambda: has_axis(function, x.reshape(8, 8))):
+                for axis in (0, 1):
+                    yield f"{place} axis={axis}", "", f"lw.{place}(square, axis={axis})", found[1]
     for name, given in DRAWS.items():
         if wanted("Generator." + name):
             yield "Generator." + name, "", f"lw.random.Generator(1).{name}({given}{', ' if given else ''}size={N})", False
@@ -202,7 +214,7 @@ def report_forked(given):
         def first(call=call, integers=integers):
             x = np.arange(1, 65) if integers else np.linspace(0.1, 0.9, 64)
             begun = time.process_time()
-            eval(call, {"lw": lw, "np": np, "x": x})
+            eval(call, {"lw": lw, "np": np, "x": x, "square": x.reshape(8, 8)})
             return time.process_time() - begun
 
         rows.append((1e3 * min(in_child(first) or 9 for _ in range(given.times)), place))

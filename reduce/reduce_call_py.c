@@ -421,12 +421,8 @@ put_in_res(PyObject *res, PyObject *result)
 static int
 choose_code(lw_reduce_call *call)
 {
-    bool one = true;
-
-    for (int d = 0; d < call->ndim; d++)
-        one &= call->reduced[d] || call->shape[d] == 1;
     call->code = lw_reducer_soon(call->self, call->specialisation, n_elements(call),
-                                 one ? LW_REDUCE_QUICK : LW_REDUCE_QUICK_ROWS, call->masked);
+                                 LW_REDUCE_QUICK, call->masked);
     return call->code ? 0 : -1;
 }
 

@@ -81,24 +81,21 @@ is_plain(const lw_reduction *r)
 
 /* ---- the job ---- */
 
-/* Spaces and addresses; the shape of the results goes to `kept`, and *one says whether each
- * dimension is reduced, or has one element. */
+/* Spaces and addresses; the shape of the results goes to `kept`. */
 static void
-fill_job(lw_reduce_job *job, const request *r, const lw_reduction *reduction, bool *one)
+fill_job(lw_reduce_job *job, const request *r, const lw_reduction *reduction)
 {
     memset(job, 0, offsetof(lw_reduce_job, kept));
     job->kept.n = job->reduced.n = 0;
     job->reduction = reduction;
     job->operand[0] = PyArray_BYTES(r->array);
     job->here = true;
-    *one = true;
     for (int d = 0; d < PyArray_NDIM(r->array); d++) {
         bool reduced = r->axis == LW_REDUCE_NO_AXIS || r->axis == d;
         lw_reduce_space *space = reduced ? &job->reduced : &job->kept;
         int64_t size = PyArray_DIM(r->array, d);
         space->size[space->n] = size;
         space->stride[0][space->n++] = size != 1 ? PyArray_STRIDE(r->array, d) : 0;
-        *one &= reduced || size == 1;
     }
 }
 
@@ -155,7 +152,6 @@ lw_reduce_short(lw_reducer *self, PyObject *const *args, Py_ssize_t n_args, PyOb
     PyArray_Descr *descr;
     lw_reduce_job job; /* strides beyond `n` are not read */
     request r;
-    bool one;
 
     if (!read_request(&r, self, args, n_args, kwnames))
         return 0;
@@ -165,9 +161,9 @@ lw_reduce_short(lw_reducer *self, PyObject *const *args, Py_ssize_t n_args, PyOb
     specialisation = lw_reducer_known(self, &operand, 1, r.dtype);
     if (specialisation == NULL || !is_plain(specialisation->reduction))
         return 0; /* the long way types it */
-    fill_job(&job, &r, specialisation->reduction, &one);
-    job.code = lw_reducer_soon(self, specialisation, PyArray_SIZE(r.array),
-                               one ? LW_REDUCE_QUICK : LW_REDUCE_QUICK_ROWS, false);
+    fill_job(&job, &r, specialisation->reduction);
+    job.code =
+        lw_reducer_soon(self, specialisation, PyArray_SIZE(r.array), LW_REDUCE_QUICK, false);
     *result = NULL;
     if (job.code == NULL)
         return 1;

@@ -336,9 +336,6 @@ build_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int64_t n
     if (masked && look_at_masks(specialisation) < 0)
         return NULL;
     of = code_for(specialisation, masked);
-    if (which == LW_REDUCE_QUICK &&
-        of.quick->code[LW_REDUCE_QUICK_ROWS - LW_REDUCE_QUICK].code != NULL)
-        which = LW_REDUCE_QUICK_ROWS;
     if (which == LW_REDUCE_QUICK_SCANS_ALONE &&
         of.quick->code[LW_REDUCE_QUICK_SCANS - LW_REDUCE_QUICK].code != NULL)
         which = LW_REDUCE_QUICK_SCANS;

@@ -338,6 +338,7 @@ typedef struct lw_fn {
     bool takes_none; /* though it is of the package: arguments and results may be None or a
                         value */
     bool of_package; /* its integers wrap: check={"overflow"} skips it; its typing is "weak" */
+    bool compact;    /* of linear algebra: where it is long, its loops are not unrolled */
     bool iterates;   /* an `__iter__`: it returns `iter(x)`, which stands here as x */
     LW_ARRAY(lw_fn_param) params;
     LW_ARRAY(lw_var) vars; /* [0] unused; parameters first */

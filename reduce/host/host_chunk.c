@@ -33,12 +33,35 @@ typedef struct block_way {
     const bank *to;
 } block_way;
 
+/* The same as `lanes`, of code that has `fours`. */
+static void
+rows_by_fours(const block_way *w, int64_t begin, int64_t end)
+{
+    const run *s = w->s;
+    int64_t width = s->code->width, together = s->code->together, fours = (end - begin) / 4;
+    int64_t apart[LW_REDUCE_MOST + 1];
+    char *args[2 * LW_REDUCE_MOST + 1];
+
+    for (uint32_t i = 0; i < s->n_operands; i++)
+        apart[i] = together * s->operand_size[i];
+    set_args(s, args, w->operands, begin * width, w->to);
+    s->code->fours(args, together, s->operand_size, apart, fours * (width / together));
+    for (int64_t row = begin + 4 * fours; row < end; row++) {
+        set_args(s, args, w->operands, row * width, w->to);
+        s->code->columns(args, width, s->operand_size);
+    }
+}
+
 static bool
 some_lanes(void *context, int64_t begin, int64_t end)
 {
     const block_way *w = context;
     char *args[2 * LW_REDUCE_MOST + 1];
 
+    if (w->s->code->fours != NULL) {
+        rows_by_fours(w, begin + 1, end + 1);
+        return true;
+    }
     set_args(w->s, args, w->operands, (begin + 1) * w->s->code->width, w->to);
     w->s->code->lanes(args, end - begin);
     return true;
@@ -52,16 +75,15 @@ block_in_lanes(const run *s, char *const *operands, int64_t n, const bank *to)
 {
     int64_t width = s->code->width, rows = n / width, lanes = n < width ? n : width;
     char *args[2 * LW_REDUCE_MOST + 1];
-    int64_t unused = 0;
 
     set_args(s, args, operands, 0, to);
-    s->code->seed(args, lanes, &unused);
+    s->code->seed(args, lanes, s->operand_size);
     if (rows > 1)
         lw_in_pieces(s->code->costly ? s->job->stop : NULL, 0, rows - 1, 4, 4, some_lanes,
                      &(block_way){s, operands, to});
     if (rows > 0 && n % width > 0) {
         set_args(s, args, operands, rows * width, to);
-        s->code->columns(args, n % width, &unused);
+        s->code->columns(args, n % width, s->operand_size);
     }
     return lanes;
 }
@@ -71,12 +93,9 @@ some_in_order(void *context, int64_t begin, int64_t end)
 {
     const block_way *w = context;
     char *args[2 * LW_REDUCE_MOST + 1];
-    int64_t strides[LW_REDUCE_MOST + 1];
 
-    for (uint32_t i = 0; i < w->s->n_operands; i++)
-        strides[i] = w->s->operand_size[i];
     set_args(w->s, args, w->operands, begin, w->to);
-    w->s->code->fold(args, end - begin, strides);
+    w->s->code->fold(args, end - begin, w->s->operand_size);
     return true;
 }
 
@@ -84,10 +103,9 @@ static int64_t
 block_in_order(const run *s, char *const *operands, int64_t n, const bank *to)
 {
     char *args[2 * LW_REDUCE_MOST + 1];
-    int64_t unused = 0;
 
     set_args(s, args, operands, 0, to);
-    s->code->seed(args, 1, &unused);
+    s->code->seed(args, 1, s->operand_size);
     lw_in_pieces(s->code->costly ? s->job->stop : NULL, 1, n, 64, 1, some_in_order,
                  &(block_way){s, operands, to});
     return 1;
@@ -143,7 +161,7 @@ static void
 gather_space(const run *s, uint32_t operand, const char *base, int64_t at, int64_t n, char *to)
 {
     const lw_reduce_space *space = &s->job->reduced;
-    uint32_t size = operand < s->n_in ? s->operand_size[operand] : 1;
+    uint32_t size = operand < s->n_in ? (uint32_t)s->operand_size[operand] : 1;
     int64_t inner = space->n ? space->size[space->n - 1] : 1;
     int64_t stride = space->n ? space->stride[operand][space->n - 1] : 0;
 
@@ -198,7 +216,7 @@ compress(const run *s, char *const *operands, const uint8_t *mask, int64_t n)
         return kept;
     for (uint32_t k = 0; k < s->n_operands; k++) {
         assert(operands[k] != NULL);
-        compress_items(operands[k], s->operand_size[k], mask, n);
+        compress_items(operands[k], (uint32_t)s->operand_size[k], mask, n);
     }
     return kept;
 }
@@ -304,7 +322,7 @@ static void
 put_best(const run *s, int64_t which, int64_t from, const candidate *best, const bank *to)
 {
     char *operands[LW_REDUCE_MOST + 1] = {0}, *args[2 * LW_REDUCE_MOST + 1];
-    int64_t index, found = 0, unused = 0;
+    int64_t index, found = 0;
     scratch space;
 
     bring(s, which, best->at, best->n, &space, operands);
@@ -315,7 +333,7 @@ put_best(const run *s, int64_t which, int64_t from, const candidate *best, const
         args[i] = operands[i] + found * s->operand_size[i];
     args[s->n_in] = (char *)&index;
     memcpy(args + s->n_operands, to->at, to->n * sizeof *args);
-    s->code->seed(args, 1, &unused);
+    s->code->seed(args, 1, s->operand_size);
 }
 
 /* ---- results one after the other ---- */
@@ -398,7 +416,7 @@ static bool
 picked(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from, const bank *to)
 {
     char *args[2 * LW_REDUCE_MOST + 1];
-    int64_t found, index, unused = 0;
+    int64_t found, index;
 
     for (uint32_t i = 0; i < s->n_in; i++) {
         if (!lies_straight(s, i))
@@ -415,7 +433,7 @@ picked(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from, co
     index = begin + found - from;
     args[s->n_in] = (char *)&index;
     memcpy(args + s->n_operands, to->at, to->n * sizeof *args);
-    s->code->seed(args, 1, &unused);
+    s->code->seed(args, 1, s->operand_size);
     return true;
 }
 

@@ -51,7 +51,10 @@ tile_row(const run *s, tile_rows *t, int64_t row, int64_t last, int64_t n, const
     if (first)
         (straight ? s->code->seed : s->code->seed_strided)(args, n, t->stride);
     else if (last - row >= 4 && reduced->n == 1) {
-        (t->straight ? s->code->rows : s->code->rows_strided)(args, n, t->stride, t->apart);
+        if (s->code->fours != NULL)
+            s->code->fours(args, n, t->stride, t->apart, 1);
+        else
+            (t->straight ? s->code->rows : s->code->rows_strided)(args, n, t->stride, t->apart);
         return 4;
     } else
         (straight ? s->code->columns : s->code->columns_strided)(args, n, t->stride);

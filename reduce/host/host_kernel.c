@@ -104,22 +104,13 @@ groups_of_columns(maker *m, const arrays *in, const arrays *next, const arrays *
     return whole;
 }
 
-static lw_status
-four_rows(maker *m, bool any_strides, lw_error *err)
+/* Rows 1 … n - 1, whose distances are a parameter. Row 0 is in[0]. */
+static void
+rows_below(maker *m, lw_ref row_strides, arrays *in, uint32_t n)
 {
-    lw_ref row_strides, apart, first;
-    arrays in[8], to;
-    lw_for loop;
+    lw_ref apart;
 
-    start(m, any_strides ? "lw_rows_strided" : "lw_rows", true);
-    row_strides =
-        lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "row_strides");
-    if (!any_strides)
-        m->strides = 0;
-    in[0] = operands(m);
-    if (m->r->indexed)
-        in[0].step[m->r->n_in] = i64(m, 0); /* that of the row, for all columns */
-    for (uint32_t k = 1; k < 8; k++) {
+    for (uint32_t k = 1; k < n; k++) {
         in[k] = in[0];
         for (uint32_t i = 0; i < m->n_operands; i++) {
             apart =
@@ -129,11 +120,62 @@ four_rows(maker *m, bool any_strides, lw_error *err)
                 lw_ir_offset(&m->b, in[0].address[i], lw_ir_mul(&m->b, apart, i64(m, k)));
         }
     }
+}
+
+static lw_ref
+row_strides(maker *m)
+{
+    return lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY,
+                           "row_strides");
+}
+
+static lw_status
+four_rows(maker *m, bool any_strides, lw_error *err)
+{
+    lw_ref distances, first;
+    arrays in[8], to;
+    lw_for loop;
+
+    start(m, any_strides ? "lw_rows_strided" : "lw_rows", true);
+    distances = row_strides(m);
+    if (!any_strides)
+        m->strides = 0;
+    in[0] = operands(m);
+    if (m->r->indexed)
+        in[0].step[m->r->n_in] = i64(m, 0); /* that of the row, for all columns */
+    rows_below(m, distances, in, 8);
     to = accumulators(m);
     first = any_strides ? i64(m, 0) : groups_of_columns(m, in, in + 4, &to);
     loop = lw_ir_for(&m->b, first, m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
     four_of_column(m, in, &to, loop.i);
     lw_ir_for_end(&m->b, &loop);
+    return end(m, err);
+}
+
+static lw_status
+groups_of_four(maker *m, lw_error *err)
+{
+    lw_ref x[4][LW_REDUCE_PARTS], distances, count, from, acc;
+    arrays in[4], to;
+    lw_for group, loop;
+
+    start(m, "lw_fours", true);
+    distances = row_strides(m);
+    count = lw_ir_param_add(&m->b, LW_DT_i64, 0, "count");
+    in[0] = operands(m);
+    rows_below(m, distances, in, 4);
+    to = accumulators(m);
+    group = lw_ir_for(&m->b, i64(m, 0), count, i64(m, 1),
+                      LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    acc = lw_ir_mul(&m->b, group.i, m->n);
+    from = lw_ir_mul(&m->b, acc, i64(m, 4));
+    acc = lw_ir_and(&m->b, acc, i64(m, width_of(m->r) - 1));
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    for (uint32_t k = 0; k < 4; k++)
+        map_at(m, &in[k], lw_ir_add(&m->b, from, loop.i), x[k]);
+    combine_four(m, &to, lw_ir_add(&m->b, acc, loop.i), x);
+    lw_ir_for_end(&m->b, &loop);
+    lw_ir_for_end(&m->b, &group);
     return end(m, err);
 }
 
@@ -202,7 +244,7 @@ lanes(maker *m, lw_error *err)
 static lw_status
 fold(maker *m, lw_error *err)
 {
-    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS];
+    lw_ref acc[LW_REDUCE_PARTS] = {0}, x[LW_REDUCE_PARTS];
     arrays in, to;
     slots kept;
     lw_for loop;
@@ -364,26 +406,13 @@ quick_loops(maker *m, lw_error *err)
 {
     lw_status status;
 
-    LW_TRY(one_row(m, "lw_seed", true, false, err));
-    LW_TRY(one_row(m, "lw_columns", false, false, err));
-    LW_TRY(lanes(m, err));
-    LW_TRY(fold(m, err));
-    LW_TRY(merge(m, err));
-    LW_TRY(finish(m, err));
-fail:
-    return status;
-}
-
-static lw_status
-row_loops(maker *m, lw_error *err)
-{
-    lw_status status;
-
-    LW_TRY(quick_loops(m, err));
     LW_TRY(one_row(m, "lw_seed_strided", true, true, err));
     LW_TRY(one_row(m, "lw_columns_strided", false, true, err));
-    LW_TRY(four_rows(m, false, err));
-    LW_TRY(four_rows(m, true, err));
+    LW_TRY(groups_of_four(m, err));
+    if (!m->r->commutative)
+        LW_TRY(fold(m, err));
+    LW_TRY(merge(m, err));
+    LW_TRY(finish(m, err));
 fail:
     return status;
 }
@@ -393,7 +422,16 @@ other_loops(maker *m, lw_error *err)
 {
     lw_status status;
 
-    LW_TRY(row_loops(m, err));
+    LW_TRY(one_row(m, "lw_seed", true, false, err));
+    LW_TRY(one_row(m, "lw_columns", false, false, err));
+    LW_TRY(lanes(m, err));
+    LW_TRY(fold(m, err));
+    LW_TRY(merge(m, err));
+    LW_TRY(finish(m, err));
+    LW_TRY(one_row(m, "lw_seed_strided", true, true, err));
+    LW_TRY(one_row(m, "lw_columns_strided", false, true, err));
+    LW_TRY(four_rows(m, false, err));
+    LW_TRY(four_rows(m, true, err));
     LW_TRY(lw_reduce_extreme_loops(m, err));
     LW_TRY(lw_reduce_chunk_loops(m, err));
 fail:
@@ -401,7 +439,7 @@ fail:
 }
 
 /* Beside the loops of scans. SCAN_OTHERS: what they need where a row is scanned in parts. */
-typedef enum loops { NO_OTHERS, SCAN_OTHERS, QUICK_OTHERS, ROW_OTHERS, ALL_OTHERS } loops;
+typedef enum loops { NO_OTHERS, SCAN_OTHERS, QUICK_OTHERS, ALL_OTHERS } loops;
 
 static lw_status
 add_others(maker *m, loops others, lw_error *err)
@@ -410,7 +448,6 @@ add_others(maker *m, loops others, lw_error *err)
     case NO_OTHERS: return LW_OK;
     case SCAN_OTHERS: return merge(m, err);
     case QUICK_OTHERS: return quick_loops(m, err);
-    case ROW_OTHERS: return row_loops(m, err);
     default: return other_loops(m, err);
     }
 }
@@ -459,23 +496,25 @@ find_loops(const lw_code *code, const loop_place *found, size_t n, lw_error *err
 }
 
 static lw_status
-find_other_loops(lw_reduce_code *out, bool one_result, lw_error *err)
+find_other_loops(lw_reduce_code *out, bool quick, lw_error *err)
 {
-    const loop_place found[] = {{"lw_seed", &out->seed, false},
-                                {"lw_seed_strided", &out->seed_strided, one_result},
-                                {"lw_columns", &out->columns, false},
-                                {"lw_columns_strided", &out->columns_strided, one_result},
-                                {"lw_rows", &out->rows, one_result},
-                                {"lw_rows_strided", &out->rows_strided, one_result},
-                                {"lw_lanes", &out->lanes, false},
-                                {"lw_fold", &out->fold, false},
-                                {"lw_merge", &out->merge, false},
-                                {"lw_finish", &out->finish, false},
-                                {"lw_chunks", &out->chunks, true},
-                                {"lw_best", &out->best, true},
-                                {"lw_judge", &out->judge, true},
-                                {"lw_find", &out->find, true},
-                                {"lw_pick", &out->pick, true}};
+    const loop_place found[] = {
+        {quick ? "lw_seed_strided" : "lw_seed", &out->seed, false},
+        {"lw_seed_strided", &out->seed_strided, false},
+        {quick ? "lw_columns_strided" : "lw_columns", &out->columns, false},
+        {"lw_columns_strided", &out->columns_strided, false},
+        {"lw_rows", &out->rows, quick},
+        {"lw_rows_strided", &out->rows_strided, quick},
+        {"lw_fours", &out->fours, !quick},
+        {"lw_lanes", &out->lanes, quick},
+        {"lw_fold", &out->fold, quick},
+        {"lw_merge", &out->merge, false},
+        {"lw_finish", &out->finish, false},
+        {"lw_chunks", &out->chunks, true},
+        {"lw_best", &out->best, true},
+        {"lw_judge", &out->judge, true},
+        {"lw_find", &out->find, true},
+        {"lw_pick", &out->pick, true}};
 
     return find_loops(out->code, found, sizeof found / sizeof *found, err);
 }
@@ -524,6 +563,7 @@ begin_code(const lw_reduction *r, lw_reduce_code *out)
     memset(out, 0, sizeof *out);
     out->n_operands = r->n_in + r->indexed;
     out->width = width_of(r);
+    out->together = run_of_lanes(r);
     out->costly = is_costly(r);
     out->extreme = r->best;
     if (out->extreme.kind != LW_NO_EXTREME)
@@ -572,21 +612,20 @@ lw_reduce_host_build(const lw_reduction *r, lw_reduce_loops which,
 {
     bool alone = which == LW_REDUCE_QUICK_SCANS_ALONE;
     bool scans = alone || which == LW_REDUCE_QUICK_SCANS;
-    bool one_result = scans || which == LW_REDUCE_QUICK;
+    bool quick = which != LW_REDUCE_LOOPS;
     lw_build_options build = *options;
     lw_module *module = NULL;
     lw_status status;
 
-    build.quick |= which != LW_REDUCE_LOOPS;
+    build.quick |= quick;
     begin_code(r, out);
     LW_TRY(make_module(r,
-                       alone                           ? SCAN_OTHERS
-                       : one_result                    ? QUICK_OTHERS
-                       : which == LW_REDUCE_QUICK_ROWS ? ROW_OTHERS
-                                                       : ALL_OTHERS,
+                       alone   ? SCAN_OTHERS
+                       : quick ? QUICK_OTHERS
+                               : ALL_OTHERS,
                        scans, &module, err));
     LW_TRY(lw_build_host(module, &build, &out->code, report, err));
-    status = alone ? find_merge(out, err) : find_other_loops(out, one_result, err);
+    status = alone ? find_merge(out, err) : find_other_loops(out, quick, err);
     if (status == LW_OK && scans)
         status = find_scans(out->code, &out->scans, err);
     if (status != LW_OK)

@@ -15,6 +15,12 @@ typedef void (*lw_reduce_columns_code)(char **args, int64_t n, const int64_t *st
  * rows. */
 typedef void (*lw_reduce_rows_code)(char **args, int64_t n, const int64_t *strides,
                                     const int64_t *row_strides);
+/* Columns of four rows for `count` groups of n columns, one after the other. The operands of a
+ * group begin 4 n columns after those of the group before. Its accumulators are the next n of
+ * the lanes, and after the last lanes the first ones again: n divides their number, unless
+ * `count` is 1. */
+typedef void (*lw_reduce_fours_code)(char **args, int64_t n, const int64_t *strides,
+                                     const int64_t *row_strides, int64_t count);
 /* acc[0] = combine(… combine(acc[0], map(x[0])) …, map(x[n - 1])), strictly in order. */
 typedef void (*lw_reduce_fold_code)(char **args, int64_t n, const int64_t *strides);
 /* Combines acc[j] with column j of n rows of `width` contiguous elements. */
@@ -91,7 +97,9 @@ typedef struct lw_reduce_code {
     lw_reduce_columns_code seed_strided,
         columns_strided; /* operands of any strides, contiguous accumulators */
     lw_reduce_rows_code rows, rows_strided; /* the same two cases */
-    lw_reduce_fold_code fold;
+    lw_reduce_fours_code fours; /* in code that is compiled soon, in place of `rows` and
+                                   `lanes`; else NULL */
+    lw_reduce_fold_code fold;   /* may be NULL where the order does not matter */
     lw_reduce_lanes_code lanes;
     lw_reduce_chunks_code
         chunks; /* NULL: the order matters, or the index does, or `best` is faster */
@@ -106,6 +114,7 @@ typedef struct lw_reduce_code {
     uint32_t value_size;      /* bytes of the deciding value */
     uint32_t n_operands;      /* including the index */
     uint32_t width;           /* number of lanes, a power of two */
+    uint32_t together;        /* lanes that go through memory together */
     _Atomic uint32_t cost_ps[LW_REDUCE_WAYS]; /* of an element, learnt; 0: not known */
 } lw_reduce_code;
 
@@ -114,12 +123,11 @@ lw_status lw_reduce_host_module(const lw_reduction *r, lw_module **out, lw_error
 /* Which loops are compiled, and how. */
 typedef enum lw_reduce_loops {
     LW_REDUCE_LOOPS, /* all but those of scans */
-    LW_REDUCE_QUICK, /* those that one result of contiguous elements needs, soon: in a fifth
-                        of the time, and some times slower. The others are NULL, and so are
-                        those that search for the best element: they take almost as long to
-                        compile as all that they can be replaced by */
-    LW_REDUCE_QUICK_ROWS,  /* the same, and those that several results need: all but `chunks` */
-    LW_REDUCE_QUICK_SCANS, /* those of LW_REDUCE_QUICK, and those of scans */
+    LW_REDUCE_QUICK, /* as few as can be, soon: in a tenth of the time, and some times slower.
+                        Those for contiguous operands are those for any strides, `fours` is in
+                        place of `rows` and `lanes`, and `chunks` and those that search for the
+                        best element are NULL */
+    LW_REDUCE_QUICK_SCANS,      /* the same, and those of scans */
     LW_REDUCE_QUICK_SCANS_ALONE /* those of scans, and `merge`, which rows in parts need */
 } lw_reduce_loops;
 

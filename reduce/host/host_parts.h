@@ -41,7 +41,7 @@ typedef struct run {
     const lw_reduction *r;
     const lw_reduce_code *code;
     uint32_t n_in, n_operands;
-    uint32_t operand_size[LW_REDUCE_MOST + 1];
+    int64_t operand_size[LW_REDUCE_MOST + 1]; /* the strides of contiguous operands */
     int64_t n_kept, n_reduced;
     int64_t block, chunk,
         n_chunks;         /* elements of a block, elements of a chunk, chunks of a result */

@@ -62,7 +62,7 @@ pick_rows(const run *s, const group *g)
 {
     char *args[2 * LW_REDUCE_MOST + 1], *row[LW_REDUCE_MOST];
     uint32_t n_in = s->n_in, n_acc = g->acc.n, n_operands = s->n_operands;
-    int64_t apart[LW_REDUCE_MOST], found, unused = 0;
+    int64_t apart[LW_REDUCE_MOST], found;
 
     for (uint32_t i = 0; i < n_in; i++) {
         row[i] = s->job->operand[i] + offset_of(&s->job->kept, i, g->first);
@@ -81,7 +81,7 @@ pick_rows(const run *s, const group *g)
         args[n_in] = (char *)&found;
         for (uint32_t k = 0; k < n_acc; k++)
             args[n_operands + k] = g->acc.at[k] + item * g->acc.size[k];
-        s->code->seed(args, 1, &unused);
+        s->code->seed(args, 1, s->operand_size);
     }
 }
 

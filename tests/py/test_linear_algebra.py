@@ -157,3 +157,19 @@ def test_condition_and_logarithm_of_the_determinant(dtype):
         slogdet(np.ones((2, 3)))
     with pytest.raises(ValueError, match="cond in compiled code takes p=None, 2 or -2"):
         lw.njit(lambda a: np.linalg.cond(a, 1))(np.eye(2))
+
+
+def test_loops_of_long_functions_are_not_unrolled():
+    """Their code takes LLVM longer than it ever runs; the short functions compute, and so do users' loops."""
+    @lw.njit
+    def f(a):
+        total = 0.0
+        for i in range(a.shape[0]):
+            total += a[i, 0]
+        return total
+
+    svd = lw.njit(lambda a: np.linalg.svd(a))
+    a = np.eye(3)
+    svd(a)
+    f(a)
+    assert "llvm.loop.unroll.disable" in str(svd.inspect_llvm()) and "llvm.loop.unroll.disable" not in str(f.inspect_llvm())

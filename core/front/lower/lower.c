@@ -545,6 +545,20 @@ lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l, uint32_t instance)
            f->slotted != NULL && f->iterators != NULL;
 }
 
+/* Instructions from which a function of linear algebra is a long one: it prepares and arranges
+ * what short ones compute with, in loops whose code takes LLVM longer than they ever run. */
+enum { LONG_FUNCTION = 280 };
+
+/* LLVM then does not interleave their vectors either. */
+static void
+unroll_no_loops(lw_func *func)
+{
+    for (uint32_t i = 1; func != NULL && func->insts.n >= LONG_FUNCTION && i < func->insts.n;
+         i++)
+        if (func->insts.data[i].op == LW_OP_LOOP)
+            func->insts.data[i].flags |= LW_LOOP_NO_UNROLL;
+}
+
 uint32_t
 lw_lower_instance(lw_lowering *l, uint32_t instance)
 {
@@ -564,6 +578,8 @@ lw_lower_instance(lw_lowering *l, uint32_t instance)
     l->open[instance] = true;
     lower_function(f);
     l->open[instance] = false;
+    if (f->fn->compact)
+        unroll_no_loops(f->b.func);
     l->n_insts += f->b.func ? f->b.func->insts.n : 0;
     lw_check_escapes(f);
     if (l->status == LW_OK)

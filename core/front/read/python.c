@@ -250,6 +250,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
         is_of(function, lw_service_name(LW_SERVICE_DICTS));
     r->tree->fns.data[fn].inlined =
         is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
+    r->tree->fns.data[fn].compact = is_of(function, lw_service_name(LW_SERVICE_LINEAR_ALGEBRA));
     r->tree->fns.data[fn].shared = (uint8_t)sharing_of(function, r->tree->fns.data[fn].name);
     if (r->tree->fns.data[fn].shared == LW_SHARED_BY_CALLEE) /* lanewise.special.name */
         r->tree->fns.data[fn].takes = lw_read_special_takes(r->tree->fns.data[fn].name);
