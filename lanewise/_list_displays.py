@@ -144,7 +144,8 @@ def _tree_of(function: types.FunctionType) -> ast.FunctionDef | None:
 
 
 def _subclasses(cls: type) -> list[type]:
-    return [each for one in cls.__subclasses__() for each in (one, *_subclasses(one))]
+    below: list[type] = cls.__subclasses__()
+    return [each for one in below for each in (one, *_subclasses(one))]
 
 
 def _changed_fields(function: ast.FunctionDef, compiled: types.FunctionType) -> set[str]:
@@ -155,8 +156,8 @@ def _changed_fields(function: ast.FunctionDef, compiled: types.FunctionType) -> 
         return set()
     found = set()
     changes = _Changes()
-    for one in (member for other in (*cls.__mro__, *_subclasses(cls)) for member in vars(other).values()):
-        one = getattr(one, "py_func", one)
+    for member in (member for other in (*cls.__mro__, *_subclasses(cls)) for member in vars(other).values()):
+        one: Any = getattr(member, "py_func", member)
         tree = _tree_of(one) if isinstance(one, types.FunctionType) and one is not compiled else None
         if tree is not None and tree.args.args:
             texts = changes.within(tree, one.__globals__)
@@ -579,7 +580,8 @@ class _Displays(_Rewriter):
     def _transposed(self, node: ast.ListComp) -> ast.expr | None:
         """The list of ``[list(r) for r in zip(*x)]`` for a list of lists x; None: it is another comprehension."""
         over, target = node.generators[0].iter, node.generators[0].target
-        rows = over.args[0].value if _called(over) == "zip" and len(over.args) == 1 and isinstance(over.args[0], ast.Starred) else None  # type: ignore[attr-defined]
+        starred: Any = over.args[0] if _called(over) == "zip" and len(over.args) == 1 else None  # type: ignore[attr-defined]
+        rows = starred.value if isinstance(starred, ast.Starred) else None
         is_list = isinstance(target, ast.Name) and ast.unparse(node.elt) == f"list({target.id})" and len(node.generators) == 1 and not node.generators[0].ifs
         if rows is None or not is_list or not self._is_builtin("zip") or not (self._makes_list(rows) or self._is_container(rows)):
             return None
@@ -628,7 +630,7 @@ class _Displays(_Rewriter):
     def _stored_in_item(self, node: ast.Assign) -> list[ast.stmt] | None:
         """The statements of ``x[i][k] = v``, and of ``row[k] = v`` for such a row, behind which the types of k and v are known of the items of x;
         None: it is another assignment."""
-        target = node.targets[0]
+        target: Any = node.targets[0]
         item = target.value if isinstance(target, ast.Subscript) else None
         if isinstance(item, ast.Name) and item.id in self.sources:
             node.value, node.targets = self._item(node.value), [self.visit(target)]
@@ -887,7 +889,8 @@ class _Displays(_Rewriter):
             iterated = self._iterated(node.value) if not has_lists else node.value
             items = node.value
             node.value = self._list(node.value) if has_lists or (iterated is node.value and not _is_constant(node.value)) else iterated
-            if not self._is_list(target) or not (has_lists or (isinstance(items, ast.ListComp) and self._is_inner(items.elt))) or target.id in self.over:  # type: ignore[union-attr]
+            has_lists = has_lists or (isinstance(items, ast.ListComp) and self._is_inner(items.elt))
+            if not isinstance(target, ast.Name) or not self._is_list(target) or not has_lists or target.id in self.over:
                 return node
             self.hoisted += 1
             place = f".value {self.hoisted}"

@@ -72,7 +72,7 @@ class _Loops(ast.NodeTransformer):
         result = _load(names[0]) if is_none else ast.Call(copy.deepcopy(function), [*map(_load, names)], [])
         if len(given) == 1:
             return _store(names[0]), given[0], result
-        return ast.Tuple([*map(_store, names)], ast.Store()), ast.Call(ast.Constant(zip), given, []), result
+        return ast.Tuple([*map(_store, names)], ast.Store()), _call(zip, *given), result
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         name = self._name(node)
@@ -85,9 +85,8 @@ class _Loops(ast.NodeTransformer):
         if _called(node) in ("zip", "enumerate", "reversed") and self._are_builtins(_called(node)):
             node.args = [*map(self._listed, node.args)]
         if name == "reduce":
-            node.func = ast.Constant(_growing_lists.reduced)
-            node.args = [*map(self._listed, node.args)]
-            return ast.fix_missing_locations(node)
+            made = _call(_growing_lists.reduced, *map(self._listed, node.args))
+            return ast.fix_missing_locations(ast.copy_location(made, node))
         return node
 
     def _are_builtins(self, *names: str) -> bool:

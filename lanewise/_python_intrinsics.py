@@ -152,7 +152,7 @@ class _Lanes(int):
     """A mask of lanes, an int that is known to have 32 bits: what `cuda.popc(~mask)` counts depends on that. It is no number of NumPy, because
     `mask & (1 << lane)` would be an OverflowError for lane 31. Results that do not fit are ordinary ints."""
 
-    dtype = np.dtype(np.int32)
+    dtype: np.dtype = np.dtype(np.int32)
 
     def __new__(cls, bits: int):
         bits &= 0xFFFFFFFF

@@ -427,7 +427,7 @@ def test_programs(program):
 
 
 def test_memory_is_freed():
-    for program in (neighbours, deeper, counts, one_list_under_many_names):
+    for program in (neighbours, deeper, counts, one_list_under_many_names, levels, told_in_loops, assigned, starred):
         f = lw.njit(program)
         check_that_typed_containers_end(lambda f=f: f(4), 30)
 
