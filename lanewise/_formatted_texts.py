@@ -18,9 +18,8 @@ from lanewise.errors import TypingError
 _CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d+)?(?P<kind>[diufFeEgGxXosr%])")
 
 
-def _constant(value: Any) -> ast.expr:
-    """A value in the tree itself, which no source text has."""
-    return ast.Constant(value)
+def _call(function: Any, argument: ast.expr) -> ast.expr:
+    return ast.Call(ast.Constant(function), [argument], [])
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -56,7 +55,7 @@ def _by_percent(text: str, values: list[ast.expr], is_int: Callable[[ast.expr], 
                 return None
             value, is_whole = values.pop(0), kind in "diu"
             if is_whole and not is_int(value):
-                value = ast.Call(_constant(whole), [value], [])
+                value = _call(whole, value)
             parts.append(_shown(value, _spec(flags, width, precision, "d" if is_whole else kind), ord("r") if kind == "r" else -1))
     if values or "%" in text[end:]:
         return None
@@ -128,7 +127,7 @@ class _Texts(ast.NodeTransformer):
         """The parts of what is added to a text, which has to be one."""
         if isinstance(node, ast.JoinedStr):
             return node.values
-        return [node] if _is_text(node) else [_shown(node if self._is_known(node, str) else ast.Call(_constant(text), [node], []))]
+        return [node] if _is_text(node) else [_shown(node if self._is_known(node, str) else _call(text, node))]
 
     def _is_known(self, node: ast.expr, cls: type) -> bool:
         """Whether it is a constant of the class, written here or from outside of the function."""

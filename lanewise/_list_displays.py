@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import functools
 import inspect
 import textwrap
 import types
@@ -143,11 +144,8 @@ def _tree_of(function: types.FunctionType) -> ast.FunctionDef | None:
 
 
 def _subclasses(cls: type) -> list[type]:
-    found: list[type] = []
-    one: type
-    for one in cls.__subclasses__():
-        found += [one, *_subclasses(one)]
-    return found
+    below: list[type] = cls.__subclasses__()
+    return [each for one in below for each in (one, *_subclasses(one))]
 
 
 def _changed_fields(function: ast.FunctionDef, compiled: types.FunctionType) -> set[str]:
@@ -158,8 +156,8 @@ def _changed_fields(function: ast.FunctionDef, compiled: types.FunctionType) -> 
         return set()
     found = set()
     changes = _Changes()
-    for one in (member for other in (*cls.__mro__, *_subclasses(cls)) for member in vars(other).values()):
-        one = getattr(one, "py_func", one)
+    for member in (member for other in (*cls.__mro__, *_subclasses(cls)) for member in vars(other).values()):
+        one: Any = getattr(member, "py_func", member)
         tree = _tree_of(one) if isinstance(one, types.FunctionType) and one is not compiled else None
         if tree is not None and tree.args.args:
             texts = changes.within(tree, one.__globals__)
@@ -275,14 +273,23 @@ class _Facts:
 
 
 def _ragged(function: ast.FunctionDef, facts: _Facts) -> set[str]:
-    """Variables with lists of different lengths, ``x = [[1, 2], [3]]``, of which one is chosen at run time, x[i]."""
+    """Variables with lists of different lengths, ``x = [[1, 2], [3]]``, of which one is chosen at run time, by ``x[i]`` or a loop."""
     found = set()
-    for node in ast.walk(function):
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and not isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp)):
-            rows = [row for value in facts.values.get(node.value.id, []) for row in (value.elts if isinstance(value, ast.List) else [None])]
-            if len({len(row.elts) for row in rows if isinstance(row, ast.List)}) > 1 and all(isinstance(row, ast.List) for row in rows):
-                found.add(node.value.id)
-    return found
+    for name, values in facts.values.items():
+        rows = [row for value in values for row in (value.elts if isinstance(value, ast.List) else [None])]
+        if all(isinstance(row, ast.List) for row in rows) and len({len(row.elts) for row in rows if isinstance(row, ast.List)}) > 1:
+            found.add(name)
+    known = [_known_use(node) for node in ast.walk(function)]
+    uses = [node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    return {name for name in found if uses.count(name) > known.count(name)}
+
+
+def _known_use(node: ast.AST) -> str:
+    """The variable x in ``x[0]``, ``len(x)`` and ``literal_unroll(x)``, which need no list; or an empty text."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.UnaryOp)) and isinstance(node.value, ast.Name):
+        return node.value.id
+    is_known = _called(node) in ("len", "literal_unroll") and len(node.args) == 1 and isinstance(node.args[0], ast.Name)  # type: ignore[attr-defined]
+    return node.args[0].id if is_known else ""  # type: ignore[attr-defined]
 
 
 def _aliases(function: ast.FunctionDef, facts: _Facts) -> dict[str, str]:
@@ -521,6 +528,9 @@ class _Displays(_Rewriter):
         if isinstance(node, ast.IfExp):
             node.body, node.orelse = self._list(node.body), self._list(node.orelse)
             return self._at(node, ast.IfExp(self.visit(node.test), node.body, node.orelse))
+        joined = self._joined(node)
+        if joined is not None:
+            return joined
         parts = _parts_of_repeated(node)
         if parts is not None:
             return self._at(node, _call(_growing_lists.repeated_item, self._item(parts[0]), self.visit(parts[1])))
@@ -572,7 +582,20 @@ class _Displays(_Rewriter):
         first = self._at(value, _set(place, self._item(value)))
         return [first, self._at(value, put(_load(place))), self._at(value, self._learns(of.id, place))]
 
-    def visit_ListComp(self, node: ast.ListComp) -> ast.ListComp:
+    def _transposed(self, node: ast.ListComp) -> ast.expr | None:
+        """The list of ``[list(r) for r in zip(*x)]`` for a list of lists x; None: it is another comprehension."""
+        over, target = node.generators[0].iter, node.generators[0].target
+        starred: Any = over.args[0] if _called(over) == "zip" and len(over.args) == 1 else None  # type: ignore[attr-defined]
+        rows = starred.value if isinstance(starred, ast.Starred) else None
+        is_list = isinstance(target, ast.Name) and ast.unparse(node.elt) == f"list({target.id})" and len(node.generators) == 1 and not node.generators[0].ifs
+        if rows is None or not is_list or not self._is_builtin("zip") or not (self._makes_list(rows) or self._is_container(rows)):
+            return None
+        return self._at(node, _call(_typed_containers.columns, self.visit(rows)))
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        transposed = self._transposed(node)
+        if transposed is not None:
+            return transposed
         node.elt = self._item(node.elt)
         node.generators = [self.visit(generator) for generator in node.generators]
         return node
@@ -652,13 +675,33 @@ class _Displays(_Rewriter):
     def _makes_list(self, node: ast.expr, seen: tuple[str, ...] = ()) -> bool:
         """Whether an expression is a list in Python, and no tuple in compiled code. seen: variables that have what is asked for."""
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-            return isinstance(node.value, ast.Name) and self._makes_list(node.value, seen)
+            return self._makes_list(node.value, seen)
         if isinstance(node, ast.Name):
             values = self.facts.values.get(node.id, [])
             return node.id in seen or (bool(values) and all(value is not None and self._makes_list(value, (*seen, node.id)) for value in values))
         return isinstance(node, ast.ListComp) or _parts_of_repeated(node) is not None or (_called(node) in ("list", "sorted") and self._is_builtin(_called(node)))
 
+    def _joined(self, node: ast.expr) -> ast.expr | None:
+        """The sum of lists that ``[*range(n), x]`` is; None: there is no such iterator, or list, among the items."""
+        items = node.elts if isinstance(node, ast.List) and isinstance(node.ctx, ast.Load) else []
+        starred = [item.value for item in items if isinstance(item, ast.Starred)]
+        if not any(self._comprehension(item) or self._makes_list(item) or self._is_container(item) for item in starred):
+            return None
+        parts: list[ast.expr] = []
+        for item in items:
+            if isinstance(item, ast.Starred):
+                parts.append(self._listed(item.value))
+            elif parts and isinstance(parts[-1], ast.List):
+                parts[-1].elts.append(item)
+            else:
+                parts.append(ast.List([item], ast.Load()))
+        made = [self._list(part) if isinstance(part, ast.List) else part for part in parts]
+        return self._at(node, functools.reduce(lambda left, right: ast.BinOp(left, ast.Add(), right), made))
+
     def visit_List(self, node: ast.List) -> Any:
+        joined = self._joined(node)
+        if joined is not None:
+            return joined
         if node.elts or not isinstance(node.ctx, ast.Load):
             return self.generic_visit(node)
         return self._at(node, _call(_growing_lists.empty))
@@ -856,7 +899,8 @@ class _Displays(_Rewriter):
             iterated = self._iterated(node.value) if not has_lists else node.value
             items = node.value
             node.value = self._list(node.value) if has_lists or (iterated is node.value and not _is_constant(node.value)) else iterated
-            if not self._is_list(target) or not (has_lists or (isinstance(items, ast.ListComp) and self._is_inner(items.elt))) or target.id in self.over:  # type: ignore[union-attr]
+            has_lists = has_lists or (isinstance(items, ast.ListComp) and self._is_inner(items.elt))
+            if not isinstance(target, ast.Name) or not self._is_list(target) or not has_lists or target.id in self.over:
                 return node
             self.hoisted += 1
             place = f".value {self.hoisted}"

@@ -15,11 +15,6 @@ from typing import Any
 from lanewise import _growing_lists, _mapped_tuples
 
 
-def _constant(value: Any) -> ast.expr:
-    """A value in the tree itself, which no source text has."""
-    return ast.Constant(value)
-
-
 def _load(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
 
@@ -77,7 +72,7 @@ class _Loops(ast.NodeTransformer):
         result = _load(names[0]) if is_none else ast.Call(copy.deepcopy(function), [*map(_load, names)], [])
         if len(given) == 1:
             return _store(names[0]), given[0], result
-        return ast.Tuple([*map(_store, names)], ast.Store()), ast.Call(_constant(zip), given, []), result
+        return ast.Tuple([*map(_store, names)], ast.Store()), _call(zip, *given), result
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         name = self._name(node)
@@ -90,9 +85,8 @@ class _Loops(ast.NodeTransformer):
         if _called(node) in ("zip", "enumerate", "reversed") and self._are_builtins(_called(node)):
             node.args = [*map(self._listed, node.args)]
         if name == "reduce":
-            node.func = _constant(_growing_lists.reduced)
-            node.args = [*map(self._listed, node.args)]
-            return ast.fix_missing_locations(node)
+            made = _call(_growing_lists.reduced, *map(self._listed, node.args))
+            return ast.fix_missing_locations(ast.copy_location(made, node))
         return node
 
     def _are_builtins(self, *names: str) -> bool:

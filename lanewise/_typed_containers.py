@@ -25,7 +25,7 @@ from lanewise._core import intrinsics
 from lanewise._growing_dicts import (
     KEYS, VALUES, GrownDict, View, are_same_ints, converted, entry_of, first_places, hash_of, ints_converted, live, settle,
 )
-from lanewise._growing_lists import ITEMS, Arrays, GrownList, Texts, bounds, check_first, check_number, get, matrix, place, put, view
+from lanewise._growing_lists import ITEMS, Arrays, GrownList, Texts, bounds, check_first, check_number, empty, get, matrix, place, put, view
 from lanewise._growing_lists_arrays import ArrayKind, KeptArrays, Shared, new_words, slot
 from lanewise import types
 from lanewise.errors import TypingError
@@ -884,6 +884,21 @@ def inner(x):
         table.update(x)
         return table
     return x
+
+
+def columns(rows):
+    """``[list(r) for r in zip(*rows)]``."""
+    made = empty()
+    n = len(rows[0]) if len(rows) > 0 else 0
+    for row in rows:
+        n = min(n, len(row))
+    for j in range(n):
+        column = InnerList()
+        for row in rows:
+            column.append(row[j])
+        made.append(column)
+        learned(made, column)
+    return made
 
 
 def learned(x, item):

@@ -513,13 +513,30 @@ def ragged(n):
     for i in range(len(x)):
         for v in x[i]:
             total += v
-    return total, len(x[n % 3]), x[0][1], [len(row) for row in x]
+    y = [[1], [], [n, 3]]
+    return total, len(x[n % 3]), x[0][1], [len(row) for row in x], any(len(r) > 1 for r in y), sum(map(len, y))
+
+
+def spiral(n):
+    m = [[i * n + j for j in range(n)] for i in range(n)]
+    out = []
+    while m:
+        out += m.pop(0)
+        m = [list(r) for r in zip(*m)][::-1]
+    return out
+
+
+def starred(n):
+    a = [*range(n)]
+    m = [[i + j for j in range(n)] for i in range(2)]
+    m.append([7])
+    return a, [0, *a, 9], [*a, *a], [list(column) for column in zip(*m)]
 
 
 PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix, named, rows_of_a_loop, pascal, one_list_under_many_names, deeper, methods, sorted_rows, chosen,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
             told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings, set_in_defaults, told_in_loops, levels,
-            extremes, slices, written, assigned, longest_of_a_dict, ragged,
+            extremes, slices, written, assigned, longest_of_a_dict, ragged, spiral, starred,
             changed_by_their_indices, used_where_they_are_taken, wrong_places, rows_that_were_made_whole,
             loops_that_change_nothing_and_others]  # fmt: skip
 
@@ -533,7 +550,7 @@ def test_programs(program):
 
 
 def test_memory_is_freed():
-    for program in (neighbours, deeper, counts, one_list_under_many_names, changed_by_their_indices, used_where_they_are_taken, rows_that_were_made_whole, loops_that_change_nothing_and_others):
+    for program in (neighbours, deeper, counts, one_list_under_many_names, changed_by_their_indices, used_where_they_are_taken, rows_that_were_made_whole, loops_that_change_nothing_and_others, levels, told_in_loops, assigned, starred):
         f = lw.njit(program)
         check_that_typed_containers_end(lambda f=f: f(4), 30)
 

@@ -778,11 +778,13 @@ join_items(lw_infer_frame *f, uint32_t node, const lw_type *items, uint32_t n, l
     if (problem == NULL && *out != LW_T_STATIC && !lw_mixes_records(f, items, n, *out))
         return LW_OK;
     *out = LW_T_BOTTOM;
-    return lw_complain(f, lw_node_of(f, node)->loc,
-                       problem == NULL || strcmp(problem, "E112") == 0 ? "E140" : problem,
-                       "the items have no common type",
-                       "index the tuple with constants instead of looping",
-                       "a loop variable has one type in all iterations");
+    return lw_complain(
+        f, lw_node_of(f, node)->loc,
+        problem == NULL || strcmp(problem, "E112") == 0 ? "E140" : problem,
+        "the items have no common type",
+        "loop over `literal_unroll(t)`, which copies the body for each item, or write "
+        "`tuple(f(v) for v in t)`",
+        "a loop variable has one type in all iterations");
 }
 
 /* For a loop over what has no items. constant: its value, or NULL. */
