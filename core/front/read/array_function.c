@@ -67,15 +67,22 @@ helper_of(lw_reader *r, const array_function *row, const char *shown)
     return fn;
 }
 
+/* Not an object of another library's that functools.update_wrapper has given NumPy's names, nor
+ * a compiled function of the user's. */
+static bool
+may_be_numpys(PyObject *object)
+{
+    return PyType_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object) ||
+           lw_comes_from((PyObject *)Py_TYPE(object), "numpy");
+}
+
 static bool
 is_from(PyObject *object, const char *name)
 {
-    PyObject *module = PyObject_GetAttrString(object, "__module__");
-    bool is = module && PyUnicode_Check(module) &&
-              PyUnicode_CompareWithASCIIString(module, name) == 0;
+    PyObject *module = lw_module_of(object);
+    bool is = module && PyUnicode_CompareWithASCIIString(module, name) == 0;
 
     Py_XDECREF(module);
-    lw_read_clear();
     return is;
 }
 
@@ -187,7 +194,7 @@ lw_read_array_function(lw_reader *r, PyObject *object)
     char shown[48];
 
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
-        if (!is_from(object, modules[i].module))
+        if (!is_from(object, modules[i].module) || !may_be_numpys(object))
             continue;
         name = PyObject_GetAttrString(object, "__name__");
         text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
@@ -244,8 +251,9 @@ keep_array_function(lw_reader *r, const array_function *row)
 static bool
 is_where(PyObject *object)
 {
-    PyObject *name =
-        is_from(object, "numpy") ? PyObject_GetAttrString(object, "__name__") : NULL;
+    PyObject *name = is_from(object, "numpy") && may_be_numpys(object)
+                         ? PyObject_GetAttrString(object, "__name__")
+                         : NULL;
     bool is =
         name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "where") == 0;
 

@@ -3,11 +3,36 @@
 
 #include <string.h>
 
+static bool
+is_in_one_package(PyObject *module, PyObject *other)
+{
+    const char *a = PyUnicode_AsUTF8(module), *b = PyUnicode_AsUTF8(other);
+    size_t n = a ? strcspn(a, ".") : 0;
+
+    return a && b && strcspn(b, ".") == n && strncmp(a, b, n) == 0;
+}
+
+PyObject *
+lw_module_of(PyObject *object)
+{
+    PyObject *module = lw_attribute_text(object, "__module__"), *own;
+
+    if (module == NULL || !PyFunction_Check(object))
+        return module;
+    own = PyDict_GetItemString(PyFunction_GET_GLOBALS(object), "__name__"); /* borrowed */
+    if (own != NULL && !PyUnicode_Check(own))
+        own = NULL;
+    if (own == NULL || !is_in_one_package(module, own))
+        Py_XSETREF(module, Py_XNewRef(own));
+    lw_read_clear();
+    return module;
+}
+
 bool
 lw_comes_from(PyObject *object, const char *package)
 {
-    PyObject *module = PyObject_GetAttrString(object, "__module__");
-    const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    PyObject *module = lw_module_of(object);
+    const char *text = module ? PyUnicode_AsUTF8(module) : NULL;
     size_t n = strlen(package);
     bool result = text && strncmp(text, package, n) == 0 && (text[n] == '\0' || text[n] == '.');
 
@@ -45,7 +70,8 @@ lw_call_method_of(PyObject *object)
 bool
 lw_is_random(PyObject *object)
 {
-    return object != NULL && strcmp(Py_TYPE(object)->tp_name, "Random") == 0;
+    return object != NULL && strcmp(Py_TYPE(object)->tp_name, "Random") == 0 &&
+           lw_comes_from((PyObject *)Py_TYPE(object), "random");
 }
 
 /* Functions of two numbers that are given as operators: how a function of one's own says it. */
@@ -229,7 +255,7 @@ lw_is_for_python(PyObject *object)
     name = ((PyFunctionObject *)object)->func_name;
     is = module != NULL && PyUnicode_GET_LENGTH(name) > 0 &&
          PyUnicode_READ_CHAR(name, 0) != '_' && PyUnicode_READ_CHAR(name, 0) != '<' &&
-         is_one_of(PyUnicode_AsUTF8(module), modules);
+         is_one_of(PyUnicode_AsUTF8(module), modules) && lw_comes_from(object, "lanewise");
     Py_XDECREF(module);
     lw_read_clear();
     return is;

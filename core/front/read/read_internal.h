@@ -504,6 +504,9 @@ void lw_captures_set_operand(lw_captures *captures, PyObject *space, PyObject *n
 
 /* ---- hint.c: what may help where an object cannot be compiled ---- */
 
+/* Its module, by __module__: a text, new reference, or NULL without an exception. Not the
+ * module that functools.wraps has copied from a function of another package. */
+PyObject *lw_module_of(PyObject *object);
 /* Whether its module is of this package: "numba.core.types.scalars" is of "numba". */
 bool lw_comes_from(PyObject *object, const char *package);
 /* The attribute, if it is a text: new reference, or NULL without an exception. */
