@@ -396,11 +396,24 @@ def loops_that_change_nothing_and_others(n):
         s = s * 3 + v
         if len(m[0]) == 0:
             break
+    k = [[1, 2], [3]]
+    for v in k[0]:
+        k.clear()
+        h = [[7, 7] for _ in range(6)]
+        s = s * 3 + v
     for v in g[1]:
         g = [[v, 5, 1], [v], [0]]
         h = [[6, 6, 6] for _ in range(4)]
         s = s * 3 + v
-    return g, s, t, q, m
+    return g, s, t, q, m, k
+
+
+def values_that_change_the_list(n):
+    g = [[i, i, i] for i in range(n + 6)]
+    g[-1][0] = taken_out(g, 1)
+    a, g[-1][1] = taken_out(g, 2), taken_out(g, 3)
+    g[-1][2] += taken_out(g, 4)
+    return g, a
 
 
 def defaults_that_are_made_if_needed(n):
@@ -439,7 +452,7 @@ PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
             told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings,
             changed_by_their_indices, used_where_they_are_taken, wrong_places,
-            defaults_that_are_made_if_needed, rows_that_were_made_whole, loops_that_change_nothing_and_others]  # fmt: skip
+            values_that_change_the_list, defaults_that_are_made_if_needed, rows_that_were_made_whole, loops_that_change_nothing_and_others]  # fmt: skip
 
 
 @pytest.mark.distinct_cases
