@@ -776,11 +776,25 @@ class _Displays(_Rewriter):
         of = _container_of(item)
         if of is None or not self._may_be_container(of) or of.id in self.over:
             return None
+        made, item = self._made_default(item) if isinstance(item, ast.Call) else ([], item)
         place = self._place(item, [*call.args, *(keyword.value for keyword in call.keywords)])
         call.func.value = _load(place)
         ast.copy_location(call.func.value, item)
         found, changed = self._at(item, _set(place, item)), self._at(call, ast.Expr(call))
-        return [*_statements(self.visit(found)), *_statements(self.visit(changed)), self._at(call, self._learns(of.id, place))]
+        return [*made, *_statements(self.visit(found)), *_statements(self.visit(changed)), self._at(call, self._learns(of.id, place))]
+
+    def _made_default(self, item: ast.Call) -> tuple[list[ast.stmt], ast.expr]:
+        """For ``x.setdefault(k, [])``, where x is a dict, statements that make the list only if there is none, and `x[k]`; another call as it is."""
+        x = item.func.value  # type: ignore[attr-defined]
+        if len(item.args) != 2 or item.keywords or not isinstance(item.args[1], ast.List) or item.args[1].elts or not any(map(_makes_dict, self.facts.values.get(x.id, []))):
+            return [], item
+        self.hoisted += 1
+        key = f".key {self.hoisted}"
+        put = ast.Assign([ast.Subscript(x, _load(key), ast.Store())], item.args[1])
+        test = ast.If(ast.Compare(_load(key), [ast.NotIn()], [x]), [put], [])
+        statements = [self._at(item.args[0], _set(key, item.args[0])), self._at(item, test)]
+        test.body = _statements(self.visit(put))
+        return [self.visit(statements[0]), test], self._at(item, ast.Subscript(x, _load(key), ast.Load()))
 
     def _place(self, item: ast.expr, others: list[ast.expr]) -> str:
         """A name for an item: one that begins with `.lent` if only these are evaluated until it is used (core/front/tree.h)."""

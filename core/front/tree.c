@@ -549,7 +549,7 @@ may_be_in_loop(const lw_tree *tree, const lw_node *n, uint32_t root, int *n_attr
     case LW_NODE_NAME: return !(n->flags & LW_NODE_STORE) || n->a != root;
     case LW_NODE_ATTRIBUTE:
         (*n_attributes)++;
-        return is_method(tree->constants.data[n->b].text);
+        return is_method(tree->constants.data[n->b].text) && root_of(tree, n->a) != root;
     case LW_NODE_CALL:
         *n_attributes -= callee->kind == LW_NODE_ATTRIBUTE;
         return callee->kind == LW_NODE_ATTRIBUTE || is_named(tree, callee);

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise import runtime
 from lanewise.typed import Dict, List
 from memory_checks import check_that_typed_containers_end
 
@@ -456,11 +457,34 @@ def loops_that_change_nothing_and_others(n):
         s = s * 3 + v
         if len(m[0]) == 0:
             break
+    k = [[1, 2], [3]]
+    for v in k[0]:
+        k.clear()
+        h = [[7, 7] for _ in range(6)]
+        s = s * 3 + v
     for v in g[1]:
         g = [[v, 5, 1], [v], [0]]
         h = [[6, 6, 6] for _ in range(4)]
         s = s * 3 + v
-    return g, s, t, q, m
+    return g, s, t, q, m, k
+
+
+def values_that_change_the_list(n):
+    g = [[i, i, i] for i in range(n + 6)]
+    g[-1][0] = taken_out(g, 1)
+    a, g[-1][1] = taken_out(g, 2), taken_out(g, 3)
+    g[-1][2] += taken_out(g, 4)
+    return g, a
+
+
+def defaults_that_are_made_if_needed(n):
+    d = {}
+    e = {1: [2.5]}
+    for v in range(3 * n):
+        d.setdefault((v % 2, v % 3), []).append((v, d.setdefault((0, 0), []) == []))
+        e.setdefault(v % 4, []).extend([1.5, 2.5])
+        e.setdefault(v, []).insert(0, 0.5)
+    return d, e
 
 
 def rows_that_were_made_whole(n):
@@ -537,7 +561,7 @@ PROGRAMS = [neighbours, begun_with_items, breadth_first, comprehensions, matrix,
             pairs_in_lists, texts, lists_in_a_dict, set_by_default, groups, dicts_in_a_dict, counts, dicts_in_a_list, empty,
             told_in_other_ways, lists_of_while_loops, copies, chosen_keys, told_by_a_loop, subsets, constants_with_strings, set_in_defaults, told_in_loops, levels,
             extremes, slices, written, assigned, longest_of_a_dict, ragged, spiral, starred,
-            changed_by_their_indices, used_where_they_are_taken, wrong_places, rows_that_were_made_whole,
+            changed_by_their_indices, used_where_they_are_taken, wrong_places, values_that_change_the_list, defaults_that_are_made_if_needed, rows_that_were_made_whole,
             loops_that_change_nothing_and_others]  # fmt: skip
 
 
@@ -591,6 +615,25 @@ def test_no_reference_is_counted_for_an_item_that_is_used_where_it_is_taken():
     counting = "call void @lw_memory_"
     assert counting not in str(summed.inspect_llvm()) and counting in str(appended.inspect_llvm())
     assert counting not in str(f.inspect_llvm()) and counting in str(row_of.inspect_llvm())
+
+
+def test_a_default_is_made_only_if_it_is_needed():
+    @lw.njit
+    def f(n):
+        d = {}
+        for v in range(n):
+            d.setdefault(v % 3, []).append(v)
+        return len(d)
+
+    f(10)
+    runtime.memsys_enable_stats()
+    try:
+        before = runtime.rtsys.get_allocation_stats()
+        assert f(1000) == 3
+        after = runtime.rtsys.get_allocation_stats()
+    finally:
+        runtime.memsys_disable_stats()
+    assert after.alloc - before.alloc < 100
 
 
 class Shrinks:
