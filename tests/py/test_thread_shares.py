@@ -244,3 +244,27 @@ def test_the_floating_point_state_of_the_caller():
         reductions.median(x, axis=1)
     with lw.config(threads=3), np.errstate(invalid="ignore"):
         assert np.isnan(reductions.median(x, axis=1)).all()
+
+
+numbered = lw.reduce(map=lambda x, index: (x, index), combine=lambda a, b: a if a[0] >= b[0] else b, finish=lambda value, at: at)
+both = lw.reduce(map=lambda x: (x, x), combine=lambda a, b: (max(a[0], b[0]), a[1] * b[1]), finish=lambda most, all: (most, all))
+
+
+@pytest.mark.parametrize("shape", [(300, 1000), (3000, 70), (30, 20, 500), (7, 100, 16), (40, 2000, 17), (2, 5, 100000)])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "c16"])
+def test_scans_of_neighbouring_rows(dtype, shape):
+    """They have the bits of rows that are scanned one by one."""
+    x = (RNG.standard_normal(shape) * 20).astype(dtype)
+    axis = len(shape) - 2
+    last = np.ascontiguousarray(np.swapaxes(x, axis, -1))
+    total = lw.reduce(lambda a, b: a + b, identity=0)
+    cases = [lambda x, axis: reductions.cumsum(x, axis=axis), lambda x, axis: recurrence.accumulate(x, axis=axis), lambda x, axis: newest.accumulate(x, axis=axis),
+             lambda x, axis: total.accumulate(x, axis=axis, initial=5), lambda x, axis: total.accumulate(x, axis=axis, exclusive=True)]
+    if dtype != "c16":
+        cases += [lambda x, axis: numbered.accumulate(x, axis=axis), lambda x, axis: np.stack(both.accumulate(x, axis=axis))]
+    for f in cases:
+        wanted = f(last, -1)
+        for given in (x, np.repeat(x, 2, axis=-1)[..., ::2], np.asfortranarray(x), x[::-1].copy()[::-1]):
+            assert (np.swapaxes(check_bits(lambda: f(given, -2)), -2, -1) == wanted).all()
+    if x.size >= 1000000:
+        check_takes_threads(lambda: reductions.cumsum(x, axis=axis))
