@@ -4,7 +4,8 @@ Everything goes by places. The order of elements is NumPy's: NaN and NaT count a
 elements the one with the lower index comes first. So a result does not depend on how an array was divided, and `topk` takes the
 elements at the places of `argtopk`, with their bits.
 
-On the host lines are partitioned (introselect) and only what that selects is sorted, if this is a small part. On devices kernels of
+On the host lines are partitioned (introselect) and only what that selects is sorted, if this is a small part; several lines, or the parts of one,
+by several threads. On devices kernels of
 `_topk_kernels` select it, if it is at most 2,048 elements. All else is sorted stably, device arrays by the radix sort of `_device_arrays`. Of a Dask array, each block
 gives its own best, and a tree chooses among those of several blocks.
 """
@@ -22,8 +23,10 @@ import lanewise as lw
 from lanewise import _labelled
 from lanewise._containers import is_dask, refuse_progress
 from lanewise._labelled import is_labelled
+from lanewise._row_threads import of_rows
 
 _LONG = 16  # elements of a line from which on partitioning it pays
+_PART = 1 << 16  # of a line that several threads work on
 
 
 def topk(a, k, axis=-1, split_every=None, *, progress=None):
@@ -111,11 +114,29 @@ def places(a: Any, k: int, axis: int) -> Any:
         return selected(a, k, axis)[1] if _is_selected(a, k, axis) else _sorted(a, k, axis)
     kind = type(a) if hasattr(a, "copy_to_host") else np.ndarray
     a = a.view(np.ndarray)
-    if n >= _LONG and 0 < abs(k) * 4 <= n and a.dtype.kind not in "cV":
-        found = np.moveaxis(_selected(np.moveaxis(a, axis, -1), k), -1, axis)
-    else:
+    if a.dtype.kind == "V":
         found = _sorted(a, k, axis)
+    elif a.ndim == 1 and n >= 4 * _PART and 0 < abs(k) * 64 <= _PART and a.dtype.kind != "c":
+        found = _of_line(a, k)
+    else:
+        found = np.moveaxis(of_rows(lambda lines: _of_lines(lines, k), np.moveaxis(a, axis, -1)), -1, axis)
     return found.view(kind) if kind is not np.ndarray else found
+
+
+def _of_lines(lines: Any, k: int) -> Any:
+    """The places along the last axis."""
+    n = lines.shape[-1]
+    return _selected(lines, k) if n >= _LONG and 0 < abs(k) * 4 <= n and lines.dtype.kind != "c" else _sorted(lines, k, lines.ndim - 1)
+
+
+def _of_line(line: Any, k: int) -> Any:
+    """Of one long line: the best of what its parts have as their best, which are in the order of the parts, and so equal ones in that of places."""
+    whole = line.size - line.size % _PART
+    parts = line[:whole].reshape(-1, _PART)
+    found = (of_rows(lambda lines: _of_lines(lines, k), parts) + np.arange(0, whole, _PART)[:, np.newaxis]).reshape(-1)
+    if whole < line.size:
+        found = np.concatenate([found, whole + _of_lines(line[whole:], k)])
+    return found[_of_lines(line[found], k)]
 
 
 def _sorted(a: Any, k: int, axis: int) -> Any:

@@ -557,19 +557,6 @@ is_costly(const lw_reduction *r)
     return may_take_long(r->map) || may_take_long(r->combine) || may_take_long(r->finish);
 }
 
-static void
-begin_code(const lw_reduction *r, lw_reduce_code *out)
-{
-    memset(out, 0, sizeof *out);
-    out->n_operands = r->n_in + r->indexed;
-    out->width = width_of(r);
-    out->together = run_of_lanes(r);
-    out->costly = is_costly(r);
-    out->extreme = r->best;
-    if (out->extreme.kind != LW_NO_EXTREME)
-        out->value_size = lw_dtypes[r->acc[out->extreme.part]].size_bytes;
-}
-
 /* Whether the last bits of what `inst` computes depend on whether vectors of it are computed:
  * not where core/emit writes the function out itself, as its exp and log of f64, nor where all
  * functions are scalar libm's. */
@@ -598,11 +585,31 @@ is_inexact(const lw_scalar *function, bool precise)
     return false;
 }
 
+static bool
+is_same_in_vectors(const lw_reduction *r, bool precise)
+{
+    return !is_inexact(r->map, precise) && !is_inexact(r->combine, precise) &&
+           !is_inexact(r->finish, precise);
+}
+
 bool
 lw_reduce_host_may_be_quick(const lw_reduction *r, bool precise)
 {
-    return !is_costly(r) && !is_inexact(r->map, precise) && !is_inexact(r->combine, precise) &&
-           !is_inexact(r->finish, precise);
+    return !is_costly(r) && is_same_in_vectors(r, precise);
+}
+
+static void
+begin_code(const lw_reduction *r, bool precise, lw_reduce_code *out)
+{
+    memset(out, 0, sizeof *out);
+    out->n_operands = r->n_in + r->indexed;
+    out->width = width_of(r);
+    out->together = run_of_lanes(r);
+    out->costly = is_costly(r);
+    out->same_in_vectors = is_same_in_vectors(r, precise);
+    out->extreme = r->best;
+    if (out->extreme.kind != LW_NO_EXTREME)
+        out->value_size = lw_dtypes[r->acc[out->extreme.part]].size_bytes;
 }
 
 lw_status
@@ -618,7 +625,7 @@ lw_reduce_host_build(const lw_reduction *r, lw_reduce_loops which,
     lw_status status;
 
     build.quick |= quick;
-    begin_code(r, out);
+    begin_code(r, options->precise, out);
     LW_TRY(make_module(r,
                        alone   ? SCAN_OTHERS
                        : quick ? QUICK_OTHERS

@@ -84,8 +84,9 @@ typedef enum lw_reduce_way {
     LW_REDUCE_COLUMNS, /* of neighbouring results, side by side */
     LW_REDUCE_JOINED,  /* accumulators of chunks of these */
     LW_REDUCE_SLICES,
-    LW_REDUCE_IN_ORDER, /* a scan of a row */
-    LW_REDUCE_TOTALS,   /* the two halves of a scan by segments */
+    LW_REDUCE_IN_ORDER,     /* a scan of a row */
+    LW_REDUCE_SIDE_BY_SIDE, /* of neighbouring rows */
+    LW_REDUCE_TOTALS,       /* the two halves of a scan by segments */
     LW_REDUCE_SEGMENTS,
     LW_REDUCE_WAYS
 } lw_reduce_way;
@@ -111,6 +112,7 @@ typedef struct lw_reduce_code {
     lw_reduce_find_code find;
     lw_reduce_pick_code pick; /* NULL: or the deciding value is no element */
     bool costly;              /* an element may take long: functions have loops, or much code */
+    bool same_in_vectors;     /* no bits depend on whether vectors are computed */
     uint32_t value_size;      /* bytes of the deciding value */
     uint32_t n_operands;      /* including the index */
     uint32_t width;           /* number of lanes, a power of two */

@@ -5,6 +5,8 @@
 #include "core/base/memory.h"
 #include "core/host/thread_pool.h"
 
+#include <assert.h>
+
 typedef struct scan {
     run s;
     const lw_reduce_space *results; /* kept dimensions, then the reduced one */
@@ -115,6 +117,108 @@ some_rows(void *context, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end && !is_cut(&c->s); i++)
         one_row(c, i);
     return true;
+}
+
+/* ---- neighbouring rows side by side: an element of each, then the next ---- */
+
+enum { LEAST_TILE = 64, MOST_TILE = 1024 };
+
+typedef struct tiles_run {
+    const scan *c;
+    int64_t columns, tile; /* rows that are neighbours in memory, and of a tile */
+    int64_t of_line;       /* tiles */
+} tiles_run;
+
+static void
+scan_tile(const scan *c, int64_t row, int64_t n)
+{
+    _Alignas(64) char memory[TILE + 64 * LW_REDUCE_MOST], one[LW_REDUCE_MOST * 64];
+    char *args[2 * LW_REDUCE_MOST + 1], *ends[2 * LW_REDUCE_MOST];
+    const run *s = &c->s;
+    const lw_reduce_space *kept = &s->job->kept, *to = c->results;
+    bank acc = bank_at(s->r, memory, n), first = bank_at(s->r, one, 1);
+    bool seeded = start_row(c, &first, one, sizeof one), straight = !s->r->indexed;
+    int64_t strides[LW_REDUCE_MOST + 1];
+
+    if (seeded)
+        bank_fill(&acc, s->job->empty, n);
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        args[i] = s->job->operand[i] + offset_of(kept, i, row);
+        strides[i] = kept->stride[i][kept->n - 1];
+        straight &= strides[i] == s->operand_size[i];
+    }
+    args[s->n_in] = s->job->operand[s->n_in];
+    strides[s->n_in] = 0; /* one index for all */
+    memcpy(args + s->n_operands, acc.at, acc.n * sizeof *args);
+    memcpy(ends, acc.at, acc.n * sizeof *ends);
+    for (uint32_t i = 0; i < s->r->n_out; i++)
+        ends[acc.n + i] = s->job->out[i] + result_offset(c, i, row);
+    for (int64_t at = 0; at < s->n_reduced; at++) {
+        if (c->before)
+            s->code->finish(ends, n);
+        if (at == 0 && !seeded)
+            (straight ? s->code->seed : s->code->seed_strided)(args, n, strides);
+        else
+            (straight ? s->code->columns : s->code->columns_strided)(args, n, strides);
+        if (!c->before)
+            s->code->finish(ends, n);
+        for (uint32_t i = 0; i < s->n_in; i++)
+            args[i] += s->job->reduced.stride[i][0];
+        if (s->r->indexed)
+            args[s->n_in] += sizeof(int64_t);
+        for (uint32_t i = 0; i < s->r->n_out; i++)
+            ends[acc.n + i] += to->stride[i][to->n - 1];
+    }
+}
+
+static bool
+some_tiles(void *context, int64_t begin, int64_t end)
+{
+    const tiles_run *t = context;
+
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = i % t->of_line * t->tile, left = t->columns - at;
+        scan_tile(t->c, i / t->of_line * t->columns + at, left < t->tile ? left : t->tile);
+    }
+    return true;
+}
+
+/* Whether neighbouring rows are nearer to each other than their elements, and what is computed
+ * for them together has the bits of what is computed for each. */
+static bool
+goes_side_by_side(const scan *c)
+{
+    enum { ENOUGH = 16 };
+    const run *s = &c->s;
+    const lw_reduce_space *kept = &s->job->kept, *to = c->results;
+    int d = kept->n - 1;
+
+    if (s->code->seed_strided == NULL || s->code->costly || !s->code->same_in_vectors ||
+        kept->n == 0 || kept->size[d] < ENOUGH)
+        return false;
+    for (uint32_t i = 0; i < s->r->n_out; i++)
+        if (to->stride[i][to->n - 2] != (int64_t)lw_dtypes[s->r->out[i]].size_bytes)
+            return false;
+    return distance(kept->stride[0][d]) < distance(s->job->reduced.stride[0][0]);
+}
+
+/* A tile has fewer columns where there are more threads: each still reads whole cache lines. */
+static void
+side_by_side(const scan *c)
+{
+    const lw_reduce_space *kept = &c->s.job->kept;
+    tiles_run t = {.c = c, .columns = kept->size[kept->n - 1]};
+    int64_t most, bytes = 0;
+
+    for (uint32_t i = 0; i < c->s.r->n_acc; i++)
+        bytes += lw_dtypes[c->s.r->acc[i]].size_bytes;
+    assert(bytes > 0); /* an accumulator has a number */
+    most = TILE / bytes < MOST_TILE ? TILE / bytes : MOST_TILE;
+    t.tile = c->s.n_kept / (4 * (int64_t)lw_host_threads()) / LEAST_TILE * LEAST_TILE;
+    t.tile = t.tile < LEAST_TILE ? LEAST_TILE : t.tile > most ? most : t.tile;
+    t.of_line = (t.columns + t.tile - 1) / t.tile;
+    run_items(&c->s, LW_REDUCE_SIDE_BY_SIDE, c->s.n_kept / t.columns * t.of_line,
+              (t.tile < t.columns ? t.tile : t.columns) * c->s.n_reduced, some_tiles, &t);
 }
 
 /* ---- long rows: the totals of segments, then each segment from what comes before it ---- */
@@ -322,6 +426,8 @@ lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool befo
     c.segment = c.s.code->costly ? COSTLY_SEGMENT : SEGMENT;
     if (in_segments(&c.s))
         status = scan_long(&c, err);
+    else if (goes_side_by_side(&c))
+        side_by_side(&c);
     else
         run_items(&c.s, LW_REDUCE_IN_ORDER, c.s.n_kept, c.s.n_reduced, some_rows, &c);
     lw_free(index);

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise import _parameters
 from lanewise.random import Generator
 
 from random_checks import KINDS
@@ -162,3 +163,18 @@ def test_methods_of_standard_exponential():
         assert Generator(3, bit_generator="xoroshiro128p").standard_exponential(3, method=method).shape == (3,)
     with pytest.raises(ValueError, match="method must be 'zig' or 'inv', which give the same numbers here, not 'log'"):
         lw.random.default_rng(3).standard_exponential(5, method="log")
+
+
+@pytest.mark.parametrize("rule", _parameters._RULES)
+def test_rules_are_what_their_limits_say(rule):
+    """Arrays are compared with the limits first, and with the rule itself only where those do not hold."""
+    holds = _parameters._RULES[rule][0]
+    values = [-np.inf, -1.0, -5e-324, -0.0, 0.0, 5e-324, 1.0, np.nextafter(1.0, 2.0), 1e9 - 1, 1e9, 1e15, np.nextafter(1e15, 2e15), 2.0**53, 2.0**53 + 2,
+              np.finfo(float).max, np.inf, np.nan]
+    for value in values:
+        for given in (np.array(value), np.array([value]), np.array([[1.0, value]])):
+            if holds(given).all():
+                assert _parameters.check("p", given, rule) is given
+            else:
+                with np.errstate(all="raise"), pytest.raises(ValueError, match="p must be"):
+                    _parameters.check("p", given, rule)
