@@ -152,6 +152,7 @@ class _Lanes(int):
     """A mask of lanes, an int that is known to have 32 bits: what `cuda.popc(~mask)` counts depends on that. It is no number of NumPy, because
     `mask & (1 << lane)` would be an OverflowError for lane 31. Results that do not fit are ordinary ints."""
 
+    __slots__ = ()
     dtype: np.dtype = np.dtype(np.int32)
 
     def __new__(cls, bits: int):
@@ -182,6 +183,7 @@ for _name in ("and", "or", "xor", "add", "sub", "lshift", "rshift"):
 
 
 class _UnsignedLanes(_Lanes):
+    __slots__ = ()
     dtype = np.dtype(np.uint32)
 
 
