@@ -843,6 +843,9 @@ class _Displays(_Rewriter):
             node.args = [self._list(argument) if isinstance(argument, ast.List) and argument.elts and argument in given else argument for argument in node.args]
         if self._takes_key(function):
             node.keywords = [self._called_key(keyword) for keyword in node.keywords]
+        if isinstance(function, ast.Constant) and function.value is _growing_lists.reduced:
+            node.args = [*map(self.visit, node.args[:2]), *map(self._list, node.args[2:])]  # reduce(f, x, [0])
+            return node
         if self._is_of_numpy(function):
             node.args = [argument if isinstance(argument, (ast.List, ast.ListComp, ast.BinOp)) else self.visit(argument) for argument in node.args]
             for keyword in node.keywords:
