@@ -285,7 +285,11 @@ def _ragged(function: ast.FunctionDef, facts: _Facts) -> set[str]:
 
 
 def _known_use(node: ast.AST) -> str:
-    """The variable x in ``x[0]``, ``len(x)`` and ``literal_unroll(x)``, which need no list; or an empty text."""
+    """The variable x in ``x[0]``, ``len(x)``, ``literal_unroll(x)``, ``f(*x)`` and ``a, b = x``, which need no list; or an empty text."""
+    if isinstance(node, ast.Starred) and isinstance(node.value, ast.Name):
+        return node.value.id
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Name):
+        return node.value.id
     if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.UnaryOp)) and isinstance(node.value, ast.Name):
         return node.value.id
     is_known = _called(node) in ("len", "literal_unroll") and len(node.args) == 1 and isinstance(node.args[0], ast.Name)  # type: ignore[attr-defined]
@@ -811,11 +815,15 @@ class _Displays(_Rewriter):
         ends = [texts.get("sep", _constant(" "))] * (len(call.args) - 1) + [texts.get("end", _constant("\n"))]
         if not all(isinstance(end, ast.Constant) and isinstance(end.value, str) for end in ends):
             return None
-        return [self._at(argument, ast.Expr(_call(_shown_containers.shown, self._list(argument), end))) for argument, end in zip(call.args, ends)]
+        return [self._at(argument, ast.Expr(_call(_shown_containers.shown, self._list(argument) if self._has_lists(argument) else self.visit(argument), end))) for argument, end in zip(call.args, ends)]
 
     def _is_shown_by_parts(self, node: ast.expr) -> bool:
+        """A display that never grows is a tuple, which `print` shows."""
+        if isinstance(node, ast.List) and node.elts:
+            return self._has_lists(node)
         values = self.facts.values.get(node.id, []) if isinstance(node, ast.Name) else [node]
-        return bool(values) and all(value is not None and (self._makes_item(value) or _makes_set(value)) for value in values)
+        made = bool(values) and all(value is not None and (self._makes_item(value) or _makes_set(value)) for value in values)
+        return made and (self._grows(node) or not all(isinstance(value, ast.List) and value.elts for value in values))
 
     def _learns(self, of: str, item: str) -> ast.stmt:
         """What tells a list or dict of the type of an item that was empty; nothing in a loop over it, where it must not change."""
@@ -859,6 +867,9 @@ class _Displays(_Rewriter):
             node.args = [self._list(argument) if isinstance(argument, ast.List) and argument.elts and argument in given else argument for argument in node.args]
         if self._takes_key(function):
             node.keywords = [self._called_key(keyword) for keyword in node.keywords]
+        if isinstance(function, ast.Constant) and function.value is _growing_lists.reduced:
+            node.args = [*map(self.visit, node.args[:2]), *map(self._list, node.args[2:])]  # reduce(f, x, [0])
+            return node
         if self._is_of_numpy(function):
             node.args = [argument if isinstance(argument, (ast.List, ast.ListComp, ast.BinOp)) else self.visit(argument) for argument in node.args]
             for keyword in node.keywords:

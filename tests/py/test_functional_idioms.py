@@ -49,9 +49,27 @@ def filters(n):
     return found, pairs, list(filter(lambda v: v > 1, a)), sum(map(float, filter(lambda v: v > 2, a))), [i * v for i, v in enumerate(map(abs, a))]
 
 
+class Scale:
+    def __init__(self, k):
+        self.k = k
+
+    def of(self, v):
+        return self.k * v
+
+
+def of_containers(n):
+    d, g, o = {i: i % 3 for i in range(n)}, [[1, n], [3], []], Scale(n)
+    counts = {}
+    for k in map(lambda i: d[i], d):
+        counts[k] = counts.get(k, 0) + 1
+    return counts, list(map(len, g)), list(filter(len, g)), list(map(lambda kv: kv[0] * kv[1], d.items())), list(map(o.of, d.values())), \
+        min(map(abs, d), default=-1), max(map(abs, d), key=lambda v: -v), next(filter(lambda v: v > 4, d), -1), dict(map(lambda k: (k, k * 2), d))
+
+
 def reductions(n):
     a = list(range(1, n))
-    return functools.reduce(max, a), functools.reduce(lambda p, q: p + q * n, a, 0.5), functools.reduce(operator.mul, map(abs, a)), functools.reduce(operator.add, (1, 2.5, n))
+    return functools.reduce(max, a), functools.reduce(lambda p, q: p + q * n, a, 0.5), functools.reduce(operator.mul, map(abs, a)), functools.reduce(operator.add, (1, 2.5, n)), \
+        functools.reduce(lambda p, q: p + [q], a, [0])
 
 
 def tuples(n):
@@ -67,7 +85,7 @@ def known_texts(n):
     return CODES[MODE + "x"], CODES["%s%d" % ("f", 8)], CODES["f" + str(8)], CODES["{}{}".format("f", 8)], "x" + MODE == "xfast"
 
 
-@pytest.mark.parametrize("program", [maps, filters, reductions, tuples, known_texts], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("program", [maps, filters, of_containers, reductions, tuples, known_texts], ids=lambda f: f.__name__)
 def test_programs(program):
     compiled = lw.njit(program)
     for n in (2, 7):

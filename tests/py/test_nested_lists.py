@@ -531,6 +531,10 @@ def longest_of_a_dict(n):
     return max(d.values(), key=len), min(d.values(), key=lambda r: -r[0])
 
 
+def sum_of_first(a, b):
+    return a[0] + b[0]
+
+
 def ragged(n):
     x = [[1, n], [3], [4, 5, 6]]
     total = 0
@@ -538,6 +542,9 @@ def ragged(n):
         for v in x[i]:
             total += v
     y = [[1], [], [n, 3]]
+    z = [[n], [2, n]]
+    (one,), (two, three) = z
+    total += one + two + three + sum_of_first(*z)
     return total, len(x[n % 3]), x[0][1], [len(row) for row in x], any(len(r) > 1 for r in y), sum(map(len, y))
 
 

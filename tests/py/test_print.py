@@ -272,6 +272,8 @@ def prints_containers(n):
     print({1, 2}, set(), [[i] * i for i in range(n)], g, end="!\n")
     print([(i, 2.5) for i in range(n)], words, k, sep="")
     print([n, 2], sorted([3, n, 1]), {1: n}, [])
+    fixed = [n, 1]
+    print(fixed, [n, 2], l, [[n], [1, 2]])
     l.append(3)
     print(l, len(l))
 
@@ -291,3 +293,12 @@ def test_help_with_what_is_not_printed():
         with pytest.raises(lw.errors.TypingError) as error:
             lw.njit(function)(np.arange(3))
         assert help in str(error.value)
+
+
+def test_fixed_lists_in_kernels_need_no_memory():
+    @cuda.jit
+    def k(x):
+        y = [x[0], 2.0]
+        print([x[0], 1.5], y)
+
+    assert "alloc" not in k.inspect_llvm("void(float64[:])")
