@@ -204,7 +204,8 @@ promote_numpy(const lw_types *types, lw_type x, lw_type y)
 }
 
 /* As in numba 0.68: integers of any width compute in 64 bits, signed unless both are unsigned;
- * uint16 with float32 gives float64 although float32 holds every uint16. */
+ * uint16 with float32 gives float64 although float32 holds every uint16, and with complex64
+ * complex128. */
 static lw_type
 promote_numba(lw_dtype x, lw_dtype y)
 {
@@ -212,9 +213,8 @@ promote_numba(lw_dtype x, lw_dtype y)
 
     if (kx <= LW_KIND_UINT && ky <= LW_KIND_UINT)
         return kx == LW_KIND_UINT && ky == LW_KIND_UINT ? LW_DT_u64 : LW_DT_i64;
-    if ((x == LW_DT_u16 && y == LW_DT_f32) || (x == LW_DT_f32 && y == LW_DT_u16))
-        return LW_DT_f64;
-    return lw_promote_dtypes(x, y);
+    return lw_promote_dtypes(x == LW_DT_u16 && lw_dtypes[y].parts == LW_DT_f32 ? LW_DT_f64 : x,
+                             y == LW_DT_u16 && lw_dtypes[x].parts == LW_DT_f32 ? LW_DT_f64 : y);
 }
 
 /* numba's literals are as strong as arguments; a literal that does not fit int64 is refused. */

@@ -255,3 +255,21 @@ def test_kernels_and_ufuncs_name_the_users_line():
     with pytest.raises(IndexError, match="index 3 is out of bounds") as caught:
         rows(3, M.copy())
     assert caught.value.function == "rows" and caught.value.file == __file__
+
+
+def test_a_matrix_is_an_array_in_compiled_code():
+    m = np.array([[1.0, 2.0], [3.0, 4.0]]).view(np.matrix)
+    assert lw.njit(lambda x: x * x)(m).tolist() == [[1.0, 4.0], [9.0, 16.0]]
+    assert type(lw.vectorize(lambda x: x + 1)(m)) is np.matrix
+
+
+@pytest.mark.parametrize("make", [lambda: np.zeros(5, ">f8"), lambda: np.zeros(41, "u1")[1:].view("f8")], ids=["byte order", "odd address"])
+def test_a_result_that_is_a_view_of_a_copied_argument(make):
+    def f(x):
+        x[0] = 7
+        return x[1:]
+
+    x = make()
+    result = lw.njit(f)(x)
+    result[0] = 9
+    assert x.tolist() == [7, 0, 0, 0, 0] and result.dtype == "=f8"

@@ -338,3 +338,17 @@ def test_ufuncs_of_whole_arrays_have_numbas_dtypes(function, dtypes):
         got = lw.njit(function, typing="numba")(x)
         assert got.dtype.str[1:] == dtype, operand
         np.testing.assert_allclose(got, function(x).astype(got.dtype), rtol=1e-3 if operand in ("?", "i1", "u1") else 1e-6)
+
+
+def test_complex64_beside_integers():
+    power, add, square = lambda a, b: a ** b, lambda a, b: a + b, lambda a: a ** 2
+    z = np.array([1.3 - 0.7j], "c8")
+    for kind, wide, powers in (("int8", False, False), ("uint16", True, True), ("int32", True, True), ("uint64", True, True)):
+        one = np.array([3], kind)
+        assert lw.vectorize(add, typing="numba")(z, one).dtype == lw.vectorize(add, typing="numba")(one, z).dtype == ("c16" if wide else "c8")
+        got = lw.vectorize(power, typing="numba")(z, one)
+        assert got.dtype == ("c16" if powers else "c8")
+        np.testing.assert_allclose(got, z.astype("c16") ** 3, rtol=1e-14 if powers else 1e-6)
+    assert lw.njit(square, typing="numba")(z[0]) == complex(z[0]) ** 2  # an int literal is an int64, and the power complex128
+    assert lw.njit(square, typing="numba")(z).dtype == "c8"  # elements of whole arrays follow NumPy
+    assert lw.vectorize(square)(z).dtype == lw.vectorize(add)(z, np.array([3], "u2")).dtype == "c8"

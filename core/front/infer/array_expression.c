@@ -146,8 +146,9 @@ lw_infer_array_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_ope
     if ((op == LW_PY_LSHIFT || op == LW_PY_RSHIFT) && x.value.type == LW_DT_b1 &&
         lw_type_is_strong_int(y.value.type))
         x.value = (lw_infer_value){y.value.type, 0}; /* a bool alone is shifted as an int64 */
-    if (!lw_weak_mode(f) &&
-        !(op == LW_PY_POW && y.value.constant && x.value.type != LW_DT_u64)) {
+    if (op == LW_PY_POW && y.value.constant && x.value.type != LW_DT_u64) {
+        f->numpys |= lw_type_is_complex(x.value.type); /* the exponent leaves the type to it */
+    } else if (!lw_weak_mode(f)) {
         lw_infer_value first = x.value;
         x.value = beside_float(f, first, y.value);
         y.value = beside_float(f, y.value, first);

@@ -422,8 +422,10 @@ type_power(binary *b)
     if (int_base && !is_weak_int(f, b->y.type) && b->y.type != LW_DT_b1)
         return common(b); /* a strong constant */
     /* under a float or complex base, an integer exponent or a literal exponent leaves the type
-     * to the base */
-    b->type = b->x.type;
+     * to the base; numba does so for floats alone */
+    b->type = lw_weak_mode(f) || !lw_type_is_complex(b->x.type)
+                  ? b->x.type
+                  : lw_promote(lw_types_of(f), lw_typing_of(f), b->x.type, b->y.type);
     if (b->x.type == LW_DT_b1 || lw_type_is_literal(f, b->x.type))
         b->type = lw_weak_int(f);
     else if (int_base && !lw_weak_mode(f))
