@@ -2,7 +2,7 @@
 
     python bench/host_rows.py [part ...] [--threads N] [--rounds N] [--processor-time]
 
-Parts: methods extremes variances axis0 forall mandelbrot layouts jit lists nested sorts small special. Each line has the time of lanewise and of each peer, and
+Parts: methods extremes variances axis0 forall mandelbrot layouts jit lists nested sorts small special expressions. Each line has the time of lanewise and of each peer, and
 in brackets the time of lanewise divided by that of the peer: above 1, the peer is faster. A time is the least of interleaved rounds, so that
 noise hits all. Results are checked against NumPy's (or the peer's) before they are timed. Peers that are not installed are left out.
 """
@@ -643,7 +643,63 @@ def special() -> None:
             race(f"special.{name}{tuple(a for a in arguments if not isinstance(a, np.ndarray))} 10^5", {"lanewise": lambda: mine(*arguments), "scipy": lambda: theirs(*arguments)}, close)
 
 
-PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "layouts": layouts, "jit": jit, "lists": lists, "nested": nested, "sorts": sorts, "small": small, "calls": calls, "special": special}
+# ---- array expressions ----
+
+
+def shifted(a, b):
+    return a[1:-1, 1:-1] * b[:-2, 2:] + np.sqrt(a[2:, 2:])
+
+
+def summed(a, b):
+    return (a * b + a)[1:-1, 1:-1].sum()
+
+
+def product(a, b):
+    return a * b + a
+
+
+def stored(a, b, out):
+    out[:] = a * b + a
+    return out
+
+
+def stencil(a, b, out):
+    out[1:-1, 1:-1] = a[1:-1, 1:-1] * b[:-2, 2:] + np.sqrt(a[2:, 2:])
+    return out
+
+
+def functions(a, b):
+    return np.sin(a) * np.exp(-b)
+
+
+def added(a, b, out):
+    out += a
+    return out
+
+
+def zeros(a, b):
+    return np.zeros(a.shape)
+
+
+def copied(a, b):
+    return a.copy()
+
+
+def expressions() -> None:
+    """In compiled functions, on one thread and with parallel=True."""
+    for n in (16, 64, 256, 1024, 4096):
+        a, b, out = operands(n * n, "f8").reshape(n, n), operands(n * n, "f8", 2).reshape(n, n), np.zeros((n, n))
+        for function in (shifted, summed, product, stored, stencil, functions, added, zeros, copied):
+            arguments = (a, b) if function.__code__.co_argcount == 2 else (a, b, out)
+            compiled = {"lanewise": lw.njit(parallel=True)(function), "lanewise serial": lw.njit(function), "numpy": function}
+            if numba:
+                compiled["numba parallel"] = numba.njit(parallel=True)(function)
+                compiled["numba serial"] = numba.njit(function)
+            runs: Runs = {name: lambda call=call: call(*arguments) for name, call in compiled.items()}
+            race(f"{function.__name__} {n} x {n} f8", runs, None if function is added else close)
+
+
+PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "layouts": layouts, "jit": jit, "lists": lists, "nested": nested, "sorts": sorts, "small": small, "calls": calls, "special": special, "expressions": expressions}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Calls on the CPU beside their peers.")

@@ -28,7 +28,9 @@ typedef struct lw_front_options {
     bool guard_dynamic;  /* on the host: an index beyond shared memory sized at launch raises */
     bool variables;      /* debuggers are shown the variables */
     bool parallel;       /* loops over prange are marked: their iterations go to all cores */
-    bool narrow;         /* every byte offset inside every array argument fits 31 bits */
+    bool parallel_arrays; /* and so do those of array expressions, copies and fills */
+    bool on_host;         /* no GPU runs the code */
+    bool narrow;          /* every byte offset inside every array argument fits 31 bits */
     const struct lw_sig_type *result; /* declared: an array, or a tuple with one; or NULL */
     uint32_t n_results; /* that the caller expects of the user's function, 0: not known. One
                            that never returns has so many bools, which can become any dtype */

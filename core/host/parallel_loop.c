@@ -13,8 +13,11 @@
 /* As many as there are records (LW_PARALLEL_PARTS of core/opt/loops): enough that threads that
  * are done early find more, whatever iterations cost. */
 enum { MOST_PARTS = 256 };
-enum { IN_ORDER = 1, HEAVY = 2 };       /* flags of a loop */
+/* Flags of a loop. STEADY: iterations always cost about the same, and draw no random numbers.
+ */
+enum { IN_ORDER = 1, HEAVY = 2, STEADY = 4 };
 enum { MANY = 1 << 16, N_KNOWN = 256 }; /* light iterations that go to all cores unmeasured */
+enum { SURE_NS = 10 * 1000000 }; /* the measurement of a run of this length is used as it is */
 
 typedef struct loop {
     lw_part_code code;
@@ -54,16 +57,21 @@ known_cost(lw_part_code code)
     return atomic_load_explicit(&known[at].cost_ps, memory_order_relaxed);
 }
 
+/* A short run may have been disturbed by a page fault or by another process, so that it may at
+ * most double the known cost: otherwise a loop of a microsecond would go to threads next time,
+ * which wait for each other, and perhaps be disturbed again. */
 static void
 learn(const loop *l)
 {
     size_t at = place_of(l->code);
+    uint64_t before = known_cost(l->code), cost;
 
     if (l->own_n == 0 || atomic_load_explicit(&l->left, memory_order_relaxed) >= 0)
         return;
-    atomic_store_explicit(&known[at].cost_ps,
-                          (uint64_t)((double)l->own_ns * 1000 / (double)l->own_n) + 1,
-                          memory_order_relaxed);
+    cost = (uint64_t)((double)l->own_ns * 1000 / (double)l->own_n) + 1;
+    if (before > 0 && cost > 2 * before && l->own_ns < SURE_NS)
+        cost = 2 * before;
+    atomic_store_explicit(&known[at].cost_ps, cost, memory_order_relaxed);
     atomic_store_explicit(&known[at].code, (uintptr_t)l->code, memory_order_release);
 }
 
@@ -159,6 +167,16 @@ parts_of(uint64_t n, int64_t grain)
     return (int64_t)(n / size + (n % size != 0));
 }
 
+/* Whether the iterations are known to take so little time together that a look at the clock
+ * would be a good part of it. */
+static bool
+is_very_short(lw_part_code code, uint64_t n, int32_t flags)
+{
+    uint64_t cost = known_cost(code);
+
+    return (flags & STEADY) && cost > 0 && (double)n * (double)cost < LW_PARALLEL_PS / 4;
+}
+
 /* Gives the number of the first part of which an iteration left the function, or -1. */
 static int64_t
 run(lw_part_code code, const void *frame, uint64_t n, int64_t parts, void *records,
@@ -168,13 +186,15 @@ run(lw_part_code code, const void *frame, uint64_t n, int64_t parts, void *recor
               .frame = frame,
               .n = n,
               .parts = parts,
-              .fork = lw_random_fork(),
+              .fork = flags & STEADY ? 0 : lw_random_fork(),
               .stop = lw_stop_here(),
               .stride = stride,
               .records = records};
 
     if (n == 0)
         return -1;
+    if (is_very_short(code, n, flags))
+        return code(frame, 0, n, records) ? 0 : -1;
     l.size = n / (uint64_t)parts + (n % (uint64_t)parts != 0);
     atomic_init(&l.left, -1);
     atomic_init(&l.next, 0);

@@ -11,6 +11,13 @@ lw_ir_opens_region(lw_op op)
 }
 
 bool
+lw_ir_is_prange(const lw_inst *inst)
+{
+    return inst->op == LW_OP_LOOP && (inst->flags & LW_LOOP_PARALLEL) &&
+           !(inst->flags & LW_LOOP_ELEMENTS);
+}
+
+bool
 lw_ir_is_set(const lw_func *func, uint32_t from, uint32_t to, lw_ref slot)
 {
     assert(to <= func->insts.n);

@@ -8,6 +8,9 @@
 /* Whether the instruction opens a region, which an END closes: IF, BLOCK and LOOP. */
 bool lw_ir_opens_region(lw_op op);
 
+/* Whether this is a LOOP over prange: not one of an array expression. */
+bool lw_ir_is_prange(const lw_inst *inst);
+
 /* Whether an instruction of [from, to) sets the variable. */
 bool lw_ir_is_set(const lw_func *func, uint32_t from, uint32_t to, lw_ref slot);
 

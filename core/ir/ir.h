@@ -129,6 +129,9 @@ enum {
     /* the user says that the iterations are independent, but for reductions
      * (core/opt/loops/parallel.h) */
     LW_LOOP_PARALLEL = 0x20,
+    /* with PARALLEL: of an array expression. Iterations are independent as far as they only
+     * compute and store; where they do anything else, they stay on one thread. */
+    LW_LOOP_ELEMENTS = 0x40,
     /* float arithmetic, compares, selects, intrinsics: fast-math flags by LLVM's names */
     LW_FAST_NNAN = 0x100,
     LW_FAST_NINF = 0x200,

@@ -42,13 +42,11 @@ static const lw_ir_flag memory_flags[] = {{"invariant", LW_MEM_INVARIANT},
                                           {"wt", LW_MEM_WT},
                                           {NULL, 0}};
 static const lw_ir_flag local_flags[] = {{"aligned", LW_DECL_ALIGNED}, {NULL, 0}};
-static const lw_ir_flag loop_flags[] = {{"vectorize", LW_LOOP_VECTORIZE},
-                                        {"no_vectorize", LW_LOOP_NO_VECTORIZE},
-                                        {"no_unroll", LW_LOOP_NO_UNROLL},
-                                        {"unroll_full", LW_LOOP_UNROLL_FULL},
-                                        {"interleave", LW_LOOP_INTERLEAVE},
-                                        {"parallel", LW_LOOP_PARALLEL},
-                                        {NULL, 0}};
+static const lw_ir_flag loop_flags[] = {
+    {"vectorize", LW_LOOP_VECTORIZE},   {"no_vectorize", LW_LOOP_NO_VECTORIZE},
+    {"no_unroll", LW_LOOP_NO_UNROLL},   {"unroll_full", LW_LOOP_UNROLL_FULL},
+    {"interleave", LW_LOOP_INTERLEAVE}, {"parallel", LW_LOOP_PARALLEL},
+    {"elements", LW_LOOP_ELEMENTS},     {NULL, 0}};
 static const lw_ir_flag float_flags[] = {
     {"nnan", LW_FAST_NNAN},       {"ninf", LW_FAST_NINF},
     {"nsz", LW_FAST_NSZ},         {"arcp", LW_FAST_ARCP},

@@ -222,16 +222,24 @@ build(lw_jit *self, const lw_request *request)
     return lw_jit_declare_value(self);
 }
 
+/* The keyword parallel=; NULL: not given. */
+static const PyObject *
+given_parallel(const lw_jit *self)
+{
+    PyObject *keywords = self->base.keywords;
+
+    return keywords != NULL ? PyDict_GetItemString(keywords, "parallel") : NULL;
+}
+
 /* Whether prange is range: by parallel=False, for debuggers, and where checks of each addition
  * make an order of a sum. */
 static bool
 is_serial(const lw_jit *self)
 {
     const lw_front_options *front = &self->base.options.front;
-    PyObject *keywords = self->base.keywords;
 
-    return (keywords != NULL && PyDict_GetItemString(keywords, "parallel") == Py_False) ||
-           front->variables || (front->checks & (LW_CHECK_OVERFLOW | LW_CHECK_NAN)) != 0;
+    return given_parallel(self) == Py_False || front->variables ||
+           (front->checks & (LW_CHECK_OVERFLOW | LW_CHECK_NAN)) != 0;
 }
 
 lw_jit *
@@ -248,7 +256,10 @@ lw_jit_new_value(lw_jit *self)
     made->base.options.front.procedure = made->base.options.front.threads = false;
     made->base.options.front.returns_arrays = true;
     made->base.options.front.objects = made->base.options.front.guards = true;
+    made->base.options.front.on_host = true;
     made->base.options.front.parallel = !is_serial(self);
+    made->base.options.front.parallel_arrays =
+        !is_serial(self) && given_parallel(self) == Py_True;
     return made;
 }
 

@@ -256,16 +256,24 @@ store_at(lw_lower_frame *f, const array_store *s, const lw_ref *addresses)
 /* ---- arrays that share no memory ---- */
 
 static void
-store_apart(lw_lower_frame *f, const array_store *s)
+store_element(lw_lower_frame *f, const lw_cursor_loops *loops, const void *context)
 {
-    lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
+    const array_store *s = context;
     lw_ref addresses[LW_MOST_OPERANDS] = {0};
 
-    lw_cursor_open(f, s->to, s->mismatch.differs, loops);
     for (uint32_t k = 0; k < s->operation.n; k++)
-        addresses[k] = lw_cursor_address(f, &s->cursors[k], loops, s->operation.ndim);
+        addresses[k] = lw_cursor_address(f, &s->cursors[k], loops);
     store_at(f, s, addresses);
-    lw_cursor_close(f, s->to, loops);
+}
+
+static void
+store_apart(lw_lower_frame *f, const array_store *s)
+{
+    lw_cursor_each(f, &(lw_cursor_work){.body = store_element,
+                                        .context = s,
+                                        .cursors = s->cursors,
+                                        .n = s->operation.n,
+                                        .differs = s->mismatch.differs});
 }
 
 /* ---- arrays that share memory ---- */

@@ -215,29 +215,36 @@ copy_in_order(lw_lower_frame *f, lw_lower_value to, lw_lower_value value,
 
 /* ---- entry point ---- */
 
-/* The element of `value` at the positions of the loops. */
-static lw_lower_value
-element_at(lw_lower_frame *f, lw_lower_value value, const lw_cursor *from, const lw_for *loops,
-           uint32_t ndim)
+typedef struct apart_copy {
+    lw_lower_value value;
+    lw_cursor cursors[2]; /* to; from, if the value is an array */
+} apart_copy;
+
+static void
+copy_element(lw_lower_frame *f, const lw_cursor_loops *loops, const void *context)
 {
-    return lw_lower_load(f, element_of(f, value), lw_cursor_address(f, from, loops, ndim),
-                         lw_array_align_of(f, value.type));
+    const apart_copy *c = context;
+    lw_lower_value value = c->value, to = c->cursors[0].array;
+
+    if (lw_is_array(f, value))
+        value =
+            lw_lower_load(f, element_of(f, value), lw_cursor_address(f, &c->cursors[1], loops),
+                          lw_array_align_of(f, value.type));
+    lw_lower_store(f, element_of(f, to), lw_cursor_address(f, &c->cursors[0], loops), value,
+                   lw_array_align_of(f, to.type));
 }
 
 static void
 copy_apart(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const lw_cursor *from,
            lw_ref differs)
 {
-    const lw_type_row *row = lw_array_row_of(f, to.type);
-    lw_cursor into = lw_cursor_of(f, to);
-    lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
+    const apart_copy c = {value, {lw_cursor_of(f, to), *from}};
 
-    lw_cursor_open(f, to, differs, loops);
-    if (lw_is_array(f, value))
-        value = element_at(f, value, from, loops, row->ndim);
-    lw_lower_store(f, row->elements[0], lw_cursor_address(f, &into, loops, row->ndim), value,
-                   lw_array_align_of(f, to.type));
-    lw_cursor_close(f, to, loops);
+    lw_cursor_each(f, &(lw_cursor_work){.body = copy_element,
+                                        .context = &c,
+                                        .cursors = c.cursors,
+                                        .n = lw_is_array(f, value) ? 2 : 1,
+                                        .differs = differs});
 }
 
 /* How many axes the numbers of a tuple, or of tuples in it, are stored along. */

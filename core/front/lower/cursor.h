@@ -23,12 +23,33 @@ void lw_cursor_broadcast(lw_lower_frame *f, lw_cursor *from, lw_lower_value to,
                          lw_mismatch *mismatch);
 /* A ValueError where shapes differ; it shows the extents where a function can carry them. */
 void lw_cursor_raise(lw_lower_frame *f, const lw_mismatch *mismatch);
-/* Opens the loops over an array, one for each axis. differs (0: never): the shapes do not
- * agree; where that raises nothing, no element is visited. */
-void lw_cursor_open(lw_lower_frame *f, lw_lower_value to, lw_ref differs, lw_for *loops);
-void lw_cursor_close(lw_lower_frame *f, lw_lower_value to, lw_for *loops);
-/* The address of the element at the counters of the loops over an array of ndim axes. */
-lw_ref lw_cursor_address(lw_lower_frame *f, const lw_cursor *cursor, const lw_for *loops,
-                         uint32_t ndim);
+/* Loops over the elements of an array, one for each axis. */
+typedef struct lw_cursor_loops {
+    uint32_t ndim;
+    bool dense; /* along the last axis, elements of arrays whose stride is not known lie side by
+                   side */
+    lw_ref begins[LW_MAX_ARRAY_DIMS], ends[LW_MAX_ARRAY_DIMS]; /* i64 */
+    lw_for axes[LW_MAX_ARRAY_DIMS];
+} lw_cursor_loops;
+
+/* What is done for each element of an array, at which it may store something that depends on
+ * no other element of it. */
+typedef struct lw_cursor_work {
+    void (*body)(lw_lower_frame *f, const lw_cursor_loops *loops, const void *context);
+    const void *context;
+    const lw_cursor *cursors; /* of the array, and of others that are read */
+    uint32_t n;
+    lw_ref differs; /* the shapes do not agree: where that raises nothing, no element is
+                       visited; 0: never */
+} lw_cursor_work;
+
+/* Loops over the elements of cursors[0].array. On the host, the body is lowered for elements
+ * that lie side by side along the last axis, which LLVM vectorises, and once more for others if
+ * they may not; and all that twice under options.parallel_arrays, where all cores share the
+ * elements of large arrays. */
+void lw_cursor_each(lw_lower_frame *f, const lw_cursor_work *work);
+/* The address of the element at the counters of the loops. */
+lw_ref lw_cursor_address(lw_lower_frame *f, const lw_cursor *cursor,
+                         const lw_cursor_loops *loops);
 
 #endif

@@ -248,25 +248,34 @@ copy_at(lw_lower_frame *f, const array_sum *one, lw_ref k)
     return lw_value_of(f, one->array.type, parts, one->array.n);
 }
 
+typedef struct joined {
+    const array_sum *one;
+    lw_cursor cursors[2]; /* the array; the copy */
+} joined;
+
+static void
+join_element(lw_lower_frame *f, const lw_cursor_loops *loops, const void *context)
+{
+    const joined *j = context;
+    const array_sum *one = j->one;
+    lw_builder *b = &f->b;
+    lw_ref x[2], y[2], at = lw_cursor_address(f, &j->cursors[0], loops);
+
+    lw_ir_load_parts(b, dtype_of(f, one), at, 0, x);
+    lw_ir_load_parts(b, dtype_of(f, one), lw_cursor_address(f, &j->cursors[1], loops), 0, y);
+    for (int i = 0; i <= lw_is_complex(dtype_of(f, one)); i++)
+        x[i] = one->multiplies ? lw_ir_mul(b, x[i], y[i]) : lw_ir_add(b, x[i], y[i]);
+    lw_ir_store_parts(b, dtype_of(f, one), at, x);
+}
+
 /* array += copy */
 static void
 join_copy(lw_lower_frame *f, const array_sum *one, lw_ref k)
 {
-    lw_builder *b = &f->b;
-    lw_lower_value copy = copy_at(f, one, k);
-    lw_cursor to = lw_cursor_of(f, one->array), from = lw_cursor_of(f, copy);
-    uint32_t ndim = lw_array_row_of(f, one->array.type)->ndim;
-    lw_for loops[LW_MAX_ARRAY_DIMS];
-    lw_ref x[2], y[2], at;
+    const joined j = {one, {lw_cursor_of(f, one->array), lw_cursor_of(f, copy_at(f, one, k))}};
 
-    lw_cursor_open(f, one->array, 0, loops);
-    at = lw_cursor_address(f, &to, loops, ndim);
-    lw_ir_load_parts(b, dtype_of(f, one), at, 0, x);
-    lw_ir_load_parts(b, dtype_of(f, one), lw_cursor_address(f, &from, loops, ndim), 0, y);
-    for (int i = 0; i <= lw_is_complex(dtype_of(f, one)); i++)
-        x[i] = one->multiplies ? lw_ir_mul(b, x[i], y[i]) : lw_ir_add(b, x[i], y[i]);
-    lw_ir_store_parts(b, dtype_of(f, one), at, x);
-    lw_cursor_close(f, one->array, loops);
+    lw_cursor_each(f, &(lw_cursor_work){
+                          .body = join_element, .context = &j, .cursors = j.cursors, .n = 2});
 }
 
 /* ---- the loop ---- */

@@ -76,6 +76,41 @@ can_move(lw_parallel_loop *p)
     return true;
 }
 
+/* Whether the iteration of an array expression does nothing but compute and store: nothing that
+ * the order of elements could change, and nothing that ends the loop. */
+static bool
+only_stores(lw_parallel_loop *p)
+{
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        switch (inst->op) {
+        case LW_OP_LOAD:
+        case LW_OP_STORE:
+        case LW_OP_GET:
+        case LW_OP_SET:
+        case LW_OP_SLOT:
+        case LW_OP_LOOP:
+        case LW_OP_LATCH:
+        case LW_OP_IF:
+        case LW_OP_ELSE:
+        case LW_OP_BLOCK:
+        case LW_OP_END:
+        case LW_OP_BREAK:
+        case LW_OP_CONTINUE: break;
+        case LW_OP_CALL:
+            if (lw_called_facts(p->called, inst->a) & LW_CALLED_STORES)
+                return false;
+            break;
+        default:
+            if (lw_ops[inst->op].class != LW_CLASS_PURE)
+                return false;
+        }
+        if (lw_ir_jumps_out(&p->s.regions, p->s.func, p->l.first, i))
+            return false;
+    }
+    return true;
+}
+
 /* ---- values ---- */
 
 /* Whether an instruction outside of the loop uses the value or slot. */
@@ -118,6 +153,31 @@ give(lw_parallel_loop *p, lw_ref ref)
     p->place[ref] = p->n_frame++;
 }
 
+/* Whether the value is one of two constants: each part then chooses it, and LLVM knows both.
+ * The stride of an array that may be repeated is such a value, without which loops over it
+ * would not be vectorised. */
+static bool
+is_choice(const lw_parallel_loop *p, lw_ref ref)
+{
+    const lw_inst *inst = lw_inst_at(&p->s, ref);
+
+    return inst->op == LW_OP_SELECT && !is_in_iteration(p, ref) &&
+           lw_inst_at(&p->s, inst->b)->op == LW_OP_CONST &&
+           lw_inst_at(&p->s, inst->c)->op == LW_OP_CONST;
+}
+
+static void
+take_choice(lw_parallel_loop *p, lw_ref ref)
+{
+    const lw_inst *inst = lw_inst_at(&p->s, ref);
+
+    p->use[ref] = p->use[inst->b] = p->use[inst->c] = LW_PART_MADE;
+    if (p->use[inst->a] == LW_PART_OWN && lw_inst_at(&p->s, inst->a)->op == LW_OP_CONST)
+        p->use[inst->a] = LW_PART_MADE;
+    else if (p->use[inst->a] == LW_PART_OWN)
+        give(p, inst->a);
+}
+
 /* A value, or memory, that the iteration uses. */
 static lw_parallel_fault
 take_value(lw_parallel_loop *p, lw_ref ref)
@@ -131,6 +191,8 @@ take_value(lw_parallel_loop *p, lw_ref ref)
     if (op == LW_OP_CONST || op == LW_OP_VARYING || op == LW_OP_DATA || op == LW_OP_OWNER ||
         op == LW_OP_ON_GPU || (op == LW_OP_LOCAL && !is_used_outside(p, ref)))
         p->use[ref] = LW_PART_MADE;
+    else if (is_choice(p, ref))
+        take_choice(p, ref);
     else if (op == LW_OP_LOCAL || op == LW_OP_PARAM || !is_in_iteration(p, ref))
         give(p, ref);
     return LW_PARALLEL_GOOD;
@@ -751,6 +813,8 @@ analyse(lw_parallel_loop *p, uint32_t *culprit)
     if (p->returns)
         p->n_record = p->s.func->results.n;
     fault = take_variables(p, culprit);
+    if (fault == LW_PARALLEL_GOOD && p->elements)
+        return LW_PARALLEL_GOOD; /* every element is stored once */
     if (fault == LW_PARALLEL_CARRIED && changes_memory(p, lw_inst_at(&p->s, *culprit)->loc))
         return LW_PARALLEL_KEPT;
     if (fault != LW_PARALLEL_GOOD)
@@ -799,6 +863,7 @@ outline(lw_module *module, uint32_t number, uint32_t at, lw_called *called, faul
     lw_parallel_loop p = {.module = module, .called = called};
     uint32_t n = module->funcs.data[number]->insts.n, culprit = 0, part;
     const lw_spread_source source = {.module = module, .func = number};
+    lw_parallel_fault found;
     lw_status status = LW_OK;
 
     p.s.takes_narrow = true;
@@ -816,12 +881,14 @@ outline(lw_module *module, uint32_t number, uint32_t at, lw_called *called, faul
         return lw_fail_memory(err);
     }
     find_loop(&p, at);
-    if (can_move(&p)) {
-        place->fault = analyse(&p, &culprit);
-        place->loc = lw_inst_at(&p.s, culprit)->loc;
-        if (place->fault == LW_PARALLEL_GOOD)
+    p.elements = (p.s.func->insts.data[at].flags & LW_LOOP_ELEMENTS) != 0;
+    if (can_move(&p) && (!p.elements || only_stores(&p))) {
+        found = analyse(&p, &culprit);
+        if (found != LW_PARALLEL_GOOD && !p.elements) /* those stay on one thread */
+            *place = (fault_place){found, lw_inst_at(&p.s, culprit)->loc};
+        if (found == LW_PARALLEL_GOOD)
             LW_TRY(lw_parallel_part(&p, &part, err));
-        if (place->fault == LW_PARALLEL_GOOD)
+        if (found == LW_PARALLEL_GOOD)
             LW_TRY(replace_loop(&p, number, part, err));
     }
 fail:
@@ -830,16 +897,21 @@ fail:
     return status;
 }
 
-/* The first marked loop from `from` on, which loses its mark; 0: there is none. */
+static bool
+is_marked(const lw_inst *inst, bool elements)
+{
+    return inst->op == LW_OP_LOOP && (inst->flags & LW_LOOP_PARALLEL) &&
+           lw_ir_is_prange(inst) != elements;
+}
+
+/* The first marked loop from `from` on, of prange or of an array expression; 0: there is none.
+ */
 static uint32_t
-next_marked(lw_func *func, uint32_t from)
+next_marked(const lw_func *func, uint32_t from, bool elements)
 {
     for (uint32_t i = from; i < func->insts.n; i++)
-        if (func->insts.data[i].op == LW_OP_LOOP &&
-            (func->insts.data[i].flags & LW_LOOP_PARALLEL)) {
-            func->insts.data[i].flags &= ~(uint32_t)LW_LOOP_PARALLEL;
+        if (is_marked(&func->insts.data[i], elements))
             return i;
-        }
     return 0;
 }
 
@@ -851,6 +923,27 @@ make_plain(lw_module *module, uint32_t number, const lw_plain_prange *prange)
 
     if (plain != NULL)
         module->funcs.data[number] = (lw_func *)plain;
+}
+
+/* Rewrites the marked loops of a function, which lose their marks. */
+static lw_status
+outline_marked(lw_module *module, uint32_t number, bool elements, lw_called *called,
+               fault_place *place, lw_error *err)
+{
+    lw_status status = LW_OK;
+    uint32_t at = 1;
+
+    while (place->fault == LW_PARALLEL_GOOD) {
+        lw_func *func = module->funcs.data[number];
+        at = next_marked(func, at, elements);
+        if (at == 0)
+            break;
+        func->insts.data[at].flags &= ~(uint32_t)LW_LOOP_PARALLEL;
+        if (has_form(func, at, func->insts.n))
+            LW_TRY(outline(module, number, at, called, place, err));
+    }
+fail:
+    return status;
 }
 
 lw_status
@@ -866,18 +959,12 @@ lw_opt_parallel(lw_module *module, const bool *hidden, lw_parallel_fault *fault,
     if (!lw_called_init(&called, module, &module->arena))
         return lw_fail_memory(err);
     for (uint32_t f = 0; f < n; f++) {
-        bool marked = false;
-        uint32_t at = 1;
-        for (uint32_t i = 1; i < module->funcs.data[f]->insts.n; i++)
-            marked |= module->funcs.data[f]->insts.data[i].op == LW_OP_LOOP &&
-                      (module->funcs.data[f]->insts.data[i].flags & LW_LOOP_PARALLEL);
-        if (marked)
+        if (next_marked(module->funcs.data[f], 1, false) != 0)
             make_plain(module, f, &prange);
-        while (marked && place.fault == LW_PARALLEL_GOOD &&
-               (at = next_marked(module->funcs.data[f], at)) != 0)
-            if (has_form(module->funcs.data[f], at, module->funcs.data[f]->insts.n))
-                LW_TRY(outline(module, f, at, &called, &place, err));
+        LW_TRY(outline_marked(module, f, false, &called, &place, err));
     }
+    for (uint32_t f = 0; f < n; f++)
+        LW_TRY(outline_marked(module, f, true, &called, &place, err));
     *fault = place.fault;
     *loc = place.loc;
 fail:

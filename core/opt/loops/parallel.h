@@ -1,9 +1,11 @@
-/* Loops over prange: each becomes a call of core/host/parallel_loop, which runs its iterations
- * on the CPU's cores, and a function for a part of the iterations. Pure C.
+/* Loops over prange, and over parts of array expressions: each becomes a call of
+ * core/host/parallel_loop, which runs its iterations on the CPU's cores, and a function for a
+ * part of the iterations. Pure C.
  *
  * needs: LOOPs marked LW_LOOP_PARALLEL, in the form of lw_ir_for with a step of 1; keeps: types
  * and numbers of functions; breaks: values, use counts. Marks inside of such loops go: the
- * inner loop runs in its iteration.
+ * inner loop runs in its iteration. Loops of array expressions (LW_LOOP_ELEMENTS) whose
+ * iterations do more than compute and store stay where they are.
  *
  * The user says that iterations are independent. What they share are variables:
  * - set before it is read, in every iteration that reads it: each part has its own, and where

@@ -138,8 +138,9 @@ copy_inst(writer *w, uint32_t at)
     if (p->use[at] == LW_PART_MADE || inst.op == LW_OP_SLOT || inst.op == LW_OP_BIND ||
         inst.op == LW_OP_PARAM || inst.op == LW_OP_CONST || inst.op == LW_OP_VARYING)
         return;
-    if (inst.op == LW_OP_LOOP)
-        inst.flags &= ~(uint32_t)LW_LOOP_PARALLEL;
+    if (inst.op == LW_OP_LOOP) {
+        inst.flags &= ~(uint32_t)(LW_LOOP_PARALLEL | LW_LOOP_ELEMENTS);
+    }
     if (inst.op == LW_OP_RETURN) {
         copy_return(w, &inst);
         return;
@@ -248,13 +249,15 @@ call_run(lw_parallel_loop *p, lw_builder *b, uint32_t part, const lw_ref given[4
 {
     static const lw_dtype params[] = {LW_DT_ptr, LW_DT_ptr, LW_DT_u64, LW_DT_i64,
                                       LW_DT_ptr, LW_DT_i64, LW_DT_i32};
-    lw_ref args[7] = {lw_ir_entry(b, part),
-                      given[0],
-                      given[1],
-                      given[2],
-                      given[3],
-                      lw_ir_int(b, LW_DT_i64, (int64_t)WORD * p->n_record),
-                      lw_ir_int(b, LW_DT_i32, (p->prints ? 1 : 0) | (p->heavy ? 2 : 0))};
+    lw_ref args[7] = {
+        lw_ir_entry(b, part),
+        given[0],
+        given[1],
+        given[2],
+        given[3],
+        lw_ir_int(b, LW_DT_i64, (int64_t)WORD * p->n_record),
+        lw_ir_int(b, LW_DT_i32,
+                  (p->prints ? 1 : 0) | (p->heavy ? 2 : 0) | (p->elements ? 4 : 0))};
     uint32_t number = lw_ir_extern_add(p->module, "lw_parallel_run", LW_DT_i64, params, 7);
 
     return lw_ir_host_call(b, number, args, 7);

@@ -50,6 +50,7 @@ typedef struct lw_parallel_loop {
     bool heavy;        /* an iteration has a loop or a call, and may be a part of its own */
     bool vectorizes;   /* iterations are free of dependences through memory, too */
     bool prints;
+    bool elements; /* of an array expression: each iteration stores elements of its own */
 } lw_parallel_loop;
 
 enum { LW_PARALLEL_PARTS = 256 }; /* the most; also the most records on the stack */

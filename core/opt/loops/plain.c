@@ -1,5 +1,6 @@
 #include "core/opt/loops/plain.h"
 
+#include "core/ir/facts.h"
 #include "core/ir/operands.h"
 
 #include <assert.h>
@@ -179,8 +180,7 @@ has_loops(const lw_func *func)
     for (uint32_t i = 1; i < func->insts.n; i++) {
         if (lw_op_is_own_memory((lw_op)func->insts.data[i].op))
             return false;
-        if (func->insts.data[i].op == LW_OP_LOOP &&
-            (func->insts.data[i].flags & LW_LOOP_PARALLEL))
+        if (lw_ir_is_prange(&func->insts.data[i]))
             return false; /* its RETURNs leave the loop */
         loops |= func->insts.data[i].op == LW_OP_LOOP;
     }
@@ -350,8 +350,7 @@ follow_regions(plainer *p, copy *c, const lw_inst *inst)
         c->open[c->n_open++] = (uint8_t)op;
         c->loops += op == LW_OP_LOOP;
         c->blocks += op != LW_OP_IF;
-        if (p->prange != NULL && !c->in_iteration && op == LW_OP_LOOP &&
-            (inst->flags & LW_LOOP_PARALLEL)) {
+        if (p->prange != NULL && !c->in_iteration && lw_ir_is_prange(inst)) {
             c->in_iteration = true;
             c->iteration = c->n_open;
         }
@@ -395,7 +394,7 @@ copy_plain(plainer *p, copy *c, uint32_t at)
         *constant = c->func->constants.data[old->a];
         inst.a = p->out->constants.n - 1;
     }
-    if (old->op == LW_OP_LOOP && c->args != NULL)
+    if (lw_ir_is_prange(old) && c->args != NULL)
         inst.flags &= ~(uint32_t)LW_LOOP_PARALLEL; /* it runs in an iteration */
     c->to[at] = emit(p, inst);
     follow_regions(p, c, old);

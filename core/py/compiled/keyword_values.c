@@ -492,7 +492,7 @@ lw_keyword_accepted(lw_keyword_reader *r, PyObject *value)
         PyErr_SetString(PyExc_TypeError,
                         "parallel= must be True, False or None, not a dict: there are no "
                         "options for parts of numba's parallel target; loops over prange run "
-                        "on all cores, and nothing else does");
+                        "on all cores, and array expressions, too, with parallel=True");
         return -1;
     }
     return value == Py_None ? 0 : read_bool(r, value, &unused);
