@@ -373,13 +373,19 @@ def put_elsewhere(n):
     (many, "have a type of fewer bits", "out.append(n)"), (float_after_int, "are ints, and this is a float: begin with a float", "out.append(0.5)"),
     (tuple_of_another_length, "tuples of another length", "out.append((1, 2, 3))"), (number_after_tuple, "are tuples, but this is not one", "out[0] = n"),
     (bool_after_int, "write int", "out.insert(0, n > 1)"), (list_of_sets, "items of this list must be numbers", "[{i} for i in range(n)]"),
-    (never_filled, "nothing is ever put into this list, dict or set", "return out[0]"), (put_elsewhere, "are ints, and this is a float", "x.append(v)"),
+    (put_elsewhere, "are ints, and this is a float", "x.append(v)"),
 ])
 @pytest.mark.parametrize("typing", ["weak", "numba"])
 def test_an_item_that_does_not_fit(function, message, line, typing):
     with pytest.raises(lw.errors.TypingError, match="E120") as error:
         lw.njit(function, typing=typing)(3)
     assert message in str(error.value) and line in str(error.value) and "lanewise/_growing_lists" not in str(error.value)
+
+
+@pytest.mark.parametrize("typing", ["weak", "numba"])
+def test_an_item_of_a_list_that_is_never_filled(typing):
+    with pytest.raises(IndexError, match="list index out of range"):
+        lw.njit(never_filled, typing=typing)(3)
 
 
 def one_of_two(n):

@@ -177,7 +177,7 @@ def in_a_lambda(a):
     (hidden, {}, TypeError, "give other variables other names"), (in_a_lambda, {}, TypeError, "give other variables other names"),
     (assigns, {}, TypeError, "assigning to arrays that are passed"), (by_variable, {}, TypeError, "give neighborhood="), (of_two_kinds, {}, TypeError, "has 2 indices, other subscripts have 1"),
     (slices, {}, lw.errors.UnsupportedError, "a slice of `a`"), (forward_again, {"neighborhood": ((0, 1), (0, 1))}, ValueError, "neighborhood= has 2 axes"),
-    (forward_again, {"neighborhood": ((1, 0),)}, ValueError, "the first and the last index"), (forward_again, {"standard_indexing": "b"}, ValueError, "'b', which is no parameter"),
+    (forward_again, {"neighborhood": ((1, 0),)}, ValueError, "the first and the last index"), (forward_again, {"standard_indexing": "b"}, ValueError, "'b', which is not a parameter"),
     (forward_again, {"standard_indexing": ("a",)}, ValueError, "must use relative indices"), (forward_again, {"cval": "x"}, TypeError, "cval= must be a number"),
     (lambda: 1, {}, TypeError, "an array as its first parameter"), (3, {}, TypeError, "expected a Python function"), (max, {}, TypeError, "expected a Python function"),
 ])
