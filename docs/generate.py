@@ -225,8 +225,8 @@ def promoted(typing: str, x: str, y: str) -> str:
         return "int64" if kinds == {"b"} else str(np.promote_types(x, y))
     if kinds <= set("biu"):
         return "uint64" if kinds == {"u"} else "int64"
-    if {x, y} == {"uint16", "float32"}:
-        return "float64"
+    if "uint16" in (x, y) and {x, y} & {"float32", "complex64"}:
+        return "float64" if "float32" in (x, y) else "complex128"
     return str(np.promote_types(x, y))
 
 

@@ -102,6 +102,7 @@ class _Texts(ast.NodeTransformer):
     def __init__(self, names: dict[str, Any], own: set[str]) -> None:
         self.names = names
         self.own = own  # variables of the function
+        self.shown = False  # within what is printed or raised: elsewhere, `x + "a"` of a number x is the user's mistake
 
     def _is_builtin(self, node: ast.expr, name: str) -> bool:
         return isinstance(node, ast.Name) and node.id == name and name not in self.own and self.names.get(name, getattr(builtins, name)) is getattr(builtins, name)
@@ -119,7 +120,7 @@ class _Texts(ast.NodeTransformer):
             text: str = node.left.value  # type: ignore[attr-defined]
             return node if any(isinstance(value, ast.Starred) for value in values) else self._joined(node, _by_percent(text, values, lambda value: self._is_known(value, int)))
         sides = (node.left, node.right)
-        if isinstance(node.op, ast.Add) and any(_is_text(side) or isinstance(side, ast.JoinedStr) for side in sides) and not all(map(_is_text, sides)):
+        if self.shown and isinstance(node.op, ast.Add) and any(_is_text(side) or isinstance(side, ast.JoinedStr) for side in sides) and not all(map(_is_text, sides)):
             return self._joined(node, [part for side in sides for part in self._parts(side)])
         return node
 
@@ -135,7 +136,17 @@ class _Texts(ast.NodeTransformer):
             return node.id not in self.own and isinstance(self.names.get(node.id), cls)
         return isinstance(node, ast.Constant) and isinstance(node.value, cls)
 
+    def _visit_shown(self, node: Any) -> Any:
+        before, self.shown = self.shown, True
+        self.generic_visit(node)
+        self.shown = before
+        return node
+
+    visit_Raise = visit_Assert = visit_JoinedStr = _visit_shown
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        if self._is_builtin(node.func, "print"):
+            return self._visit_shown(node)
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and _is_text(node.func.value):
             return self._joined(node, _by_format(node.func.value.value, node))  # type: ignore[attr-defined]

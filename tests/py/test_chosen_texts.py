@@ -511,7 +511,7 @@ FUNCTIONS_BY_NAME = {"low": abs, "mid": round, "high": round}
 
 
 @pytest.mark.parametrize("function, code, text", [
-    (lambda x: level_compiled(x) + "x", "E104", "made at run time"),
+    (lambda x: level_compiled(x) + "x", "E120", r"`\+` needs numbers(?s:.)*string \"low\" or \"mid\" or \"high\""),
     (lambda x: level_compiled(x) is level_compiled(2 * x), "E122", "`is` on strings"),
     (lambda x: FUNCTIONS_BY_NAME[level_compiled(x)](x), "E104", "constant keys only"),
     (lambda x: level_compiled(x).upper(), "E161", "no method `upper`"),
