@@ -66,8 +66,10 @@ read_axis(walk_call *c, PyObject *value)
 {
     long axis = PyLong_CheckExact(value) ? PyLong_AsLong(value) : NPY_MAXDIMS;
 
-    if (axis == -1 && PyErr_Occurred())
-        PyErr_Clear();
+    if (axis == -1 && PyErr_Occurred()) {
+        PyErr_Clear(); /* NumPy says that it is too large */
+        return false;
+    }
     for (int k = 0; k < c->nin + c->nout; k++)
         if (core_ndim(c, k) > 1)
             return false;
@@ -444,8 +446,10 @@ lw_gufunc_call_walk(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_
         done = run_iterator(&c, iter, result);
         if (NpyIter_Deallocate(iter) == NPY_FAIL)
             Py_CLEAR(*result);
-    } else
-        PyErr_Clear(); /* NumPy says what is wrong */
+    } else {
+        *result = NULL;
+        done = !lw_left_to_numpy();
+    }
     for (int k = 0; k < c.nin; k++)
         Py_XDECREF((PyObject *)c.made[k]);
     return done;

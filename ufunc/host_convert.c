@@ -17,18 +17,28 @@
         }                                                                                      \
     }
 
+/* A byte of a bool that is not 0 is True, whatever it is. */
+#define BOOL_CONVERTER(from, from_t, to, to_t)                                                 \
+    static void from##_as_##to(char *out, const char *in, int64_t stride, int64_t n)           \
+    {                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                      \
+            to_t wide = (to_t)(in[i * stride] != 0);                                           \
+            memcpy(out + i * (int64_t)sizeof wide, &wide, sizeof wide);                        \
+        }                                                                                      \
+    }
+
 /* Each row: a type, and the types that hold all its values, by NumPy's rules. */
-#define WIDENINGS(ROW)                                                                         \
-    ROW(b1, uint8_t, i8, int8_t)                                                               \
-    ROW(b1, uint8_t, u8, uint8_t)                                                              \
-    ROW(b1, uint8_t, i16, int16_t)                                                             \
-    ROW(b1, uint8_t, u16, uint16_t)                                                            \
-    ROW(b1, uint8_t, i32, int32_t)                                                             \
-    ROW(b1, uint8_t, u32, uint32_t)                                                            \
-    ROW(b1, uint8_t, i64, int64_t)                                                             \
-    ROW(b1, uint8_t, u64, uint64_t)                                                            \
-    ROW(b1, uint8_t, f32, float)                                                               \
-    ROW(b1, uint8_t, f64, double)                                                              \
+#define WIDENINGS(ROW, BOOL_ROW)                                                               \
+    BOOL_ROW(b1, uint8_t, i8, int8_t)                                                          \
+    BOOL_ROW(b1, uint8_t, u8, uint8_t)                                                         \
+    BOOL_ROW(b1, uint8_t, i16, int16_t)                                                        \
+    BOOL_ROW(b1, uint8_t, u16, uint16_t)                                                       \
+    BOOL_ROW(b1, uint8_t, i32, int32_t)                                                        \
+    BOOL_ROW(b1, uint8_t, u32, uint32_t)                                                       \
+    BOOL_ROW(b1, uint8_t, i64, int64_t)                                                        \
+    BOOL_ROW(b1, uint8_t, u64, uint64_t)                                                       \
+    BOOL_ROW(b1, uint8_t, f32, float)                                                          \
+    BOOL_ROW(b1, uint8_t, f64, double)                                                         \
     ROW(i8, int8_t, i16, int16_t)                                                              \
     ROW(i8, int8_t, i32, int32_t)                                                              \
     ROW(i8, int8_t, i64, int64_t)                                                              \
@@ -61,7 +71,7 @@
     ROW(u64, uint64_t, f64, double)                                                            \
     ROW(f32, float, f64, double)
 
-WIDENINGS(CONVERTER)
+WIDENINGS(CONVERTER, BOOL_CONVERTER)
 
 lw_converter
 lw_host_converter(lw_dtype from, lw_dtype to)
@@ -70,7 +80,7 @@ lw_host_converter(lw_dtype from, lw_dtype to)
     if (from == LW_DT_##a && to == LW_DT_##b)                                                  \
         return a##_as_##b;
 
-    WIDENINGS(ROW)
+    WIDENINGS(ROW, ROW)
 #undef ROW
     return NULL;
 }

@@ -71,10 +71,9 @@ void lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int
 /* Run over a walk that is sorted and merged, on all cores: inputs, outputs, and where `masked`
  * a mask, a byte for each element; elements where that is 0 are neither read nor written. No
  * output shares memory with an input but element by element, and each element of an output is
- * one of the walk's. Elements count in the walk's order, selected or not. Only for kernels that
- * may (lw_host_may_walk).
- * converters: what turns the elements of each input into the loop's, NULL where they are of its
- * type; or NULL; none where `masked`. */
+ * one of the walk's. A failure's element is its number in the walk as it is afterwards. Only
+ * for kernels that may (lw_host_may_walk). converters: what turns the elements of each input
+ * into the loop's, NULL where they are of its type; or NULL; none where `masked`. */
 bool lw_host_may_walk(const lw_host_kernel *kernel, bool masked);
 /* What a run of n elements takes on one thread is long enough to be shared, or not known. */
 bool lw_host_is_long(const lw_host_kernel *kernel, int64_t n);

@@ -224,15 +224,15 @@ static int
 dimension_across(const lw_host_kernel *kernel, const lw_walk *walk, int k)
 {
     const int64_t *strides = walk->operands[k].strides;
-    int least = 0;
+    int closest = 0;
 
     if (lw_magnitude(strides[0]) < LINE)
         return 0;
     for (int d = 1; d < walk->ndim; d++)
-        if (strides[d] != 0 && lw_magnitude(strides[d]) < lw_magnitude(strides[least]) &&
+        if (strides[d] != 0 && lw_magnitude(strides[d]) < lw_magnitude(strides[closest]) &&
             lw_magnitude(strides[d]) < LINE && walk->shape[d] >= LINE / kernel->size[k] / 2)
-            least = d;
-    return least;
+            closest = d;
+    return closest;
 }
 
 /* Whether the lines of a row of an input that lies across stay in the cache until the next row,
@@ -249,12 +249,14 @@ row_stays(int64_t stride, int64_t n)
     return n <= SETS * LINE / (apart < SETS * LINE ? apart : SETS * LINE) * PLACES;
 }
 
-/* false: no input lies across. */
+/* false: no input lies across, or too many do; then nothing has been changed. */
 static bool
 choose_turned(walk_run *w, lw_walk *walk)
 {
     const lw_host_kernel *kernel = w->whole.kernel;
+    bool turned[LW_MAX_ARGS] = {false};
     uint32_t smallest = 16, bytes = 0;
+    int64_t columns, rows;
     int across = 0;
 
     for (int k = 0; k < kernel->nin && across == 0; k++)
@@ -262,18 +264,23 @@ choose_turned(walk_run *w, lw_walk *walk)
             across = dimension_across(kernel, walk, k);
     if (across == 0)
         return false;
-    if (across > 1)
-        lw_walk_swap(walk, 1, across);
     for (int k = 0; k < kernel->nin; k++) {
-        w->turned[k] = dimension_across(kernel, walk, k) == 1;
-        if (!w->turned[k])
+        turned[k] = dimension_across(kernel, walk, k) == across;
+        if (!turned[k])
             continue;
         bytes += kernel->size[k];
         smallest = kernel->size[k] < smallest ? kernel->size[k] : smallest;
     }
-    w->sides[1] = 2 * LINE / smallest;
-    w->sides[0] = LW_HOST_SCRATCH / bytes / w->sides[1];
-    return w->sides[0] >= SHORT_ROW;
+    rows = 2 * LINE / smallest;
+    columns = LW_HOST_SCRATCH / bytes / rows;
+    if (columns < SHORT_ROW)
+        return false;
+    if (across > 1)
+        lw_walk_swap(walk, 1, across);
+    memcpy(w->turned, turned, sizeof w->turned);
+    w->sides[0] = columns;
+    w->sides[1] = rows;
+    return true;
 }
 
 /* ---- short rows, and inputs of other types ---- */
@@ -309,7 +316,6 @@ gather_rows(const walk_run *w, const rectangle *one, int k, char *packed, char *
 static void
 run_rows(walk_run *w, const rectangle *one, char *scratch)
 {
-    enum { ROW = (1 << LW_HOST_ROW_BITS) - 1 };
     const lw_walk *walk = w->walk;
     const lw_host_kernel *kernel = w->whole.kernel;
     int n_args = kernel->n;

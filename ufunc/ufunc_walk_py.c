@@ -62,9 +62,10 @@ read_out(walk_call *c, PyObject *value)
     return true;
 }
 
-/* out= and where= and nothing else; where= only with all outputs. */
+/* out= and where= and nothing else; where= only with all outputs, out= only without positional
+ * ones. */
 static bool
-read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames)
+read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames, bool has_outputs)
 {
     PyArrayObject *mask = NULL;
 
@@ -74,7 +75,7 @@ read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames)
             mask = (PyArrayObject *)values[i];
             if (!PyArray_CheckExact(values[i]) || PyArray_TYPE(mask) != NPY_BOOL)
                 return false;
-        } else if (PyUnicode_CompareWithASCIIString(name, "out") != 0 ||
+        } else if (has_outputs || PyUnicode_CompareWithASCIIString(name, "out") != 0 ||
                    !read_out(c, values[i]))
             return false;
     }
@@ -324,22 +325,64 @@ describe(const walk_call *c, NpyIter *iter, lw_walk *walk)
     if (NpyIter_GetShape(iter, shape) == NPY_FAIL)
         return -1;
     walk->n_operands = n;
-    walk->ndim = ndim;
+    walk->ndim = 0;
     walk->n = NpyIter_GetIterSize(iter);
     for (int k = 0; k < n; k++)
         walk->operands[k] = (lw_walk_operand){.data = (uint64_t)(uintptr_t)data[k],
                                               .is_output = k >= c->nin && k < c->nin + c->nout};
-    for (int d = 0; d < ndim; d++) {
-        const npy_intp *strides = NpyIter_GetAxisStrideArray(iter, ndim - 1 - d);
+    for (int d = ndim; d-- > 0;) { /* innermost first */
+        const npy_intp *strides = NpyIter_GetAxisStrideArray(iter, d);
         if (strides == NULL)
             return -1;
-        walk->shape[d] = shape[ndim - 1 - d];
+        if (shape[d] == 1)
+            continue;
+        walk->shape[walk->ndim] = shape[d];
         for (int k = 0; k < n; k++)
-            walk->operands[k].strides[d] = strides[k];
+            walk->operands[k].strides[walk->ndim] = strides[k];
+        walk->ndim++;
     }
     lw_walk_sort(walk);
     lw_walk_merge(walk);
     return 0;
+}
+
+/* The number, in C order, of the element of the walk that raised. Elements of an output are
+ * apart, so that the distance of this one from the first says where it is: along the dimension
+ * of the largest stride first. */
+static int64_t
+number_in_c_order(const walk_call *c, NpyIter *iter, const lw_walk *walk, int64_t element)
+{
+    const lw_walk_operand *out = &walk->operands[c->nin];
+    npy_intp shape[LW_WALK_DIMS] = {0}, strides[LW_WALK_DIMS] = {0}, at[LW_WALK_DIMS] = {0};
+    int64_t index[LW_WALK_DIMS] = {0}, distance = 0, number = 0;
+    int ndim = NpyIter_GetNDim(iter);
+
+    if (NpyIter_GetShape(iter, shape) == NPY_FAIL)
+        return element;
+    lw_walk_place(walk, element, index);
+    for (int d = 0; d < walk->ndim; d++)
+        distance += index[d] * out->strides[d];
+    for (int d = 0; d < ndim; d++) {
+        strides[d] = NpyIter_GetAxisStrideArray(iter, d)[c->nin];
+        if (strides[d] < 0) /* from its lowest address */
+            distance -= strides[d] * (shape[d] - 1);
+    }
+    for (int done = 0; done < ndim; done++) {
+        int next = -1;
+        for (int d = 0; d < ndim; d++)
+            if (shape[d] > 1 && at[d] == 0 &&
+                (next < 0 || lw_magnitude(strides[d]) > lw_magnitude(strides[next])))
+                next = d;
+        if (next < 0)
+            break;
+        at[next] = distance / lw_magnitude(strides[next]) + 1;
+        distance %= lw_magnitude(strides[next]);
+    }
+    for (int d = 0; d < ndim; d++) {
+        int64_t i = at[d] > 0 ? at[d] - 1 : 0;
+        number = number * shape[d] + (strides[d] < 0 ? shape[d] - 1 - i : i);
+    }
+    return number;
 }
 
 /* -1 with an exception. */
@@ -362,7 +405,8 @@ run(const walk_call *c, NpyIter *iter)
     if (lw_host_loop_stopped(&stop, 0))
         return -1;
     if (failure.row != 0) {
-        lw_raise_place place = {.kind = LW_AT_ELEMENT, .index = {failure.element}};
+        lw_raise_place place = {.kind = LW_AT_ELEMENT,
+                                .index = {number_in_c_order(c, iter, &walk, failure.element)}};
         return lw_host_loop_raise(c->loop->scalar, failure.row, failure.words, &place);
     }
     return lw_give_float_flags(c->self->base.table->numpy_name, raised);
@@ -407,18 +451,15 @@ lw_ufunc_call_walk(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_ar
 
     if (n_args < c.nin || n_args > c.nin + c.nout || c.nin + c.nout >= LW_MAX_ARGS ||
         c.nout == 0 || !read_arrays(&c, args, n_args) ||
-        !read_keywords(&c, args + n_args, kwnames) || !outputs_are_apart(&c))
+        !read_keywords(&c, args + n_args, kwnames, n_args > c.nin) || !outputs_are_apart(&c))
         return false;
     n = count_elements(&c);
     if (n < (c.masked ? FEWEST_MASKED : FEWEST))
         return false;
     if (find_loop(&c, args, n))
         iter = new_iterator(&c);
-    if (iter != NULL)
-        *result = run_iterator(&c, iter);
-    else
-        PyErr_Clear(); /* NumPy says what is wrong */
+    *result = iter != NULL ? run_iterator(&c, iter) : NULL;
     for (int i = 0; i < c.nin; i++)
         Py_XDECREF((PyObject *)c.made[i]);
-    return iter != NULL;
+    return iter != NULL || !lw_left_to_numpy();
 }

@@ -89,10 +89,15 @@ enum { IN_LARGE_PAGES = 1 << 22, SMALL_PAGE = 4096 };
 static void
 ask_for_large_pages(char *base, size_t n_bytes)
 {
+#ifdef MADV_HUGEPAGE
     size_t before = -(uintptr_t)base % SMALL_PAGE;
 
     if (n_bytes >= IN_LARGE_PAGES) /* advice, which the system may ignore */
         (void)madvise(base + before, n_bytes - before, MADV_HUGEPAGE);
+#else
+    (void)base;
+    (void)n_bytes;
+#endif
 }
 
 static header *

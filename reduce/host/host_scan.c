@@ -176,7 +176,7 @@ some_tiles(void *context, int64_t begin, int64_t end)
 {
     const tiles_run *t = context;
 
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end && !(i > begin && is_cut(&t->c->s)); i++) {
         int64_t at = i % t->of_line * t->tile, left = t->columns - at;
         scan_tile(t->c, i / t->of_line * t->columns + at, left < t->tile ? left : t->tile);
     }

@@ -287,6 +287,56 @@ def test_subclasses_and_empty_arrays_are_numpys():
     assert madd(np.empty((5000, 0, 3)), np.empty((1, 3))).shape == (5000, 0, 3)
 
 
+def test_inputs_of_which_too_many_or_too_different_lie_across():
+    @lw.vectorize
+    def mix(a, b):
+        return a * 2.0 + b
+
+    @lw.vectorize
+    def six(a, b, c, d, e, f):
+        return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f
+
+    a, b = rng.integers(-100, 100, (1024, 1024), dtype=np.int8), rng.random((1024, 1024))
+    np.testing.assert_array_equal(mix(a.T, b.T, out=np.empty((1024, 1024))), a.T * 2.0 + b.T)
+    every = [rng.integers(0, 9, (1024, 1024)).astype("f8").T for _ in range(6)]
+    np.testing.assert_array_equal(six(*every, out=np.empty((1024, 1024))), sum((i + 1) * x for i, x in enumerate(every)))
+
+
+def test_numbers_of_elements_in_errors_are_those_of_c_order():
+    x = np.ones((64, 3, 2048))
+    x[5, 1, 9] = -1
+    number = (5 * 3 + 1) * 2048 + 9
+    turned = np.ones((2048, 3, 64)).T
+    for call in (lambda: positive(x, 1.0), lambda: positive(x, turned), lambda: positive(x, 1.0, out=np.empty(x.shape[::-1]).T), lambda: positive(x, 1.0, out=np.empty(x.shape)[::-1, :, ::-1]),
+                 lambda: positive(x[..., None], np.ones((64, 1, 1, 1))), lambda: positive(np.asfortranarray(x), turned)):
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert f"element {number}" in "".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+
+
+def test_axes_of_size_one():
+    x, mask = rng.random((3000, 1, 1)), rng.random((3000, 1, 1)) < 0.5
+    np.testing.assert_array_equal(madd(x, x, out=np.zeros(x.shape), where=mask), np.where(mask, madd(x, x), 0))
+    y = rng.random((6000, 2, 1))[::2, :1]
+    np.testing.assert_allclose(madd(y, x), y * x + y, rtol=1e-14)
+
+
+def test_outputs_given_twice():
+    x = rng.random((300, 200))
+    one, two = np.empty((300, 200)), np.empty((300, 200))
+    with pytest.raises(TypeError, match="out"):
+        madd(x[:, :1], x, one, out=two)
+    with pytest.raises(TypeError, match="out"):
+        split(x[:, :1], x, one, out=(None, two))
+    with pytest.raises(TypeError, match="out"):
+        madd(x[:, :1], x, one, out=two, where=x > 0)
+
+
+def test_bools_of_other_bytes():
+    odd = np.full((300, 200), 2, np.uint8).view(bool)
+    np.testing.assert_array_equal(declared(odd, np.ones(200)), 2.0)
+
+
 def test_outer():
     a, b = rng.random((20, 30)), rng.random((7, 9))[::2]
     np.testing.assert_array_equal(madd.outer(a, b), madd(a[:, :, None, None], b))

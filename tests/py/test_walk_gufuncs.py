@@ -120,6 +120,8 @@ def test_axis(axis):
         np.testing.assert_array_equal(given, out)
     with pytest.raises(np.exceptions.AxisError):
         scaled(v, factor, axis=3)
+    with pytest.raises(OverflowError):
+        scaled(v, factor, axis=2**70)
 
 
 def test_outputs_that_share_memory():

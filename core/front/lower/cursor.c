@@ -87,14 +87,12 @@ lw_cursor_raise(lw_lower_frame *f, const lw_mismatch *mismatch)
     lw_ir_end(b);
 }
 
-/* ---- loops ---- */
-
 /* Elements of a part: what it costs to begin one is little beside them, and as parts cost about
  * the same, so does an iteration of the loop over them, which core/host/parallel_loop measures.
  * Rows that are longer are divided, into multiples of PART_COLUMNS. Whatever number LLVM
- * computes together divides that: the same elements of a row are left over as without parts,
- * for which it may call other functions of libm. Below MANY_ELEMENTS an expression is not worth
- * a call of the pool's owner. */
+ * computes together divides that, so that the elements of a row that are left over do not
+ * depend on the number of threads: it may call other functions of libm for them. Below
+ * MANY_ELEMENTS an expression is not worth a call of the pool's owner. */
 enum { PART_ELEMENTS = 2048, PART_COLUMNS = 512, MANY_ELEMENTS = 4096 };
 
 static lw_ref

@@ -265,6 +265,16 @@ lw_direct_read_number(PyObject *object, lw_dtype dtype, lw_direct_number *to)
     return true;
 }
 
+bool
+lw_left_to_numpy(void)
+{
+    if (PyErr_Occurred() &&
+        (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_Warning)))
+        return false;
+    PyErr_Clear();
+    return true;
+}
+
 static int64_t
 magnitude(int64_t stride)
 {

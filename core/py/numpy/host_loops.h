@@ -93,6 +93,9 @@ bool lw_direct_read_number(PyObject *object, lw_dtype dtype, lw_direct_number *t
 PyThreadState *lw_direct_begin(int64_t n);
 int lw_direct_end(const lw_loop_head *loop, const char *name, PyThreadState *saved, int failed);
 
+/* After preparations that failed, with an exception or without one: NumPy's call words it
+ * better. false, with the exception: it is none that a second try would give, as Ctrl-C. */
+bool lw_left_to_numpy(void);
 /* Whether it may be written to, without a flag by which NumPy warns of that, and no two of its
  * elements are the same memory. */
 bool lw_is_written_apart(PyArrayObject *array);
