@@ -222,22 +222,6 @@ outputs_are_apart(const walk_call *c)
 
 /* ---- which loop ---- */
 
-/* Numbers of NumPy as arrays of their own dtypes; those of Python take the loop's. */
-static bool
-make_numbers(walk_call *c, PyObject *const *args, bool weak)
-{
-    for (int k = 0; k < c->nin; k++) {
-        if (c->arrays[k] != NULL || (lw_weak_kind(args[k]) != 0) != weak)
-            continue;
-        c->made[k] = (PyArrayObject *)(weak ? lw_number_in(args[k], c->loop->types[k])
-                                            : PyArray_FromScalar(args[k], NULL));
-        c->arrays[k] = c->made[k];
-        if (c->made[k] == NULL)
-            return false;
-    }
-    return true;
-}
-
 static lw_gufunc_loop *
 loop_for(const walk_call *c, PyObject *const *args)
 {
@@ -265,8 +249,10 @@ loop_for(const walk_call *c, PyObject *const *args)
 static bool
 find_loop(walk_call *c, PyObject *const *args)
 {
-    if (!make_numbers(c, args, false) || (c->loop = loop_for(c, args)) == NULL ||
-        c->loop->library != NULL || c->loop->n_shown != c->nin || !make_numbers(c, args, true))
+    if (!lw_make_numbers(args, c->nin, NULL, c->arrays, c->made) ||
+        (c->loop = loop_for(c, args)) == NULL || c->loop->library != NULL ||
+        c->loop->n_shown != c->nin ||
+        !lw_make_numbers(args, c->nin, c->loop->types, c->arrays, c->made))
         return false;
     for (int k = 0; k < c->nin + c->nout; k++)
         if (lw_type_num(c->loop->types[k]) < 0 || c->loop->writable[k] ||
@@ -321,40 +307,21 @@ new_iterator(walk_call *c)
 static int
 describe(walk_call *c, NpyIter *iter, lw_walk *walk)
 {
-    char *const *data = NpyIter_GetDataPtrArray(iter);
     PyArrayObject **arrays = NpyIter_GetOperandArray(iter);
     int n = c->nin + c->nout;
     int64_t *core = c->steps + n;
-    npy_intp shape[MOST_LOOP_DIMS + MOST_STRIDES];
-    int64_t loop_shape[MOST_LOOP_DIMS], strides[MOST_OPERANDS][MOST_LOOP_DIMS];
-    const int64_t *all_strides[MOST_OPERANDS];
 
-    if (NpyIter_GetShape(iter, shape) == NPY_FAIL)
+    if (lw_walk_of_iterator(iter, c->loop_ndim, n, c->nin, c->nout, walk) < 0)
         return -1;
-    walk->n_operands = n;
-    for (int d = 0; d < c->loop_ndim; d++) {
-        const npy_intp *along = NpyIter_GetAxisStrideArray(iter, d);
-        if (along == NULL)
-            return -1;
-        loop_shape[d] = shape[d];
-        for (int k = 0; k < n; k++)
-            strides[k][d] = along[k];
-    }
+    if (walk->n == 0)
+        return 0;
     for (int k = 0; k < n; k++) {
         int own = PyArray_NDIM(arrays[k]) - core_ndim(c, k);
-        walk->operands[k] =
-            (lw_walk_operand){.data = (uint64_t)(uintptr_t)data[k], .is_output = k >= c->nin};
-        all_strides[k] = strides[k];
         for (int j = 0; j < core_ndim(c, k); j++) { /* of one element: 0, as NumPy has it */
             int axis = core_axis(c, own, j);
             *core++ = PyArray_DIM(arrays[k], axis) == 1 ? 0 : PyArray_STRIDE(arrays[k], axis);
         }
     }
-    (void)lw_walk_begin(walk, c->loop_ndim, loop_shape, all_strides); /* few dimensions */
-    if (walk->n == 0)
-        return 0;
-    lw_walk_sort(walk);
-    lw_walk_merge(walk);
     if (walk->ndim == 0)
         lw_walk_single(walk);
     c->dims[0] = walk->shape[0];

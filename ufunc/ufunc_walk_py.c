@@ -144,35 +144,6 @@ count_elements(const walk_call *c)
 
 /* ---- which loop ---- */
 
-/* As arrays without dimensions, of their own dtypes; those of Python take the loop's later. */
-static bool
-make_scalars(walk_call *c, PyObject *const *args)
-{
-    for (int i = 0; i < c->nin; i++) {
-        if (c->operands[i] != NULL || lw_weak_kind(args[i]) != 0)
-            continue;
-        c->made[i] = (PyArrayObject *)PyArray_FromScalar(args[i], NULL);
-        c->operands[i] = c->made[i];
-        if (c->made[i] == NULL)
-            return false;
-    }
-    return true;
-}
-
-static bool
-make_numbers(walk_call *c, PyObject *const *args)
-{
-    for (int i = 0; i < c->nin; i++) {
-        if (c->operands[i] != NULL)
-            continue;
-        c->made[i] = (PyArrayObject *)lw_number_in(args[i], c->loop->types[i]);
-        c->operands[i] = c->made[i];
-        if (c->made[i] == NULL)
-            return false;
-    }
-    return true;
-}
-
 static bool
 has_types(const walk_call *c, const lw_loop *loop, const lw_dtype *dtypes)
 {
@@ -264,8 +235,8 @@ read_casts(walk_call *c)
 static bool
 find_loop(walk_call *c, PyObject *const *args, int64_t n)
 {
-    if (!make_scalars(c, args) || (c->loop = loop_for(c, args)) == NULL ||
-        c->loop->uniforms.first != c->nin)
+    if (!lw_make_numbers(args, c->nin, NULL, c->operands, c->made) ||
+        (c->loop = loop_for(c, args)) == NULL || c->loop->uniforms.first != c->nin)
         return false;
     for (int k = 0; k < c->nin + c->nout; k++)
         if (lw_type_num(c->loop->types[k]) < 0)
@@ -274,8 +245,8 @@ find_loop(walk_call *c, PyObject *const *args, int64_t n)
     if (c->kernel == NULL)
         c->kernel = lw_ufunc_kernel(c->self->base.table, c->loop);
     return c->kernel != NULL && lw_host_may_walk(c->kernel, c->masked) &&
-           (c->masked || lw_host_is_long(c->kernel, n)) && make_numbers(c, args) &&
-           read_casts(c);
+           (c->masked || lw_host_is_long(c->kernel, n)) &&
+           lw_make_numbers(args, c->nin, c->loop->types, c->operands, c->made) && read_casts(c);
 }
 
 /* ---- running it ---- */
@@ -312,38 +283,6 @@ new_iterator(walk_call *c)
     for (int k = 0; k <= n; k++)
         Py_DECREF(dtypes[k]);
     return iter;
-}
-
-/* -1 with an exception. */
-static int
-describe(const walk_call *c, NpyIter *iter, lw_walk *walk)
-{
-    char *const *data = NpyIter_GetDataPtrArray(iter);
-    int ndim = NpyIter_GetNDim(iter), n = c->nin + c->nout + c->masked;
-    npy_intp shape[LW_WALK_DIMS];
-
-    if (NpyIter_GetShape(iter, shape) == NPY_FAIL)
-        return -1;
-    walk->n_operands = n;
-    walk->ndim = 0;
-    walk->n = NpyIter_GetIterSize(iter);
-    for (int k = 0; k < n; k++)
-        walk->operands[k] = (lw_walk_operand){.data = (uint64_t)(uintptr_t)data[k],
-                                              .is_output = k >= c->nin && k < c->nin + c->nout};
-    for (int d = ndim; d-- > 0;) { /* innermost first */
-        const npy_intp *strides = NpyIter_GetAxisStrideArray(iter, d);
-        if (strides == NULL)
-            return -1;
-        if (shape[d] == 1)
-            continue;
-        walk->shape[walk->ndim] = shape[d];
-        for (int k = 0; k < n; k++)
-            walk->operands[k].strides[walk->ndim] = strides[k];
-        walk->ndim++;
-    }
-    lw_walk_sort(walk);
-    lw_walk_merge(walk);
-    return 0;
 }
 
 /* The number, in C order, of the element of the walk that raised. Elements of an output are
@@ -394,7 +333,8 @@ run(const walk_call *c, NpyIter *iter)
     lw_walk walk;
     int raised;
 
-    if (describe(c, iter, &walk) < 0)
+    if (lw_walk_of_iterator(iter, NpyIter_GetNDim(iter), c->nin + c->nout + c->masked, c->nin,
+                            c->nout, &walk) < 0)
         return -1;
     lw_flags_clear();
     Py_BEGIN_ALLOW_THREADS

@@ -69,23 +69,13 @@ some_elements(void *context, int64_t begin, int64_t end, uint32_t worker)
     return LW_OK;
 }
 
-static int64_t
-size_of(const lw_reduce_space *space)
-{
-    int64_t n = 1;
-
-    for (int d = 0; d < space->n; d++)
-        n *= space->size[d];
-    return n;
-}
-
 /* The class bits of the elements of one result, until nothing can be added. */
 static unsigned
 class_of_elements(const lw_reduce_job *job, int64_t result)
 {
     look l = {.job = job, .result = result};
 
-    lw_parallel_for(size_of(&job->reduced), GRAIN, some_elements, &l);
+    lw_parallel_for(lw_reduce_space_size(&job->reduced), GRAIN, some_elements, &l);
     return l.found & ~(unsigned)LW_IS_ZERO; /* of some element */
 }
 
@@ -125,9 +115,10 @@ static int
 by_each(const lw_reduce_job *job, int fresh)
 {
     look l = {.job = job, .fresh = fresh};
-    int64_t n = size_of(&job->reduced);
+    int64_t n = lw_reduce_space_size(&job->reduced);
 
-    lw_parallel_for(size_of(&job->kept), n < GRAIN ? GRAIN / (n + 1) : 1, each_result, &l);
+    lw_parallel_for(lw_reduce_space_size(&job->kept), n < GRAIN ? GRAIN / (n + 1) : 1,
+                    each_result, &l);
     return l.real;
 }
 
@@ -149,7 +140,7 @@ static int
 by_all(const lw_reduce_job *job, int64_t n_results, int fresh)
 {
     look l = {.job = job};
-    int64_t n = size_of(&job->kept);
+    int64_t n = lw_reduce_space_size(&job->kept);
     unsigned in = 0;
 
     lw_parallel_for(n_results, GRAIN, some_results, &l);

@@ -368,16 +368,6 @@ fail:
 
 /* ---- spaces ---- */
 
-static int64_t
-size_of(const lw_reduce_space *space)
-{
-    int64_t n = 1;
-
-    for (int d = 0; d < space->n; d++)
-        n *= space->size[d];
-    return n;
-}
-
 /* Whether rows are long enough for `pick`, and contiguous. */
 static bool
 picks_rows(const run *s)
@@ -432,8 +422,8 @@ lw_reduce_run_of(lw_reduce_job *job)
     s.operand_size[s.n_in] = sizeof(int64_t);
     s.best = s.code->best != NULL && !s.code->costly;
     s.masked = job->operand[s.n_in] != NULL;
-    s.n_kept = size_of(&job->kept);
-    s.n_reduced = size_of(&job->reduced);
+    s.n_kept = lw_reduce_space_size(&job->kept);
+    s.n_reduced = lw_reduce_space_size(&job->reduced);
     s.block = s.several = block_of(&s);
     s.chunk = s.block * CHUNK_BLOCKS;
     return s;

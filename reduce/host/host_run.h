@@ -19,6 +19,17 @@ typedef struct lw_reduce_space { /* dimensions, outermost first */
                   [LW_REDUCE_DIMS]; /* in bytes, by operand; the mask is the last one */
 } lw_reduce_space;
 
+/* Elements. */
+static inline int64_t
+lw_reduce_space_size(const lw_reduce_space *space)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < space->n; d++)
+        n *= space->size[d];
+    return n;
+}
+
 typedef struct lw_reduce_job {
     const lw_reduction *reduction;
     lw_reduce_code *code;              /* nothing of it changes but the costs that it learns */

@@ -1,11 +1,13 @@
 #include "core/py/numpy/host_loops.h"
 
 #include "core/host/flags.h"
+#include "core/plan/walk.h"
 #include "core/py/descr.h"
 #include "core/py/compiled/in_python.h"
 #include "core/py/float_flags.h"
 #include "core/py/host_cuda.h"
 #include "core/py/llvm_bridge.h"
+#include "core/py/numpy/numpy_rules.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 
@@ -266,6 +268,53 @@ lw_direct_read_number(PyObject *object, lw_dtype dtype, lw_direct_number *to)
 }
 
 bool
+lw_make_numbers(PyObject *const *args, int nin, const lw_dtype *types, PyArrayObject **arrays,
+                PyArrayObject **made)
+{
+    for (int i = 0; i < nin; i++) {
+        if (arrays[i] != NULL || (lw_weak_kind(args[i]) != 0) != (types != NULL))
+            continue;
+        made[i] = (PyArrayObject *)(types != NULL ? lw_number_in(args[i], types[i])
+                                                  : PyArray_FromScalar(args[i], NULL));
+        arrays[i] = made[i];
+        if (made[i] == NULL)
+            return false;
+    }
+    return true;
+}
+
+int
+lw_walk_of_iterator(NpyIter *iter, int ndim, int n, int nin, int nout, lw_walk *walk)
+{
+    char *const *data = NpyIter_GetDataPtrArray(iter);
+    npy_intp shape[NPY_MAXDIMS];
+
+    if (NpyIter_GetShape(iter, shape) == NPY_FAIL)
+        return -1;
+    walk->n_operands = n;
+    walk->ndim = 0;
+    walk->n = 1;
+    for (int k = 0; k < n; k++)
+        walk->operands[k] = (lw_walk_operand){.data = (uint64_t)(uintptr_t)data[k],
+                                              .is_output = k >= nin && k < nin + nout};
+    for (int d = ndim; d-- > 0;) { /* innermost first */
+        const npy_intp *strides = NpyIter_GetAxisStrideArray(iter, d);
+        if (strides == NULL)
+            return -1;
+        walk->n *= shape[d];
+        if (shape[d] == 1)
+            continue;
+        walk->shape[walk->ndim] = shape[d];
+        for (int k = 0; k < n; k++)
+            walk->operands[k].strides[walk->ndim] = strides[k];
+        walk->ndim++;
+    }
+    lw_walk_sort(walk);
+    lw_walk_merge(walk);
+    return 0;
+}
+
+bool
 lw_left_to_numpy(void)
 {
     if (PyErr_Occurred() &&
@@ -273,12 +322,6 @@ lw_left_to_numpy(void)
         return false;
     PyErr_Clear();
     return true;
-}
-
-static int64_t
-magnitude(int64_t stride)
-{
-    return stride < 0 ? -stride : stride;
 }
 
 /* From the dimension of the smallest stride on, none may reach into the next one. */
@@ -293,15 +336,15 @@ lw_is_written_apart(PyArrayObject *array)
     for (int i = 0; i < PyArray_NDIM(array); i++) {
         int next = -1;
         for (int d = 0; d < PyArray_NDIM(array); d++)
-            if (!taken[d] && (next < 0 || magnitude(PyArray_STRIDE(array, d)) <
-                                              magnitude(PyArray_STRIDE(array, next))))
+            if (!taken[d] && (next < 0 || lw_magnitude(PyArray_STRIDE(array, d)) <
+                                              lw_magnitude(PyArray_STRIDE(array, next))))
                 next = d;
         taken[next] = true;
         if (PyArray_DIM(array, next) <= 1)
             continue;
-        if (magnitude(PyArray_STRIDE(array, next)) < reach)
+        if (lw_magnitude(PyArray_STRIDE(array, next)) < reach)
             return false;
-        reach += magnitude(PyArray_STRIDE(array, next)) * (PyArray_DIM(array, next) - 1);
+        reach += lw_magnitude(PyArray_STRIDE(array, next)) * (PyArray_DIM(array, next) - 1);
     }
     return true;
 }

@@ -93,6 +93,16 @@ bool lw_direct_read_number(PyObject *object, lw_dtype dtype, lw_direct_number *t
 PyThreadState *lw_direct_begin(int64_t n);
 int lw_direct_end(const lw_loop_head *loop, const char *name, PyThreadState *saved, int failed);
 
+/* Those of nin operands that are numbers (their place in `arrays` is NULL), as arrays without
+ * dimensions, which `made` owns: those of Python in the loop's types, or where types is NULL,
+ * those of NumPy in their own. false with an exception. */
+bool lw_make_numbers(PyObject *const *args, int nin, const lw_dtype *types,
+                     PyArrayObject **arrays, PyArrayObject **made);
+/* The walk along the first ndim axes of an iterator with a multi-index, over n operands of
+ * which those after nin, nout of them, are outputs; sorted and merged. -1 with an exception. */
+struct lw_walk;
+int lw_walk_of_iterator(NpyIter *iter, int ndim, int n, int nin, int nout,
+                        struct lw_walk *walk);
 /* After preparations that failed, with an exception or without one: NumPy's call words it
  * better. false, with the exception: it is none that a second try would give, as Ctrl-C. */
 bool lw_left_to_numpy(void);
