@@ -160,6 +160,7 @@ def run(program, folder):
     with open(path, "w") as file:
         file.write(program)
     environment = {**os.environ, "LANEWISE_CACHE_DIR": os.path.join(folder, "cache"), "PYTHONPYCACHEPREFIX": compiled_modules()}
+    environment["OPENBLAS_NUM_THREADS"] = "1"  # its threads wait in a loop after NumPy's import, which would count as processor time of the call
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run([sys.executable, "-W", "ignore", path], env=environment, capture_output=True, text=True)
     return [1e3 * float(one) for one in done.stdout.split()] if done.returncode == 0 else None
