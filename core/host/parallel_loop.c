@@ -28,7 +28,6 @@ typedef struct loop {
     uint64_t fork;         /* of the random numbers of its parts */
     lw_stop *stop;         /* what ends the call that the loop is a part of; or NULL */
     int64_t own_ns, own_n; /* the calling thread's share: time, iterations */
-    _Atomic int64_t next;
     /* the lowest part that left the function; parts behind it need not run any more */
     _Atomic int64_t left;
 } loop;
@@ -130,16 +129,14 @@ is_needed(const loop *l, int64_t part)
     return left < 0 || part < left;
 }
 
-/* Takes parts as long as there are some, whatever its own share would be. */
+/* The parts of a step of the pool. */
 static lw_status
-take_parts(void *context, int64_t begin, int64_t end, uint32_t worker)
+run_parts(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     loop *l = context;
-    int64_t part, n = 0, since = worker == 0 ? lw_now_ns() : 0;
+    int64_t n = 0, since = worker == 0 ? lw_now_ns() : 0;
 
-    (void)begin, (void)end;
-    while (!lw_stop_asked(l->stop) &&
-           (part = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed)) < l->parts)
+    for (int64_t part = begin; part < end && !lw_stop_asked(l->stop); part++)
         if (is_needed(l, part)) {
             run_part(l, part);
             n += (int64_t)l->size;
@@ -197,11 +194,10 @@ run(lw_part_code code, const void *frame, uint64_t n, int64_t parts, void *recor
         return code(frame, 0, n, records) ? 0 : -1;
     l.size = n / (uint64_t)parts + (n % (uint64_t)parts != 0);
     atomic_init(&l.left, -1);
-    atomic_init(&l.next, 0);
     if (is_worth_threads(&l, flags))
-        lw_parallel_until(lw_host_threads(), 1, take_parts, &l, l.stop);
+        lw_parallel_until(parts, 1, run_parts, &l, l.stop);
     else
-        take_parts(&l, 0, 0, 0);
+        run_parts(&l, 0, parts, 0);
     if (l.stop != NULL && atomic_load_explicit(&l.stop->stopped, memory_order_relaxed))
         lw_stop_look(); /* parts are missing: the function that has the loop ends, too */
     learn(&l);

@@ -4,7 +4,8 @@
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
 
-#define CHUNK_PS 20e6 /* the least that a thread should get */
+#define STEP_PS  5e6  /* the least that a thread should get */
+#define LONG_PS  20e6 /* worth looking for what would stop it, and for other Python threads */
 #define SHORT_PS 2e6  /* the clock itself takes some 50 ns */
 #define PIECE_PS 1e9  /* the first piece of a part where all cost the same */
 #define MOST_PS  4e9  /* a step that costs more counts as this */
@@ -86,7 +87,7 @@ run_part(job *j, int64_t begin, int64_t end)
     const lw_work *work = j->work;
     double cost = cost_of(work);
     int64_t first =
-        work->steady ? pieces_in(PIECE_PS, cost, work->n) : pieces_in(CHUNK_PS, cost, FEW);
+        work->steady ? pieces_in(PIECE_PS, cost, work->n) : pieces_in(LONG_PS, cost, FEW);
 
     lw_in_pieces(work->stop, begin, end, first, unit_of(work), run_piece, j);
 }
@@ -159,12 +160,26 @@ sample(void *context, int64_t begin, int64_t end)
 }
 
 static int64_t
-grain_of(const lw_work *work, double cost_ps)
+divide_up(int64_t a, int64_t b)
 {
-    int64_t n = pieces_in(CHUNK_PS, cost_ps, INT64_MAX / 2) + 1;
-    int64_t step = n < work->line || work->line == 0 ? unit_of(work) : work->line;
+    return a / b + (a % b != 0);
+}
 
-    return (n + step - 1) / step * step;
+/* The pool gives each thread as many grains as the others. So that all of them get the same,
+ * what a thread should get is divided, into as many grains as are long enough. */
+static int64_t
+grain_of(const lw_work *work, int64_t n, double cost_ps)
+{
+    int64_t least = pieces_in(STEP_PS, cost_ps, n) + 1, threads = lw_host_threads();
+    int64_t parts = n / least < threads ? n / least : threads, share, grains, step;
+
+    if (parts < 2)
+        return n;
+    share = divide_up(n, parts);
+    grains = share / least < LW_POOL_STEPS ? share / least : LW_POOL_STEPS;
+    share = divide_up(share, grains);
+    step = share < work->line || work->line == 0 ? unit_of(work) : work->line;
+    return divide_up(share, step) * step;
 }
 
 bool
@@ -172,7 +187,7 @@ lw_work_is_long(const lw_work *work)
 {
     double cost_ps = cost_of(work);
 
-    return cost_ps == 0 || (double)work->n * cost_ps > CHUNK_PS;
+    return cost_ps == 0 || (double)work->n * cost_ps > LONG_PS;
 }
 
 static bool
@@ -218,7 +233,7 @@ lw_work_run(const lw_work *work)
         run_here(&j, left);
         return all_run(&j);
     }
-    lw_parallel_until(left, grain_of(work, cost_of(work)), part, &j, work->stop);
+    lw_parallel_until(left, grain_of(work, left, cost_of(work)), part, &j, work->stop);
     /* the wait for threads is not counted, which would make parts of few pieces permanent */
     if (j.n_run > 0)
         learn(&j, j.spent_ns, j.n_run, lw_host_threads());

@@ -1,8 +1,7 @@
-#define _GNU_SOURCE /* sched_getaffinity, syscall */
+#define _GNU_SOURCE /* sched_getcpu, syscall */
 #include "core/host/thread_pool.h"
 
 #include "core/base/clock.h"
-#include "core/base/env.h"
 #include "core/base/lock.h"
 #include "core/base/memory.h"
 #include "core/host/flags.h"
@@ -10,6 +9,7 @@
 #include "core/ir/thread_names.h"
 #include "core/link/elf_loader.h"
 
+#include <assert.h>
 #include <fenv.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -17,39 +17,34 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* How long a thread spins before it sleeps. This is longer than a futex wake (some 5 us), so
- * that threads stay awake from loop to loop; a longer spin would burn a core that another
- * process could use. */
-#define SPIN_NS 30000
+/* How long a thread spins before it sleeps. A worker takes the long time if its last call came
+ * within that time, so that workers stay awake while a program calls one loop after the other,
+ * and the short time otherwise. Waking a thread takes some 5 us, and up to 50 us where its core
+ * is a virtual one that has stopped. After the short time, a thread yields its core to others
+ * that want to run. */
+#define SPIN_NS      30000
+#define LONG_SPIN_NS 500000
 
-/* The most steps that a chunk is divided into. A thread that is held up keeps the others
- * waiting for one step. With the grains that callers choose, a step takes more than 20 us, and
- * taking it costs little beside that. */
-enum { STEPS = 16 };
+/* A call to a loop is one number for all workers: the number of the loop << CALL_BITS | its
+ * chunks. The workers below that number of chunks are called. */
+enum { CALL_BITS = 9 };
+static_assert(LW_MAX_THREADS < 1 << CALL_BITS, "the workers of a loop fit into a call");
 
-/* What a worker does. */
-enum {
-    IDLE,   /* It is in no loop. */
-    CALLED, /* It was called to a loop, and has not begun. */
-    AT_WORK /* It runs steps of the loop. */
-};
-
-/* A worker and what it needs, on its own cache lines. `asleep` is true while it may be in the
- * futex. */
+/* A worker and what it needs, on its own cache lines. */
 typedef struct worker {
-    _Alignas(128) atomic_uint state;
-    atomic_uint asleep;
-    atomic_uint_fast64_t left; /* steps of its chunk that nobody has taken: first << 32 | end */
-    lw_status status;          /* of the first step that failed among those that it ran */
-    int64_t failed_at;         /* where that step begins */
-    int fp_flags;
+    /* The last call that it has followed, or that was taken back. */
+    _Alignas(128) atomic_uint_fast64_t answered;
+    /* Steps of its chunk that nobody has taken: loop << 16 | first << 8 | end. Those of another
+     * loop: nobody has taken any. So the caller of a loop need not write here. */
+    atomic_uint_fast64_t left;
+    atomic_uint asleep; /* what it sleeps on: 1 while it may be in the futex */
     uint32_t index;
+    int64_t spin_ns; /* before it sleeps */
     pthread_t thread;
 } worker;
 
@@ -58,18 +53,29 @@ typedef struct worker {
 typedef struct loop {
     lw_loop_body body;
     void *context;
-    int64_t n, chunk, step; /* chunk i is [i * chunk, min(n, (i + 1) * chunk)) */
-    uint32_t n_chunks;
-    int core; /* the caller's */
+    int64_t n, chunk, step;               /* chunk i is [i * chunk, min(n, (i + 1) * chunk)) */
+    uint32_t n_chunks, steps, last_steps; /* of a chunk, of the last chunk */
+    int core;                             /* the caller's */
     fenv_t environment;
     bool stop;
 } loop;
+
+/* What workers report of the loop under way; only few write here. */
+typedef struct report {
+    lw_lock lock;
+    lw_status status;  /* of the first step that failed, */
+    int64_t failed_at; /* which begins here */
+    atomic_int fp_flags;
+} report;
 
 static lw_lock pool_lock = LW_LOCK_INIT; /* held during a loop; loops only try to take it */
 static worker *workers;                  /* [n_workers]; 0 is the caller's and has no thread */
 static uint32_t n_workers, n_wanted;     /* fewer than wanted where threads cannot be started */
 static loop current;
-_Alignas(128) static atomic_uint pending; /* workers that were called and have not ended */
+static report found = {.lock = LW_LOCK_INIT};
+_Alignas(
+    128) static atomic_uint_fast64_t call; /* the last one; all workers wait for it to change */
+_Alignas(128) static atomic_uint pending;  /* workers that were called and have not ended */
 _Alignas(128) static atomic_uint caller_asleep;
 static atomic_bool crowded; /* a worker of the loop under way is on the caller's core */
 static _Thread_local bool inside;
@@ -98,65 +104,76 @@ breathe(void)
 #endif
 }
 
-/* Spins until the word differs from `old`, for SPIN_NS at most. */
+/* Spins until `is_over` says so, for `most_ns` at most. */
 static bool
-spin_until_not(atomic_uint *word, unsigned old)
+spin_until(bool (*is_over)(const void *), const void *what, int64_t most_ns)
 {
-    int64_t end = lw_now_ns() + SPIN_NS;
-    int i;
+    int64_t begin = lw_now_ns(), spent = 0;
 
     do {
-        for (i = 0; i < 64; i++) {
-            if (atomic_load_explicit(word, memory_order_acquire) != old)
+        for (int i = 0; i < 64; i++) {
+            if (is_over(what))
                 return true;
             breathe();
         }
-    } while (lw_now_ns() < end);
+        if (spent > SPIN_NS)
+            sched_yield();
+        spent = lw_now_ns() - begin;
+    } while (spent < most_ns);
     return false;
 }
 
-/* Waits until `pending` differs from `left`. The exchange pairs with the load in `rouse`:
- * either the other side sees us asleep, or we see its store. Asks `stop` meanwhile, where there
- * is one.
- */
+static bool
+none_pending(const void *unused)
+{
+    (void)unused;
+    return atomic_load_explicit(&pending, memory_order_acquire) == 0;
+}
+
+/* Waits until no worker is pending. The exchange pairs with the load in `settle`: either the
+ * other side sees us asleep, or we see its store. Asks `stop` meanwhile, where there is one. */
 static void
-await_end_of(unsigned left, lw_stop *stop)
+await_workers(lw_stop *stop)
 {
     static const struct timespec look = {.tv_nsec = LW_LOOK_NS};
+    unsigned left;
 
-    if (!atomic_load_explicit(&crowded, memory_order_relaxed) && spin_until_not(&pending, left))
+    if (!atomic_load_explicit(&crowded, memory_order_relaxed) &&
+        spin_until(none_pending, NULL, LONG_SPIN_NS))
         return;
-    for (;;) {
-        atomic_exchange(&caller_asleep, 1);
-        if (atomic_load(&pending) != left)
-            break;
+    atomic_exchange(&caller_asleep, 1);
+    while ((left = atomic_load(&pending)) != 0) {
         futex_wait(&pending, left, stop ? &look : NULL);
         lw_stop_asked(stop);
     }
     atomic_store(&caller_asleep, 0);
 }
 
-static void
-rouse(atomic_uint *word, atomic_uint *asleep)
+/* ---- workers ---------------------------------------------------------------------------- */
+
+/* The chunks of a call, and so the workers that it calls, the caller included. */
+static uint32_t
+chunks_of(uint64_t one)
 {
-    /* Only the sleeper clears `asleep`: the last finisher of one loop may come here when the
-     * caller already sleeps in the next one, and must not clear the mark that the last finisher
-     * of that loop needs. */
-    if (atomic_load(asleep) != 0)
-        futex_wake(word);
+    return one & ((1u << CALL_BITS) - 1);
 }
 
-/* ---- workers ---------------------------------------------------------------------------- */
+/* The exchange pairs with the load of `call` in `await_call`: either we see the worker asleep,
+ * or it sees the call. */
+static void
+rouse(worker *one)
+{
+    if (atomic_load(&one->asleep) != 0 && atomic_exchange(&one->asleep, 0) != 0)
+        futex_wake(&one->asleep);
+}
 
 /* Every participant wakes at most two others, so that the caller does not pay for all
  * wake-ups. */
 static void
 rouse_below(uint32_t index)
 {
-    uint32_t i;
-
-    for (i = 2 * index + 1; i <= 2 * index + 2 && i < current.n_chunks; i++)
-        rouse(&workers[i].state, &workers[i].asleep);
+    for (uint32_t i = 2 * index + 1; i <= 2 * index + 2 && i < current.n_chunks; i++)
+        rouse(&workers[i]);
 }
 
 /* A worker that was called and has not begun, because its core does something else, cannot wake
@@ -164,10 +181,8 @@ rouse_below(uint32_t index)
 static void
 rouse_past(uint32_t index)
 {
-    uint32_t i;
-
-    for (i = 2 * index + 1; i <= 2 * index + 2 && i < current.n_chunks; i++)
-        if (atomic_load_explicit(&workers[i].state, memory_order_relaxed) == CALLED) {
+    for (uint32_t i = 2 * index + 1; i <= 2 * index + 2 && i < current.n_chunks; i++)
+        if (atomic_load_explicit(&workers[i].answered, memory_order_relaxed) != call) {
             rouse_below(i);
             rouse_past(i);
         }
@@ -185,85 +200,124 @@ divide_up(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
-/* Takes a step of the chunk of `owner`: its first one, or its last one. -1: there is none left.
- */
+/* Takes a step of a chunk: its first one, or its last one. -1: there is none left. */
 static int64_t
-take_step(worker *owner, bool first)
+take_step(uint32_t chunk, bool first)
 {
-    uint64_t left = atomic_load_explicit(&owner->left, memory_order_relaxed), rest;
+    atomic_uint_fast64_t *word = &workers[chunk].left;
+    uint64_t left = atomic_load_explicit(word, memory_order_relaxed), rest;
+    uint64_t number = call >> CALL_BITS << 16;
     uint32_t begin, end;
 
     do {
-        begin = (uint32_t)(left >> 32);
-        end = (uint32_t)left;
+        if ((left ^ number) >> 16 != 0)
+            rest =
+                number | (chunk + 1 == current.n_chunks ? current.last_steps : current.steps);
+        else
+            rest = left;
+        begin = rest >> 8 & 255;
+        end = rest & 255;
         if (begin == end)
             return -1;
-        rest = first ? left + ((uint64_t)1 << 32) : left - 1;
-    } while (!atomic_compare_exchange_weak(&owner->left, &left, rest));
+        rest = first ? rest + 256 : rest - 1;
+    } while (!atomic_compare_exchange_weak(word, &left, rest));
     return first ? begin : end - 1;
 }
 
 static void
-run_step(worker *self, uint32_t chunk, int64_t step)
+note_failure(lw_status status, int64_t at)
+{
+    lw_lock_take(&found.lock);
+    if (found.status == LW_OK || at < found.failed_at) {
+        found.status = status;
+        found.failed_at = at;
+    }
+    lw_lock_give(&found.lock);
+}
+
+static void
+run_step(uint32_t index, uint32_t chunk, int64_t step)
 {
     int64_t begin = chunk * current.chunk + step * current.step;
     int64_t end = least(begin + current.step, (chunk + 1) * current.chunk);
-    lw_status status = current.body(current.context, begin, least(end, current.n), self->index);
+    lw_status status = current.body(current.context, begin, least(end, current.n), index);
 
-    if (status != LW_OK && (self->status == LW_OK || begin < self->failed_at)) {
-        self->status = status;
-        self->failed_at = begin;
-    }
+    if (status != LW_OK)
+        note_failure(status, begin);
 }
 
 /* The own chunk from its first step on, then what others have not begun of theirs, from its
  * last step on. */
 static void
-run_steps(worker *self)
+run_steps(uint32_t index)
 {
     for (uint32_t i = 0; i < current.n_chunks; i++) {
-        uint32_t chunk = (self->index + i) % current.n_chunks;
-        for (int64_t step; (step = take_step(&workers[chunk], i == 0)) >= 0;) {
-            run_step(self, chunk, step);
+        uint32_t chunk = (index + i) % current.n_chunks;
+        for (int64_t step; (step = take_step(chunk, i == 0)) >= 0;) {
+            run_step(index, chunk, step);
             if (i == 0)
-                rouse_past(self->index);
+                rouse_past(index);
         }
     }
 }
 
-/* n workers are not waited for any more. */
+/* n workers are not waited for any more. Only the caller clears `caller_asleep`: the last
+ * worker of one loop may come here when the caller already sleeps in the next one. */
 static void
 settle(uint32_t n)
 {
-    if (atomic_fetch_sub(&pending, n) == n)
-        rouse(&pending, &caller_asleep);
+    if (atomic_fetch_sub(&pending, n) == n && atomic_load(&caller_asleep) != 0)
+        futex_wake(&pending);
+}
+
+/* Whether there is a call that this worker follows. It does not if the caller has taken the
+ * call back, which has changed `answered` since we looked at it. */
+static bool
+follows_call(worker *self)
+{
+    uint64_t before = atomic_load(&self->answered), one = atomic_load(&call);
+
+    return one != before && self->index < chunks_of(one) &&
+           atomic_compare_exchange_strong(&self->answered, &before, one);
+}
+
+static bool
+is_called(const void *worker_)
+{
+    const worker *self = worker_;
+    uint64_t one = atomic_load(&call);
+
+    return self->index < chunks_of(one) && atomic_load(&self->answered) != one;
 }
 
 /* A worker that came too late to its last loop sleeps at once: its core has other work. */
 static void
 await_call(worker *self, bool spins)
 {
-    unsigned called = CALLED;
+    int64_t begin = lw_now_ns();
 
     if (spins)
-        spin_until_not(&self->state, IDLE);
-    while (!atomic_compare_exchange_strong(&self->state, &called, AT_WORK)) {
+        spin_until(is_called, self, self->spin_ns);
+    while (!follows_call(self)) {
         atomic_exchange(&self->asleep, 1);
-        if (atomic_load(&self->state) == IDLE)
-            futex_wait(&self->state, IDLE, NULL);
-        called = CALLED;
-    }
-    if (atomic_load_explicit(&self->asleep, memory_order_relaxed) != 0)
+        if (!is_called(self))
+            futex_wait(&self->asleep, 1, NULL);
         atomic_store(&self->asleep, 0);
+    }
+    self->spin_ns = lw_now_ns() - begin < LONG_SPIN_NS ? LONG_SPIN_NS : SPIN_NS;
 }
 
 static void
 take_part(worker *self)
 {
+    int flags;
+
     fesetenv(&current.environment);
     lw_flags_clear();
-    run_steps(self);
-    self->fp_flags = lw_flags_raised();
+    run_steps(self->index);
+    flags = lw_flags_raised();
+    if (flags != 0)
+        atomic_fetch_or(&found.fp_flags, flags);
 }
 
 static void *
@@ -283,59 +337,37 @@ work(void *argument)
         stop = current.stop;
         if (!stop)
             take_part(self);
-        atomic_store(&self->state, IDLE);
         settle(1); /* nothing of the loop may be touched after this */
     }
     return NULL;
 }
 
+/* Calls the workers to the loop that is described. */
 static void
-prepare(worker *one)
+call_workers(void)
 {
-    int64_t begin = one->index * current.chunk, n = least(current.chunk, current.n - begin);
+    uint64_t number = (call >> CALL_BITS) + 1;
 
-    one->status = LW_OK;
-    one->fp_flags = 0;
-    atomic_store_explicit(&one->left, (uint64_t)divide_up(n, current.step),
-                          memory_order_relaxed);
-}
-
-static void
-call_workers(uint32_t n_chunks)
-{
-    uint32_t i;
-
-    atomic_store(&pending, n_chunks - 1);
-    /* from the last one to the first: a worker that is called wakes others with higher indices,
-     * which must have been called by then, or they would go back to sleep */
-    for (i = n_chunks - 1; i > 0; i--)
-        atomic_fetch_add(&workers[i].state, CALLED - IDLE);
+    atomic_store(&pending, current.n_chunks - 1);
+    atomic_store(&call, number << CALL_BITS | current.n_chunks);
     rouse_below(0);
 }
 
 /* Once no step is left: a worker that has not begun, because its core does something else, is
  * not waited for. */
 static void
-recall_workers(uint32_t n_chunks)
+recall_workers(void)
 {
+    uint64_t one = call;
     uint32_t n = 0;
 
-    for (uint32_t i = 1; i < n_chunks; i++) {
-        unsigned called = CALLED;
-        n += atomic_load(&workers[i].state) == CALLED &&
-             atomic_compare_exchange_strong(&workers[i].state, &called, IDLE);
+    for (uint32_t i = 1; i < current.n_chunks; i++) {
+        uint64_t before = atomic_load(&workers[i].answered);
+        n +=
+            before != one && atomic_compare_exchange_strong(&workers[i].answered, &before, one);
     }
     if (n > 0)
         settle(n);
-}
-
-static void
-await_workers(lw_stop *stop)
-{
-    unsigned left;
-
-    while ((left = atomic_load(&pending)) != 0)
-        await_end_of(left, stop);
 }
 
 bool
@@ -375,7 +407,7 @@ stop_workers(void)
     if (n_workers > 1) {
         current.stop = true;
         current.n_chunks = n_workers;
-        call_workers(n_workers);
+        call_workers();
         await_workers(NULL);
         for (i = 1; i < n_workers; i++)
             pthread_join(workers[i].thread, NULL);
@@ -392,7 +424,7 @@ after_fork(void)
 {
     static const lw_lock fresh = LW_LOCK_INIT;
 
-    pool_lock = fresh;
+    pool_lock = found.lock = fresh;
     free(workers);
     workers = NULL;
     n_workers = n_wanted = 0;
@@ -419,6 +451,8 @@ start_workers(uint32_t wanted)
     memset(workers, 0, wanted * sizeof *workers);
     for (n_workers = 1; n_workers < wanted; n_workers++) {
         workers[n_workers].index = n_workers;
+        workers[n_workers].spin_ns = SPIN_NS;
+        workers[n_workers].answered = call;
         if (!start_thread(&workers[n_workers]))
             break;
     }
@@ -430,66 +464,6 @@ lw_thread_pool_stop(void)
     lw_lock_take(&pool_lock);
     stop_workers();
     lw_lock_give(&pool_lock);
-}
-
-/* ---- how many
- * -------------------------------------------------------------------------------- */
-
-static uint32_t
-usable_cores(void)
-{
-    cpu_set_t set[8]; /* 8192 cores */
-
-    CPU_ZERO_S(sizeof set, set);
-    if (sched_getaffinity(0, sizeof set, set) == 0 && CPU_COUNT_S(sizeof set, set) > 0)
-        return (uint32_t)CPU_COUNT_S(sizeof set, set);
-    return 1;
-}
-
-/* A container may have all cores but only the time of a few; more threads than that would be
- * throttled. */
-static uint32_t
-quota_cores(void)
-{
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
-    long long quota = 0, period = 0;
-    int n = 0;
-
-    if (file == NULL)
-        return LW_MAX_THREADS;
-    n = fscanf(file, "%lld %lld", &quota, &period); /* "max 100000" when unlimited */
-    fclose(file);
-    if (n != 2 || quota <= 0 || period <= 0)
-        return LW_MAX_THREADS;
-    return (uint32_t)((quota + period - 1) / period);
-}
-
-static uint32_t
-count_threads(void)
-{
-    int64_t n = lw_env_int(LW_ENV_threads);
-    uint32_t quota;
-
-    if (n <= 0) {
-        n = usable_cores();
-        quota = quota_cores();
-        n = n < quota ? n : quota;
-    }
-    return n < LW_MAX_THREADS ? (uint32_t)n : LW_MAX_THREADS;
-}
-
-uint32_t
-lw_host_threads(void)
-{
-    static atomic_uint_fast64_t
-        known; /* settings version + 1 in the high half, count in the low */
-    uint64_t version = lw_env_version() + 1, packed = atomic_load(&known);
-
-    if (packed >> 16 != version) {
-        packed = version << 16 | count_threads();
-        atomic_store(&known, packed);
-    }
-    return (uint32_t)(packed & 0xffff);
 }
 
 /* ---- loops
@@ -505,44 +479,34 @@ describe_loop(int64_t n, int64_t grain, lw_loop_body body, void *context)
     current.context = context;
     current.n = n;
     current.chunk = grains * grain;
-    current.step = divide_up(grains, least(grains, STEPS)) * grain;
+    current.step = divide_up(grains, least(grains, LW_POOL_STEPS)) * grain;
     current.n_chunks = (uint32_t)divide_up(n, current.chunk);
+    current.steps = (uint32_t)divide_up(current.chunk, current.step);
+    current.last_steps =
+        (uint32_t)divide_up(n - (current.n_chunks - 1) * current.chunk, current.step);
     current.core = sched_getcpu();
     atomic_store_explicit(&crowded, false, memory_order_relaxed);
     fegetenv(&current.environment);
-    for (uint32_t i = 0; i < current.n_chunks; i++)
-        prepare(&workers[i]);
-}
-
-static lw_status
-first_failure(uint32_t n_chunks)
-{
-    const worker *first = &workers[0];
-
-    for (uint32_t i = 1; i < n_chunks; i++)
-        if (workers[i].status != LW_OK &&
-            (first->status == LW_OK || workers[i].failed_at < first->failed_at))
-            first = &workers[i];
-    return first->status;
+    found.status = LW_OK;
+    atomic_store_explicit(&found.fp_flags, 0, memory_order_relaxed);
 }
 
 /* needs: the pool's lock, a loop that is described */
 static lw_status
 run_loop(lw_stop *stop)
 {
-    int fp_flags = 0;
+    int fp_flags;
 
     inside = true;
-    call_workers(current.n_chunks);
-    run_steps(&workers[0]);
-    recall_workers(current.n_chunks);
+    call_workers();
+    run_steps(0);
+    recall_workers();
     await_workers(stop);
     inside = false;
-    for (uint32_t i = 1; i < current.n_chunks; i++)
-        fp_flags |= workers[i].fp_flags;
+    fp_flags = atomic_load(&found.fp_flags);
     if (fp_flags != 0)
         lw_flags_raise(fp_flags);
-    return first_failure(current.n_chunks);
+    return found.status;
 }
 
 lw_status

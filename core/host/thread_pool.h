@@ -7,7 +7,8 @@
  * first also works on it later, as a rule). The caller has chunk 0. A worker goes through its
  * chunk in steps of some grains; a thread that has no steps left takes steps that others have
  * not begun. So where a core is busy with other work, its worker does less, or nothing, and
- * nobody waits for a worker that has not begun. Waiting is a short spin, then a futex.
+ * nobody waits for a worker that has not begun. Waiting is a spin, which is longer while one
+ * loop follows the other, then a futex.
  *
  * Floating-point environment: workers run with the caller's (rounding mode, flush-to-zero), and
  * exception flags that they raise are raised in the caller at the end, as NumPy expects. */
@@ -15,6 +16,7 @@
 #define LW_HOST_THREAD_POOL_H
 
 #include "core/base/error.h"
+#include "core/host/cores.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +25,9 @@
  * < lw_host_threads(). Called several times in a thread, or not at all. Must not touch Python.
  */
 typedef lw_status (*lw_loop_body)(void *context, int64_t begin, int64_t end, uint32_t worker);
+
+/* The most steps of a chunk. A thread that is held up keeps the others waiting for one step. */
+enum { LW_POOL_STEPS = 16 };
 
 /* Runs the body over [0, n), in the caller alone when n <= grain, with one thread, inside
  * another lw_parallel_for, while another thread's loop holds the pool, or where threads cannot
@@ -36,10 +41,6 @@ lw_status lw_parallel_until(int64_t n, int64_t grain, lw_loop_body body, void *c
                             struct lw_stop *stop);
 /* Whether this thread is one of the pool's, not one that called it. */
 bool lw_pool_is_worker(void);
-
-/* Threads that a loop can use, the caller included; at least 1, at most LW_MAX_THREADS. */
-#define LW_MAX_THREADS 256
-uint32_t lw_host_threads(void);
 
 /* The number of this thread among those of the pool; 0 for a thread that calls it. */
 uint32_t lw_pool_thread(void);

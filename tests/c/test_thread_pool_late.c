@@ -26,9 +26,10 @@ late_syscall(long number, void *word, int what, unsigned value, const void *most
 #define lw_pool_is_worker       late_pool_is_worker
 #define lw_pool_thread          late_pool_thread
 #define lw_thread_pool_register late_thread_pool_register
-#define lw_host_threads         late_host_threads
 #define lw_thread_pool_stop     late_thread_pool_stop
 #include "core/host/thread_pool.c"
+
+#include "core/base/env.h"
 
 enum { N_THREADS = 8, N_STEPS = 16 * N_THREADS };
 
@@ -67,7 +68,7 @@ main(void)
     lw_env_set(LW_ENV_threads, "8");
     failed = run_one(false);
     for (int i = 0; i < 5; i++) {
-        late_word = &workers[1].state;
+        late_word = &workers[1].asleep;
         usleep(20000); /* all workers sleep */
         failed |= run_one(true);
         late_word = NULL;
