@@ -396,7 +396,7 @@ lw_race_fail(const lw_race *race, const char *function, const char *here, const 
     lw_race_line(other_line, race->other_line);
     return lw_fail(err, LW_ERR_KERNEL,
                    "%s: race on `%s`: %s %s %u byte%s there%s, which %s %s%s: elements run in "
-                   "no order",
+                   "any order",
                    function, race->place, here, race->does, race->n_bytes,
                    race->n_bytes == 1 ? "" : "s", line, there, race->did, other_line);
 }

@@ -555,7 +555,7 @@ def test_the_message_has_both_elements_the_place_and_the_lines():
     with pytest.raises(lw.errors.KernelError) as caught:
         watched(histogram, range(10, 16), np.append(np.zeros(10, int), MEET), np.zeros(6, np.float32))
     assert str(caught.value) == (f"histogram: race on `o[1]`: element 13 reads 4 bytes there in line {line}, which element 11 wrote in line {line}: "
-                                 "elements run in no order")
+                                 "elements run in any order")
 
 
 @pytest.mark.parametrize("options, setting", [({"check": {"race"}}, ""), ({"debug": True}, ""), ({}, "race"), ({}, "bounds,race")])

@@ -35,7 +35,7 @@ lw_leaves_parallel(lw_lower_frame *f, const char *what)
         l->status = lw_diagnose(
             l->tree, lw_node_at(f, f->node)->loc,
             (lw_fault){LW_ERR_UNSUPPORTED, "E168",
-                       .label = "the iterations run in no order: which one is the last?",
+                       .label = "the iterations run in any order, so the last one is unknown",
                        .help = "use `range`, or note in an array what each iteration finds",
                        .where = f->fn->name},
             l->err, "`%s` in a loop over prange", what);
