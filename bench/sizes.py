@@ -28,6 +28,7 @@ warnings.filterwarnings("ignore")
 
 Runner = Callable[[], Any]
 ROUND = 2e-3  # seconds of a round
+REST = 50e-3  # seconds before a round beside numba on the CPU, after which the threads of the other one do not wait actively any more
 FASTER = 0.97
 
 muladd = lw.vectorize(lambda a, b: a * b + a)
@@ -172,11 +173,14 @@ def per_call(run: Runner, wait: Runner) -> Callable[[], float]:
     return measure
 
 
-def best_of_each(runners: dict[str, Runner], wait: Runner, rounds: int) -> dict[str, float]:
+def best_of_each(runners: dict[str, Runner], wait: Runner, rest: float, rounds: int) -> dict[str, float]:
     measures = {name: per_call(run, wait) for name, run in runners.items()}
     best = {name: math.inf for name in measures}
     for _ in range(rounds):
         for name, measure in measures.items():
+            if rest:
+                time.sleep(rest)
+                runners[name]()
             best[name] = min(best[name], measure())
     return best
 
@@ -233,7 +237,7 @@ def measure(machine: Machine, calls: list[str], first: int, last: int, rounds: i
     for k in range(first, last + 1):
         made = machine.operands(1 << k)
         for call in calls:
-            times[call][k] = best = best_of_each(machine.runners(call, made), machine.wait, rounds)
+            times[call][k] = best = best_of_each(machine.runners(call, made), machine.wait, REST if "numba" in machine.calls[call] else 0, rounds)
             print(f"2^{k:<3}{call:<16}" + "".join(f"{name:>10} {seconds * 1e6:>10.2f} us" for name, seconds in best.items()), flush=True)
     return times
 
