@@ -671,6 +671,14 @@ class Forall:
     def __copy__(self) -> Forall: ...
     def __deepcopy__(self, memo: Any, /) -> Forall: ...
 
+@final
+class ReductionFunction:
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+    def __new__(cls, function: Callable[..., Any], source: Any, kinds: str, dtype: Any = None, *, scans: bool = False) -> Self: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
 @overload
 def forall(
     signatures: Callable[..., Any],

@@ -112,7 +112,7 @@ def _twin(made, **changed):
 
 
 def _is_of_reductions(function) -> bool:
-    return isinstance(function, types.FunctionType) and function.__module__ in ("lanewise.reductions", "lanewise._nan_reductions") and not function.__name__.startswith("_")
+    return isinstance(function, (types.FunctionType, _core.ReductionFunction)) and function.__module__ in ("lanewise.reductions", "lanewise._nan_reductions") and not function.__name__.startswith("_")
 
 
 def _names_prange(function, seen) -> bool:
@@ -223,7 +223,7 @@ def _to_host(value):
 
 def _leaves(value, name) -> list[tuple[str, np.ndarray]]:
     """The arrays and numbers in a result or in arguments, as arrays of the host."""
-    if value is None or isinstance(value, (str, bytes, types.FunctionType, np.dtype, type)):
+    if value is None or isinstance(value, (str, bytes, types.FunctionType, _core.ReductionFunction, np.dtype, type)):
         return []
     if isinstance(value, (tuple, list)):
         return [leaf for i, item in enumerate(value) for leaf in _leaves(item, f"{name} {i}")]

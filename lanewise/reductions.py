@@ -429,49 +429,14 @@ def _initial(value: Any) -> dict[str, Any]:
     return {} if value is ... or value is np._NoValue else {"initial": value}
 
 
-_ARRAYS = frozenset((np.ndarray, DeviceArray))
-_AXIS = {"axis"}
-
-
-def _at_once(reduction: later, kinds: str, **always: Any) -> Any:
+def _at_once(reduction: later, kinds: str, dtype: Any = None) -> Any:
     """The usual call, of one array of these kinds and at most axis=, goes to the reduction; all others go to the function."""
-    made = None
-
-    def of(function):
-        @functools.wraps(function)
-        def call(*arrays, **given):
-            nonlocal made
-            if len(arrays) == 1 and type(a := arrays[0]) in _ARRAYS and a.dtype.kind in kinds and a.size:
-                if made is None:
-                    made = reduction.one
-                if not given:
-                    return made(a, **always)
-                if given.keys() == _AXIS and type(given["axis"]) is int and a.ndim:
-                    return made(a, axis=given["axis"], **always)
-            return function(*arrays, **given)
-
-        return call
-
-    return of
+    return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, dtype), function)
 
 
 def _scans_at_once(reduction: later, kinds: str) -> Any:
     """The same for scans, of one array with one dimension and no keyword."""
-    made = None
-
-    def of(function):
-        @functools.wraps(function)
-        def call(*arrays, **given):
-            nonlocal made
-            if len(arrays) == 1 and not given and type(a := arrays[0]) in _ARRAYS and a.ndim == 1 and a.dtype.kind in kinds and a.size:
-                if made is None:
-                    made = reduction.one
-                return made.accumulate(a)
-            return function(*arrays, **given)
-
-        return call
-
-    return of
+    return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, scans=True), function)
 
 
 @_at_once(_SUM, "biufc")

@@ -35,6 +35,7 @@ typedef struct lw_found_pair {
     X(device_array)                                                                            \
     X(mapped_array)                                                                            \
     X(bound_forall)                                                                            \
+    X(direct_call)                                                                             \
     X(jit)                                                                                     \
     X(launcher)
 

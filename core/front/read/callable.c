@@ -240,12 +240,18 @@ from_source(lw_reader *r, PyObject *object)
 
 /* A public function of lanewise.reductions; their map, combine and finish are compiled. */
 static bool
-is_of_reductions(PyObject *function)
+is_of_reductions(PyObject *object)
 {
-    PyObject *name = ((PyFunctionObject *)function)->func_name;
-    Py_UCS4 first = PyUnicode_GET_LENGTH(name) > 0 ? PyUnicode_READ_CHAR(name, 0) : '_';
+    PyObject *name;
+    Py_UCS4 first;
 
-    return lw_comes_from(function, "lanewise.reductions") && first != '_' && first != '<';
+    if (PyType_Check(object) || !lw_comes_from(object, "lanewise.reductions"))
+        return false;
+    if (!PyFunction_Check(object)) /* one whose usual calls go to a reduction directly */
+        return true;
+    name = ((PyFunctionObject *)object)->func_name;
+    first = PyUnicode_GET_LENGTH(name) > 0 ? PyUnicode_READ_CHAR(name, 0) : '_';
+    return first != '_' && first != '<';
 }
 
 uint32_t
@@ -269,8 +275,9 @@ lw_read_callable(lw_reader *r, PyObject *object)
     fn = lw_read_foreign(r, object);
     if (fn != 0 || r->status != LW_OK)
         return fn;
-    if (PyFunction_Check(object) && (lw_comes_from(object, "numpy") ||
-                                     is_of_reductions(object) || lw_read_is_special(object)))
+    if (is_of_reductions(object) ||
+        (PyFunction_Check(object) &&
+         (lw_comes_from(object, "numpy") || lw_read_is_special(object))))
         return 0; /* a function of whole arrays, which was not written to be compiled */
     if (PyMethod_Check(object) && lw_is_random(PyMethod_GET_SELF(object)))
         return 0; /* its source says nothing that helps */

@@ -1,0 +1,261 @@
+/* Functions of lanewise.reductions, whose usual calls go to a reduction without a step in
+ * Python: those of one array, of NumPy's class or ours, with at most axis=, an int. All other
+ * calls go to the Python function that this object stands for, and whose name, text and
+ * signature it has. */
+#include "reduce/reduce_parts_py.h"
+
+#include "core/py/array/device_array.h"
+#include "core/py/state.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <structmember.h>
+
+enum { MOST_KINDS = 8 };
+
+typedef struct direct_call {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *function;
+    PyObject *source;   /* has the attribute `one`, which is the reduction */
+    lw_found reduction; /* once there was a usual call */
+    PyObject *dtype, *names, *names_with_axis; /* keywords; dtype: or NULL */
+    PyObject *dict, *weakrefs;
+    bool scans;             /* accumulate, of arrays with one dimension and without keywords */
+    char kinds[MOST_KINDS]; /* of the dtypes, as NumPy calls them */
+} direct_call;
+
+/* The number of dimensions of an array that the reduction takes as it is; else -1. */
+static int
+usual_ndim(const direct_call *self, PyObject *object)
+{
+    char kind;
+    int ndim;
+
+    if (PyArray_CheckExact(object)) {
+        PyArrayObject *array = (PyArrayObject *)object;
+        if (PyArray_SIZE(array) == 0)
+            return -1;
+        kind = PyArray_DESCR(array)->kind;
+        ndim = PyArray_NDIM(array);
+    } else if (Py_IS_TYPE(object, lw_core->device_array_type)) {
+        lw_device_array *array = (lw_device_array *)object;
+        if (array->size == 0)
+            return -1;
+        kind = array->descr->kind;
+        ndim = array->ndim;
+    } else
+        return -1;
+    return strchr(self->kinds, kind) != NULL ? ndim : -1;
+}
+
+/* Whether the keywords are axis=, an int. */
+static bool
+is_axis(PyObject *kwnames, PyObject *value)
+{
+    return PyTuple_GET_SIZE(kwnames) == 1 && PyLong_CheckExact(value) &&
+           PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "axis") == 0;
+}
+
+static bool
+is_usual(const direct_call *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    bool has_keywords = kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0;
+    int ndim;
+
+    if (n_args != 1 || (has_keywords && (self->scans || !is_axis(kwnames, args[1]))))
+        return false;
+    ndim = usual_ndim(self, args[0]);
+    return self->scans ? ndim == 1 : has_keywords ? ndim > 0 : ndim >= 0;
+}
+
+/* Borrowed. It is asked for by the first usual call, because making it takes some milliseconds.
+ */
+static PyObject *
+reduction_of(direct_call *self)
+{
+    PyObject *one = lw_found_get(&self->reduction);
+
+    return one ? one
+               : lw_found_set(&self->reduction, PyObject_GetAttrString(self->source, "one"));
+}
+
+static PyObject *
+scan(PyObject *reduction, PyObject *array)
+{
+    lw_found *place = &lw_core->found.accumulate;
+    PyObject *name = lw_found_get(place), *stack[2] = {reduction, array};
+
+    if (name == NULL)
+        name = lw_found_set(place, PyUnicode_InternFromString("accumulate"));
+    return name ? PyObject_VectorcallMethod(name, stack, 2, NULL) : NULL;
+}
+
+static PyObject *
+call_reduction(direct_call *self, PyObject *const *args, bool has_axis)
+{
+    PyObject *one = reduction_of(self), *stack[3] = {args[0]};
+    int n = 1;
+
+    if (one == NULL)
+        return NULL;
+    if (self->scans)
+        return scan(one, args[0]);
+    if (has_axis)
+        stack[n++] = args[1];
+    if (self->dtype != NULL)
+        stack[n++] = self->dtype;
+    return PyObject_Vectorcall(one, stack, 1, has_axis ? self->names_with_axis : self->names);
+}
+
+static PyObject *
+call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    direct_call *self = (direct_call *)object;
+
+    if (is_usual(self, args, PyVectorcall_NARGS(nargsf), kwnames))
+        return call_reduction(self, args, kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0);
+    return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+}
+
+/* ---- life ---- */
+
+static PyObject *
+make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"function", "source", "kinds", "dtype", "scans", NULL};
+    PyObject *function, *source, *dtype = NULL;
+    const char *kinds;
+    int scans = 0;
+    direct_call *self;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOs|O$p", keywords, &function, &source,
+                                     &kinds, &dtype, &scans))
+        return NULL;
+    if (strlen(kinds) >= MOST_KINDS) {
+        PyErr_Format(PyExc_ValueError, "kinds: at most %d, got '%s'", MOST_KINDS - 1, kinds);
+        return NULL;
+    }
+    self = (direct_call *)type->tp_alloc(type, 0);
+    if (self == NULL)
+        return NULL;
+    self->vectorcall = call;
+    self->function = Py_NewRef(function);
+    self->source = Py_NewRef(source);
+    self->dtype = dtype == Py_None ? NULL : Py_XNewRef(dtype);
+    self->scans = scans;
+    strcpy(self->kinds, kinds);
+    self->names = self->dtype ? Py_BuildValue("(s)", "dtype") : PyTuple_New(0);
+    self->names_with_axis =
+        self->dtype ? Py_BuildValue("(ss)", "axis", "dtype") : Py_BuildValue("(s)", "axis");
+    if (self->names == NULL || self->names_with_axis == NULL)
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static int
+traverse(PyObject *object, visitproc visit, void *arg)
+{
+    direct_call *self = (direct_call *)object;
+
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->function);
+    Py_VISIT(self->source);
+    Py_VISIT(lw_found_get(&self->reduction));
+    Py_VISIT(self->dtype);
+    Py_VISIT(self->dict);
+    return 0;
+}
+
+/* What calls need is kept: a cycle through it is broken by the module, or by the function. */
+static int
+clear(PyObject *object)
+{
+    Py_CLEAR(((direct_call *)object)->dict);
+    return 0;
+}
+
+static void
+dealloc(PyObject *object)
+{
+    direct_call *self = (direct_call *)object;
+    PyTypeObject *type = Py_TYPE(object);
+
+    PyObject_GC_UnTrack(object);
+    if (self->weakrefs != NULL)
+        PyObject_ClearWeakRefs(object);
+    Py_CLEAR(self->function);
+    Py_CLEAR(self->source);
+    Py_XDECREF(lw_found_get(&self->reduction));
+    Py_CLEAR(self->dtype);
+    Py_CLEAR(self->names);
+    Py_CLEAR(self->names_with_axis);
+    Py_CLEAR(self->dict);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyObject *
+repr(PyObject *object)
+{
+    return PyObject_Repr(((direct_call *)object)->function);
+}
+
+/* Like a function, so that inspect and pydoc take it for one. */
+static PyObject *
+bind(PyObject *object, PyObject *instance, PyObject *Py_UNUSED(type))
+{
+    return instance == NULL || instance == Py_None ? Py_NewRef(object)
+                                                   : PyMethod_New(object, instance);
+}
+
+/* By its name, as functions. */
+static PyObject *
+reduce(PyObject *object, PyObject *Py_UNUSED(unused))
+{
+    return PyObject_GetAttrString(object, "__qualname__");
+}
+
+static PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(direct_call, vectorcall), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(direct_call, weakrefs), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(direct_call, dict), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyGetSetDef attributes[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, (void *)PyDoc_STR("A function of lanewise.reductions.")},
+    {Py_tp_new, make},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear},
+    {Py_tp_repr, repr},
+    {Py_tp_descr_get, bind},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {Py_tp_getset, attributes},
+    {0, NULL}};
+
+static PyType_Spec spec = {.name = "lanewise._core.ReductionFunction",
+                           .basicsize = sizeof(direct_call),
+                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                    Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
+                           .slots = slots};
+
+int
+lw_reduce_direct_register(PyObject *module)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
+
+    lw_core->direct_call_type = (PyTypeObject *)type;
+    return type ? PyModule_AddObjectRef(module, "ReductionFunction", type) : -1;
+}
