@@ -882,7 +882,7 @@ class _syncwarp(Protocol):
     def __call__(self, mask: Any = ...) -> Any: ...
 
 class _threadfence(Protocol):
-    """A memory fence: no thread of the device sees a write of this thread from after the fence before the writes from before it."""
+    """A memory fence: a thread of the device that sees a write that this thread made after the fence also sees all writes that it made before."""
 
     def __call__(self) -> Any: ...
 
@@ -972,12 +972,12 @@ class _eq_sync(Protocol):
     def __call__(self, mask: Any, predicate: Any) -> Any: ...
 
 class _ballot_sync(Protocol):
-    """A mask of the lanes of the mask whose predicate is true."""
+    """The lanes of the mask whose predicate is true, as a mask."""
 
     def __call__(self, mask: Any, predicate: Any) -> Any: ...
 
 class _match_any_sync(Protocol):
-    """A mask of the lanes of the mask whose value has the same bits."""
+    """The lanes of the mask whose value has the same bits, as a mask."""
 
     def __call__(self, mask: Any, value: Any) -> Any: ...
 
@@ -987,12 +987,12 @@ class _match_all_sync(Protocol):
     def __call__(self, mask: Any, value: Any) -> Any: ...
 
 class _activemask(Protocol):
-    """A mask of the lanes of the warp that run together at this moment."""
+    """The lanes of the warp that run together at this moment, as a mask."""
 
     def __call__(self) -> Any: ...
 
 class _lanemask_lt(Protocol):
-    """A mask of the lanes below this one."""
+    """The lanes whose index is smaller than that of this lane, as a mask."""
 
     def __call__(self) -> Any: ...
 
@@ -1002,7 +1002,7 @@ class _popc(Protocol):
     def __call__(self, x: Any) -> Any: ...
 
 class _clz(Protocol):
-    """The number of zero bits above the highest bit that is set; for 0, the width of the type."""
+    """The number of zero bits above the highest bit that is set; the width of the type if x is 0."""
 
     def __call__(self, x: Any) -> Any: ...
 
@@ -1012,7 +1012,7 @@ class _brev(Protocol):
     def __call__(self, x: Any) -> Any: ...
 
 class _ffs(Protocol):
-    """The position of the lowest bit that is set, counted from 1; for 0, 0."""
+    """The position of the lowest bit that is set, counted from 1; 0 if x is 0."""
 
     def __call__(self, x: Any) -> Any: ...
 
