@@ -1,26 +1,38 @@
-/* Calls on contiguous host arrays of one shape, whose dtypes are exactly those of a loop that
- * NumPy has run before: the loop is called here, where NumPy would take as long to find it as
- * it takes to add a thousand numbers. Python numbers may stand beside the arrays, and there may
- * be an output, which is apart from the inputs or is one of them.
+/* Calls on host arrays whose dtypes are exactly those of a loop that NumPy has run before: the
+ * loop is called here, where NumPy would take as long to find it as it takes to add a thousand
+ * numbers. The arrays are contiguous and of one shape, or they have few elements and any shapes
+ * and strides, if the result is in C order. Python numbers may stand beside the arrays, and
+ * there may be an output, which is apart from the inputs or is one of them.
  *
- * NumPy decides about everything else, errors included: other layouts, casts, broadcasting,
- * subclasses, scalars, results of several arrays. */
+ * NumPy decides about everything else, errors included: other layouts, casts, subclasses,
+ * scalars, results of several arrays. */
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/numpy/host_loops.h"
 
-enum { MOST_INPUTS = 8 };
+#include <string.h>
+
+enum {
+    MOST_INPUTS = 8,
+    MOST_DIMS = 4,   /* of arrays that are not contiguous, or not of one shape, */
+    MOST_ROWS = 8192 /* and the elements of such a call */
+};
 
 typedef struct direct_call {
     int nin;
-    int64_t n;            /* elements */
-    PyArrayObject *shape; /* an input array; all others have its shape */
+    int64_t n;            /* elements, or those of a row */
+    PyArrayObject *shape; /* the first input array; all others have its shape where is_plain */
     PyArrayObject *out;   /* borrowed, or NULL */
     lw_loop *loop;
     lw_host_kernel *kernel;
     lw_dtype in[MOST_INPUTS];
     char *args[MOST_INPUTS + 1];
     int64_t strides[MOST_INPUTS + 1];
+    bool is_plain; /* all arrays are contiguous and of one shape; else there are rows: */
+    PyArrayObject *arrays[MOST_INPUTS + 1]; /* NULL: a number, or an output that is made */
+    int ndim;                               /* outermost first; the last one is a row */
+    npy_intp dims[MOST_DIMS];
+    int64_t steps[MOST_DIMS][MOST_INPUTS + 1]; /* bytes */
     bool has_numbers;
     char weak[MOST_INPUTS]; /* as lw_rows_find_weak's */
     lw_direct_number numbers[MOST_INPUTS];
@@ -46,16 +58,15 @@ read_array(direct_call *c, int i, PyArrayObject *array)
 {
     lw_dtype dtype = lw_dtype_from_num(PyArray_TYPE(array));
 
-    if (dtype == LW_DT_void || !lw_direct_reads(array))
+    if (dtype == LW_DT_void || !PyArray_ISBEHAVED_RO(array) || PyArray_NDIM(array) == 0)
         return false;
     if (c->shape == NULL) {
-        if (PyArray_NDIM(array) == 0)
-            return false;
         c->shape = array;
         c->n = PyArray_SIZE(array);
-    } else if (dtype != lw_dtype_from_num(PyArray_TYPE(c->shape)) ||
-               !has_shape(array, c->shape))
+    } else if (dtype != lw_dtype_from_num(PyArray_TYPE(c->shape)))
         return false;
+    c->is_plain = c->is_plain && PyArray_IS_C_CONTIGUOUS(array) && has_shape(array, c->shape);
+    c->arrays[i] = array;
     c->in[i] = dtype;
     c->args[i] = PyArray_BYTES(array);
     c->strides[i] = PyArray_ITEMSIZE(array);
@@ -71,6 +82,7 @@ read_number(direct_call *c, int i, PyObject *object)
     if (!lw_direct_read_number(object, dtype, &c->numbers[i]))
         return false;
     c->has_numbers = true;
+    c->arrays[i] = NULL;
     c->weak[i] = lw_weak_kind(object);
     c->in[i] = dtype;
     c->args[i] = (char *)&c->numbers[i];
@@ -110,14 +122,138 @@ takes_output(const direct_call *c)
 {
     PyArrayObject *out = c->out;
 
-    if (lw_dtype_from_num(PyArray_TYPE(out)) != c->loop->types[c->nin] ||
-        !lw_direct_writes(out) || !has_shape(out, c->shape))
+    if (!lw_direct_writes(out) || !has_shape(out, c->shape))
         return false;
     for (int i = 0; i < c->nin; i++)
         if (!may_overwrite(c, i))
             return false;
     return true;
 }
+
+/* ---- arrays of other layouts and shapes ---- */
+
+/* The shape of all inputs together, by NumPy's rules. */
+static bool
+find_shape(direct_call *c)
+{
+    c->ndim = 0;
+    for (int i = 0; i < c->nin; i++)
+        if (c->arrays[i] != NULL && PyArray_NDIM(c->arrays[i]) > c->ndim)
+            c->ndim = PyArray_NDIM(c->arrays[i]);
+    if (c->ndim > MOST_DIMS)
+        return false;
+    for (int d = 0; d < c->ndim; d++)
+        c->dims[d] = 1;
+    for (int i = 0; i < c->nin; i++)
+        for (int d = c->arrays[i] ? PyArray_NDIM(c->arrays[i]) : 0, to = c->ndim; d > 0;) {
+            npy_intp size = PyArray_DIM(c->arrays[i], --d);
+            if (c->dims[--to] != size && c->dims[to] != 1 && size != 1)
+                return false;
+            if (size != 1)
+                c->dims[to] = size;
+        }
+    c->n = 1;
+    for (int d = 0; d < c->ndim; d++)
+        if (c->dims[d] == 0 || __builtin_mul_overflow(c->n, c->dims[d], &c->n))
+            return false;
+    return c->n <= MOST_ROWS;
+}
+
+/* The steps of an operand; false: some are negative, for which NumPy has another order. */
+static bool
+find_steps(direct_call *c, int i)
+{
+    PyArrayObject *array = c->arrays[i];
+    int first = array ? c->ndim - PyArray_NDIM(array) : c->ndim;
+
+    for (int d = 0; d < c->ndim; d++) {
+        bool moves = d >= first && PyArray_DIM(array, d - first) != 1;
+        c->steps[d][i] = moves ? PyArray_STRIDE(array, d - first) : 0;
+        if (c->steps[d][i] < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Whether NumPy's iterator takes these two axes in this order, and makes a result in C order:
+ * it does if an operand lies so, or if none lies otherwise. */
+static bool
+is_in_order(const direct_call *c, int outer, int inner)
+{
+    bool swapped = false;
+
+    for (int i = 0; i <= c->nin; i++) {
+        int64_t step = c->steps[outer][i], next = c->steps[inner][i];
+        if (step != 0 && next != 0 && next <= step)
+            return true;
+        swapped = swapped || (step != 0 && next != 0);
+    }
+    return !swapped;
+}
+
+/* An output of this shape that is apart from all inputs, or lies as one does. */
+static bool
+takes_output_of_rows(const direct_call *c)
+{
+    if (PyArray_NDIM(c->out) != c->ndim || !PyArray_ISBEHAVED_RO(c->out) ||
+        !lw_is_written_apart(c->out))
+        return false;
+    for (int d = 0; d < c->ndim; d++)
+        if (PyArray_DIM(c->out, d) != c->dims[d])
+            return false;
+    for (int i = 0; i < c->nin; i++) {
+        bool same = c->arrays[i] != NULL && c->args[i] == PyArray_BYTES(c->out);
+        for (int d = 0; same && d < c->ndim; d++)
+            same = c->steps[d][i] == c->steps[d][c->nin];
+        if (c->arrays[i] != NULL && !same && lw_may_meet(c->arrays[i], c->out))
+            return false;
+    }
+    return true;
+}
+
+/* An axis along which all operands go on where its inner one ends is one with it. */
+static void
+merge_axes(direct_call *c)
+{
+    int to = c->ndim - 1;
+
+    for (int d = c->ndim - 2; d >= 0; d--) {
+        bool is_one = true;
+        for (int i = 0; is_one && i <= c->nin; i++)
+            is_one =
+                c->dims[d] == 1 || c->steps[d][i] == c->steps[to][i] * (int64_t)c->dims[to];
+        if (is_one) {
+            c->dims[to] *= c->dims[d];
+            continue;
+        }
+        if (c->dims[to] != 1)
+            to--;
+        c->dims[to] = c->dims[d];
+        memcpy(c->steps[to], c->steps[d], sizeof c->steps[to]);
+    }
+    c->ndim -= to;
+    memmove(c->dims, c->dims + to, (size_t)c->ndim * sizeof *c->dims);
+    memmove(c->steps, c->steps + to, (size_t)c->ndim * sizeof *c->steps);
+}
+
+/* Everything about rows but the steps of an output that is made. */
+static bool
+find_rows(direct_call *c)
+{
+    if (!find_shape(c) || lw_host_is_long(c->kernel, c->n))
+        return false;
+    c->arrays[c->nin] = c->out;
+    for (int i = 0; i <= c->nin; i++)
+        if (!find_steps(c, i))
+            return false;
+    for (int outer = 0; outer < c->ndim; outer++)
+        for (int inner = outer + 1; inner < c->ndim; inner++)
+            if (!is_in_order(c, outer, inner))
+                return false;
+    return c->out == NULL || takes_output_of_rows(c);
+}
+
+/* ---- what else the call is ---- */
 
 static bool
 find_loop(direct_call *c, const lw_ufunc_object *self)
@@ -131,7 +267,8 @@ find_loop(direct_call *c, const lw_ufunc_object *self)
         return false;
     c->loop = loop;
     c->kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
-    return c->kernel != NULL && lw_type_num(loop->types[c->nin]) >= 0;
+    return c->kernel != NULL && lw_type_num(loop->types[c->nin]) >= 0 &&
+           (c->out == NULL || lw_dtype_from_num(PyArray_TYPE(c->out)) == loop->types[c->nin]);
 }
 
 /* None, an array, or a tuple of one of these. false: anything else. */
@@ -163,7 +300,9 @@ read_call(direct_call *c, const lw_ufunc_object *self, PyObject *const *args, Py
             return false;
     } else if (n_args != c->nin)
         return false;
-    return read_inputs(c, args) && find_loop(c, self) && (c->out == NULL || takes_output(c));
+    if (!read_inputs(c, args) || !find_loop(c, self))
+        return false;
+    return c->is_plain ? c->out == NULL || takes_output(c) : find_rows(c);
 }
 
 /* ---- running it ---- */
@@ -171,19 +310,47 @@ read_call(direct_call *c, const lw_ufunc_object *self, PyObject *const *args, Py
 static PyObject *
 output_of(const direct_call *c)
 {
+    int ndim = c->is_plain ? PyArray_NDIM(c->shape) : c->ndim;
+    npy_intp const *dims = c->is_plain ? PyArray_DIMS(c->shape) : c->dims;
+
     if (c->out != NULL)
         return Py_NewRef((PyObject *)c->out);
-    return PyArray_NewFromDescr(
-        &PyArray_Type, PyArray_DescrFromType(lw_type_num(c->loop->types[c->nin])),
-        PyArray_NDIM(c->shape), PyArray_DIMS(c->shape), NULL, NULL, 0, NULL);
+    return PyArray_NewFromDescr(&PyArray_Type,
+                                PyArray_DescrFromType(lw_type_num(c->loop->types[c->nin])),
+                                ndim, dims, NULL, NULL, 0, NULL);
+}
+
+/* One row after the other. < 0 with an exception. */
+static int
+run_rows(direct_call *c)
+{
+    int last = c->ndim - 1, failed = 0;
+    npy_intp at[MOST_DIMS] = {0};
+
+    for (;;) {
+        int d = last - 1;
+        failed =
+            lw_ufunc_run_kernel(c->kernel, c->loop, c->args, c->dims[last], c->steps[last]);
+        while (d >= 0 && ++at[d] == c->dims[d]) {
+            for (int i = 0; i <= c->nin; i++)
+                c->args[i] -= (c->dims[d] - 1) * c->steps[d][i];
+            at[d--] = 0;
+        }
+        if (d < 0 || failed < 0)
+            return failed;
+        for (int i = 0; i <= c->nin; i++)
+            c->args[i] += c->steps[d][i];
+    }
 }
 
 /* -1 with an exception. */
 static int
-run(const direct_call *c, const char *name)
+run(direct_call *c, const char *name)
 {
     PyThreadState *saved = lw_direct_begin(c->n);
-    int failed = lw_ufunc_run_kernel(c->kernel, c->loop, c->args, c->n, c->strides);
+    int failed = c->is_plain
+                     ? lw_ufunc_run_kernel(c->kernel, c->loop, c->args, c->n, c->strides)
+                     : run_rows(c);
 
     return lw_direct_end((const lw_loop_head *)c->loop, name, saved, failed);
 }
@@ -198,6 +365,7 @@ lw_ufunc_call_direct(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_
     c.nin = self->base.nin;
     c.shape = c.out = NULL;
     c.has_numbers = false;
+    c.is_plain = true;
     if (!read_call(&c, self, args, n_args, kwnames))
         return false;
     lw_host_call_begin(self->base.table);
@@ -205,6 +373,11 @@ lw_ufunc_call_direct(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_
     if (out != NULL) {
         c.args[c.nin] = PyArray_BYTES((PyArrayObject *)out);
         c.strides[c.nin] = PyArray_ITEMSIZE((PyArrayObject *)out);
+        if (!c.is_plain) {
+            c.arrays[c.nin] = (PyArrayObject *)out;
+            (void)find_steps(&c, c.nin);
+            merge_axes(&c);
+        }
         if (run(&c, self->base.table->numpy_name) < 0)
             Py_CLEAR(out);
     }

@@ -1,4 +1,4 @@
-"""Calls of ufuncs on contiguous host arrays of a loop's dtypes, which do not go through NumPy once NumPy has run the loop (ufunc/ufunc_direct_py.c)."""
+"""Calls of ufuncs on host arrays of a loop's dtypes, contiguous or of few elements, which do not go through NumPy once NumPy has run the loop (ufunc/ufunc_direct_py.c)."""
 
 import threading
 import warnings
@@ -106,7 +106,7 @@ def test_outputs(scaled, by):
 def test_layouts_that_are_numpys(scaled):
     x = np.arange(12.0).reshape(3, 4)
     assert scaled(np.asfortranarray(x), np.asfortranarray(x)).flags.f_contiguous
-    for given in ((np.asfortranarray(x),) * 2, (x[:, ::2],) * 2, (x, x[0]), (x.astype(">f8"), x), (np.zeros(0),) * 2, (np.array(2.0),) * 2, (x.tolist(), x)):
+    for given in ((np.asfortranarray(x),) * 2, (x[::-1], x), (x.T, x.T), (x.astype(">f8"), x), (np.zeros(0),) * 2, (np.array(2.0),) * 2, (x.tolist(), x)):
         assert n_direct(lambda: scaled(*given)) == 0
     np.testing.assert_array_equal(scaled(x[:, ::2], x[:, ::2]), x[:, ::2] * 4)
     np.testing.assert_array_equal(scaled(x, x[0]), x * 3 + x[0])
@@ -116,6 +116,82 @@ def test_layouts_that_are_numpys(scaled):
     assert scaled(np.zeros(0), np.zeros(0)).shape == (0,)
     number = scaled(np.array(2.0), np.array(3.0))
     assert isinstance(number, np.float64) and number == 9
+
+
+ROWS = np.arange(4 * 5 * 6 * 7, dtype="f8").reshape(4, 5, 6, 7)
+OTHERS = [
+    (ROWS[:, 1:, ::2], ROWS[:, :-1, 1::2]), (ROWS[0, 0], ROWS[0, 0, 0]), (ROWS[0, 0, :, :1], ROWS[0, 0, 0]), (ROWS[0, 0, 0], ROWS[1, 1, :, :1]), (ROWS, ROWS[0, 0, 0]),
+    (ROWS[:, 0, 0, 0], ROWS[:, 1, 1, 1]), (ROWS[0, 0], ROWS[0, :, 0, :1].T[:, :1]), (ROWS[0, 0, :6, :6], ROWS[0, 0, :6, :6].T), (ROWS[0, 0, :1, :], ROWS[0]),
+    (ROWS[..., 3], ROWS[0, 0, :, 1]), (ROWS[1:2, :, :, :], ROWS[:, 2:3, 1:2, 3:4]), (ROWS[:1, :1, :1, :1], ROWS[0, 0]),
+]
+
+
+@pytest.mark.parametrize("i", range(len(OTHERS)))
+def test_few_elements_of_any_layout(scaled, i):
+    x, y = OTHERS[i]
+    result = check(scaled, x, y)
+    np.testing.assert_array_equal(result, x * 3 + y)
+    out = np.zeros((*result.shape[:-1], 2 * result.shape[-1]))[..., ::2]
+    check(scaled, x, y, out)
+    check(scaled, x, 2.5, out=np.zeros(x.shape))
+    inside = np.zeros((2, *result.shape))[1]
+    inside[...] = 7
+    check(scaled, inside, y, out=inside)  # it is one of the inputs
+    assert scaled(x, y, out=out) is out
+
+
+def test_layouts_as_they_come(scaled):
+    """Whatever lies how, the call gives what NumPy's does; most of those whose result is in C order go without it."""
+    random, direct = np.random.default_rng(5), 0
+    memory = np.arange(4096.0)
+
+    def drawn(shape):
+        strides, at = [0] * len(shape), 1
+        for d in random.permutation(len(shape)) if random.random() < 0.4 else range(len(shape) - 1, -1, -1):
+            strides[d] = 8 * at * (-1 if random.random() < 0.1 else 0 if random.random() < 0.1 else 1)
+            at = (at + int(random.integers(0, 2))) * shape[d]
+        return np.lib.stride_tricks.as_strided(memory[2048:], shape, strides)
+
+    for _ in range(400):
+        shape = random.integers(1, 5, random.integers(1, 6))
+        operands = [drawn(np.where(random.random(len(shape)) < 0.2, 1, shape)[random.integers(0, len(shape)) if random.random() < 0.3 else 0:]) for _ in range(2)]
+        before = lw._core._direct_calls()
+        found = scaled(*operands)
+        direct += lw._core._direct_calls() - before
+        wanted = scaled(*operands, casting="same_kind")
+        assert found.dtype == wanted.dtype and found.shape == wanted.shape and (found == wanted).all()
+        assert [s for s, n in zip(found.strides, found.shape) if n > 1] == [s for s, n in zip(wanted.strides, wanted.shape) if n > 1]
+        where = memory[int(random.integers(0, 2048)):][: found.size].reshape(found.shape)
+        kept = memory.copy()
+        scaled(*operands, out=where)
+        after, memory[:] = memory.copy(), kept
+        scaled(*operands, out=where, casting="same_kind")
+        assert (memory == after).all()
+        memory[:] = kept
+    assert direct > 150
+
+
+def test_rows_that_are_long_are_numpys_or_go_over_threads(scaled):
+    x = np.zeros((100, 200))[:, ::2]
+    assert n_direct(lambda: scaled(x, x)) == 0
+    assert n_direct(lambda: scaled(x[:50], x[0])) == 1
+
+
+def test_an_element_of_rows_that_raises_is_named():
+    @lw.vectorize
+    def root(x, y):
+        if x + y < 0:
+            raise ValueError("negative")
+        return x + y
+
+    root(np.ones(2), np.ones(2))
+    x, y = np.arange(20.0).reshape(4, 5), np.zeros((4, 1))
+    y[2] = -11
+    for given in ((x, y), (x[:, ::2], y), (x, y, np.zeros((4, 10))[:, ::2])):
+        with pytest.raises(ValueError, match="element 10" if given[0] is x else "element 6"):
+            assert n_direct(lambda: root(*given)) == 1
+    x[...] = 12
+    assert n_direct(lambda: root(x, y)) == 1  # the one that failed has left nothing behind
 
 
 def test_subclasses_are_numpys(scaled):
