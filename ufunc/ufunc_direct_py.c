@@ -14,8 +14,9 @@
 
 enum {
     MOST_INPUTS = 8,
-    MOST_DIMS = 4,   /* of arrays that are not contiguous, or not of one shape, */
-    MOST_ROWS = 8192 /* and the elements of such a call */
+    MOST_DIMS = 4,      /* of arrays that are not contiguous, or not of one shape; */
+    MOST_ROWS = 8192,   /* elements of such a call, if rows are contiguous */
+    MOST_STRIDED = 1024 /* and if not: NumPy copies long rows, which is faster */
 };
 
 typedef struct direct_call {
@@ -240,12 +241,19 @@ merge_axes(direct_call *c)
 static bool
 find_rows(direct_call *c)
 {
+    bool strided = false;
+
     if (!find_shape(c) || lw_host_is_long(c->kernel, c->n))
         return false;
     c->arrays[c->nin] = c->out;
-    for (int i = 0; i <= c->nin; i++)
+    for (int i = 0; i <= c->nin; i++) {
         if (!find_steps(c, i))
             return false;
+        strided = strided || (c->arrays[i] != NULL &&
+                              c->steps[c->ndim - 1][i] != PyArray_ITEMSIZE(c->arrays[i]));
+    }
+    if (strided && c->n > MOST_STRIDED)
+        return false;
     for (int outer = 0; outer < c->ndim; outer++)
         for (int inner = outer + 1; inner < c->ndim; inner++)
             if (!is_in_order(c, outer, inner))
