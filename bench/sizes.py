@@ -1,10 +1,11 @@
 """Twelve calls at every power of two, beside their peers in one run: at which sizes is a peer faster?
 
-    python bench/sizes.py [gpu | cpu] [--call NAME ...] [--from K] [--to K] [--json FILE] [--plot FOLDER]
+    python bench/sizes.py [gpu | cpu] [--call NAME ...] [--of LIBRARY ...] [--from K] [--to K] [--json FILE] [--plot FOLDER]
 
 Each call is what a user would type, with the result given where the title says `out=` and allocated elsewhere. A time is that
 of one call among as many as fill a few milliseconds, launched one after the other and waited for once: a loop of a program.
 All runners of a size run in turns and each keeps its best round, so that noise hits all. Results are checked against NumPy's at 2^10 elements.
+On the CPU, the threads of lanewise and of numba disturb each other in one process: --of measures one of them alone.
 The last lines list each size at which a peer takes less than 0.97 of lanewise's time. A plot shows seconds per call over elements.
 """
 
@@ -193,9 +194,9 @@ def plain(value: Any) -> np.ndarray:
 
 
 def agree(call: str, results: dict[str, Any]) -> None:
-    if call == "uniform":
+    if call == "uniform" or not results:
         return
-    wanted = plain(results["lanewise"]).astype("f8").ravel()
+    wanted = plain(next(iter(results.values()))).astype("f8").ravel()
     for name, value in results.items():
         np.testing.assert_allclose(plain(value).astype("f8").ravel(), wanted, rtol=1e-4, err_msg=f"{call}: {name}")
 
@@ -203,10 +204,12 @@ def agree(call: str, results: dict[str, Any]) -> None:
 class Machine:
     """One target: its calls, its peers that are installed, and how their operands are made."""
 
-    def __init__(self, gpu: bool) -> None:
-        self.calls = GPU if gpu else CPU
+    def __init__(self, gpu: bool, only: list[str] | None) -> None:
+        self.calls, self.only = GPU if gpu else CPU, only
         self.gpu = gpu
-        found = {"cupy": cupy_functions(), "torch": peer("torch")} if gpu else {"numpy": np, "numba": numba_functions(), "numexpr": peer("numexpr")}
+        peers: dict[str, Callable[[], Any]] = {"cupy": cupy_functions, "torch": lambda: peer("torch")} if gpu else {
+            "numpy": lambda: np, "numba": numba_functions, "numexpr": lambda: peer("numexpr")}
+        found = {name: make() for name, make in peers.items() if not only or name in only}
         self.modules = {name: module for name, module in found.items() if module is not None}
         self.wait: Runner = cuda.synchronize if gpu else lambda: None
 
@@ -222,7 +225,7 @@ class Machine:
 
     def runners(self, call: str, made: dict[str, Sizes]) -> dict[str, Runner]:
         lines = self.calls[call]
-        runs: dict[str, Runner] = {"lanewise": lambda: lines["lanewise"](made["lanewise"])}
+        runs: dict[str, Runner] = {"lanewise": lambda: lines["lanewise"](made["lanewise"])} if not self.only or "lanewise" in self.only else {}
         for name, module in self.modules.items():
             if name in lines:
                 runs[name] = lambda name=name, module=module: lines[name](module, made[name])
@@ -248,6 +251,8 @@ def summary(times: dict[str, dict[int, dict[str, float]]]) -> list[str]:
     for call, sizes in times.items():
         behind = []
         for k, best in sizes.items():
+            if "lanewise" not in best:
+                continue
             name, least = min(((n, t) for n, t in best.items() if n != "lanewise"), key=lambda item: item[1], default=("", math.inf))
             if least < FASTER * best["lanewise"]:
                 behind.append(f"2^{k} {name} {least / best['lanewise']:.2f}")
@@ -285,13 +290,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Twelve calls at every power of two, beside their peers.")
     parser.add_argument("target", nargs="?", choices=["gpu", "cpu"], default="gpu" if cuda.is_available() else "cpu")
     parser.add_argument("--call", action="append", help="only this call")
+    parser.add_argument("--of", action="append", help="only this library")
     parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--to", dest="last", type=int, default=None)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json")
     parser.add_argument("--plot")
     asked = parser.parse_args()
-    machine = Machine(asked.target == "gpu")
+    machine = Machine(asked.target == "gpu", asked.of)
     calls = asked.call or list(machine.calls)
     times = measure(machine, calls, asked.first, asked.last if asked.last is not None else 28 if machine.gpu else 24, asked.rounds)
     print(f"\nSizes at which a peer takes less than {FASTER} of lanewise's time:")
