@@ -580,8 +580,8 @@ lw_run_block(const run *r, char *const *work, uint32_t n)
     lw_host_kernel *kernel = r->kernel;
     uint32_t whole =
         kernel->strided ? n : (n + LW_HOST_BLOCK - 1) / LW_HOST_BLOCK * LW_HOST_BLOCK;
-    int before = kernel->doubts_flags ? lw_flags_raised() : 0;
     int64_t sizes[LW_MAX_ARGS], key;
+    int before;
 
     for (int i = 0; i < kernel->n; i++) {
         sizes[i] = kernel->size[i];
@@ -589,6 +589,7 @@ lw_run_block(const run *r, char *const *work, uint32_t n)
             pad(work[i], kernel->size[i], n, whole);
     }
     raise_by_rule(kernel, work, sizes, 0, n);
+    before = kernel->doubts_flags ? lw_flags_raised() : 0;
     key = kernel->contiguous(work, whole);
     if (kernel->doubts_flags)
         settle_flags(kernel, before, work, sizes, n);
