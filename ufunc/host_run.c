@@ -10,6 +10,7 @@
 
 #include "core/base/lock.h"
 #include "core/host/element_race.h"
+#include "core/host/elements.h"
 #include "core/host/raise_note.h"
 #include "core/host/schedule.h"
 #include "core/host/flags.h"
@@ -79,73 +80,6 @@ overlaps(const run *r, int64_t n)
         }
     }
     return worst;
-}
-
-typedef struct pair {
-    uint64_t half[2];
-} pair;
-
-/* One value n times. */
-static void
-splat(char *to, const char *from, uint32_t size, uint32_t n)
-{
-#define FILL(type)                                                                             \
-    {                                                                                          \
-        type value;                                                                            \
-        memcpy(&value, from, sizeof value);                                                    \
-        for (uint32_t i = 0; i < n; i++)                                                       \
-            memcpy(to + i * sizeof value, &value, sizeof value);                               \
-    }                                                                                          \
-    break;
-
-    switch (size) {
-    case 1: FILL(uint8_t)
-    case 2: FILL(uint16_t)
-    case 4: FILL(uint32_t)
-    case 8: FILL(uint64_t)
-    default: FILL(pair)
-    }
-#undef FILL
-}
-
-static void
-gather(char *to, const char *from, int64_t stride, uint32_t size, uint32_t n)
-{
-#define COPY(type)                                                                             \
-    for (uint32_t i = 0; i < n; i++)                                                           \
-        memcpy(to + i * sizeof(type), from + i * stride, sizeof(type));                        \
-    break;
-
-    if (stride == 0) {
-        splat(to, from, size, n);
-        return;
-    }
-    switch (size) {
-    case 1: COPY(uint8_t)
-    case 2: COPY(uint16_t)
-    case 4: COPY(uint32_t)
-    case 8: COPY(uint64_t)
-    default: COPY(pair)
-    }
-#undef COPY
-}
-
-static void
-scatter(char *to, const char *from, int64_t stride, uint32_t size, uint32_t n)
-{
-#define COPY(type)                                                                             \
-    for (uint32_t i = 0; i < n; i++)                                                           \
-        memcpy(to + i * stride, from + i * sizeof(type), sizeof(type));                        \
-    break;
-
-    switch (size) {
-    case 1: COPY(uint8_t)
-    case 2: COPY(uint16_t)
-    case 4: COPY(uint32_t)
-    case 8: COPY(uint64_t)
-    default: COPY(pair)
-    }
-#undef COPY
 }
 
 /* ---- floating-point flags ---- */
@@ -239,7 +173,7 @@ static void
 pad(char *buffer, uint32_t size, uint32_t n, uint32_t whole)
 {
     if (n < whole)
-        splat(buffer + n * size, buffer + (n - 1) * size, size, whole - n);
+        lw_elements_fill(buffer + n * size, buffer + (n - 1) * size, size, whole - n);
 }
 
 /* n <= kernel->block elements from `begin`: what is not contiguous goes through `scratch`.
@@ -265,7 +199,7 @@ block_through_scratch(run *r, int64_t begin, uint32_t n, char *scratch, bool con
         scratch += kernel->block * size;
         if (i >= kernel->nin || work[i] == args[i] || (r->strides[i] == 0 && constants_ready))
             continue;
-        gather(work[i], args[i], r->strides[i], size, n);
+        lw_elements_gather(work[i], args[i], r->strides[i], size, n);
         pad(work[i], size, n, whole);
     }
     lw_run_note(r, kernel->contiguous(work, whole), begin);
@@ -273,7 +207,7 @@ block_through_scratch(run *r, int64_t begin, uint32_t n, char *scratch, bool con
         settle_flags(kernel, before, work, sizes, n);
     for (int i = kernel->nin; i < kernel->n; i++)
         if (work[i] != args[i])
-            scatter(args[i], work[i], r->strides[i], kernel->size[i], n);
+            lw_elements_scatter(args[i], r->strides[i], work[i], kernel->size[i], n);
 }
 
 static void
@@ -541,39 +475,6 @@ select_elements(const run *r, int64_t *at, int64_t end, uint32_t most, int64_t *
     return n;
 }
 
-#define BY_SIZE(move)                                                                          \
-    switch (size) {                                                                            \
-    case 1: move(uint8_t) break;                                                               \
-    case 2: move(uint16_t) break;                                                              \
-    case 4: move(uint32_t) break;                                                              \
-    case 8: move(uint64_t) break;                                                              \
-    default: move(pair) break;                                                                 \
-    }
-
-static void
-gather_at(char *to, const char *from, int64_t stride, uint32_t size, const int64_t *index,
-          uint32_t n)
-{
-#define MOVE(type)                                                                             \
-    for (uint32_t i = 0; i < n; i++)                                                           \
-        memcpy(to + i * sizeof(type), from + index[i] * stride, sizeof(type));
-
-    BY_SIZE(MOVE)
-#undef MOVE
-}
-
-static void
-scatter_at(char *to, const char *from, int64_t stride, uint32_t size, const int64_t *index,
-           uint32_t n)
-{
-#define MOVE(type)                                                                             \
-    for (uint32_t i = 0; i < n; i++)                                                           \
-        memcpy(to + index[i] * stride, from + i * sizeof(type), sizeof(type));
-
-    BY_SIZE(MOVE)
-#undef MOVE
-}
-
 int64_t
 lw_run_block(const run *r, char *const *work, uint32_t n)
 {
@@ -611,15 +512,15 @@ selected_block(run *r, const int64_t *index, uint32_t n, char *scratch)
         if (i >= kernel->nin)
             continue;
         if (r->strides[i] == 0)
-            splat(work[i], r->args[i], size, n);
+            lw_elements_fill(work[i], r->args[i], size, n);
         else
-            gather_at(work[i], r->args[i], r->strides[i], size, index, n);
+            lw_elements_gather_at(work[i], r->args[i], r->strides[i], size, index, n);
     }
     key = lw_run_block(r, work, n);
     if (key != INT64_MAX) /* the element's place among the selected: that among all */
         lw_run_note(r, index[key >> LW_HOST_ROW_BITS] * (ROW + 1) | (key & ROW), 0);
     for (int i = kernel->nin; i < kernel->n; i++)
-        scatter_at(r->args[i], work[i], r->strides[i], kernel->size[i], index, n);
+        lw_elements_scatter_at(r->args[i], r->strides[i], work[i], kernel->size[i], index, n);
 }
 
 static bool

@@ -7,6 +7,7 @@
  * whole. An element's value depends on none of this. */
 #include "ufunc/host_internal.h"
 
+#include "core/host/elements.h"
 #include "core/host/schedule.h"
 #include "core/plan/walk.h"
 
@@ -76,71 +77,6 @@ spans(void *context, int64_t begin, int64_t end)
     return true;
 }
 
-/* ---- copies ---- */
-
-/* n1 rows of n0 elements, packed behind each other; back: from there to where they lie. */
-static void
-copy_rows(char *packed, char *at, const int64_t *strides, uint32_t size, int64_t n0, int64_t n1,
-          bool back)
-{
-#define COPY(type)                                                                             \
-    for (int64_t j = 0; j < n1; j++)                                                           \
-        for (int64_t i = 0; i < n0; i++) {                                                     \
-            char *there = at + j * strides[1] + i * strides[0];                                \
-            char *here = packed + (j * n0 + i) * (int64_t)sizeof(type);                        \
-            memcpy(back ? there : here, back ? here : there, sizeof(type));                    \
-        }                                                                                      \
-    break;
-
-    switch (size) {
-    case 1: COPY(uint8_t)
-    case 2: COPY(uint16_t)
-    case 4: COPY(uint32_t)
-    case 8: COPY(uint64_t)
-    default: COPY(uint64_t[2])
-    }
-#undef COPY
-}
-
-/* The same, where the elements of a column lie closer to each other than those of a row: a few
- * columns at a time, whose lines of the cache stay there even if all of them have one place. */
-static void
-turn(char *packed, const char *from, const int64_t *strides, uint32_t size, int64_t n0,
-     int64_t n1)
-{
-    enum { COLUMNS = 8 };
-#define TURN(type, n)                                                                          \
-    for (int64_t j = 0; j < n1; j++)                                                           \
-        for (int64_t i = 0; i < (n); i++)                                                      \
-            memcpy(packed + (j * n0 + i) * (int64_t)sizeof(type),                              \
-                   from + j * strides[1] + i * strides[0], sizeof(type));
-#define COPY(type)                                                                             \
-    if (n0 - at >= COLUMNS) {                                                                  \
-        TURN(type, COLUMNS)                                                                    \
-    } else {                                                                                   \
-        TURN(type, n0 - at)                                                                    \
-    }                                                                                          \
-    break;
-
-    for (int64_t at = 0; at < n0; at += COLUMNS) {
-        for (int64_t i = COLUMNS; i < 2 * COLUMNS && at + i < n0; i++) {
-            __builtin_prefetch(from + i * strides[0]);
-            __builtin_prefetch(from + i * strides[0] + (n1 - 1) * strides[1]);
-        }
-        switch (size) {
-        case 1: COPY(uint8_t)
-        case 2: COPY(uint16_t)
-        case 4: COPY(uint32_t)
-        case 8: COPY(uint64_t)
-        default: COPY(uint64_t[2])
-        }
-        packed += COLUMNS * size;
-        from += COLUMNS * strides[0];
-    }
-#undef COPY
-#undef TURN
-}
-
 /* ---- rectangles of two dimensions ---- */
 
 /* Where a rectangle begins, and how many elements it has of the dimensions 0 and 1. */
@@ -192,8 +128,7 @@ run_turned(walk_run *w, const rectangle *one, char *scratch)
         step[k] = walk->operands[k].strides[1];
         if (!w->turned[k])
             continue;
-        turn(scratch, first[k], walk->operands[k].strides, kernel->size[k], one->n[0],
-             one->n[1]);
+        lw_elements_turn(scratch, first[k], walk->operands[k].strides, kernel->size[k], one->n);
         first[k] = scratch;
         step[k] = one->n[0] * kernel->size[k];
         scratch += w->sides[0] * w->sides[1] * kernel->size[k];
@@ -303,7 +238,7 @@ gather_rows(const walk_run *w, const rectangle *one, int k, char *packed, char *
     uint32_t size = w->whole.kernel->size[k];
 
     if (w->converters == NULL || w->converters[k] == NULL) {
-        copy_rows(packed, from, strides, size, one->n[0], one->n[1], false);
+        lw_elements_gather_rows(packed, from, strides, size, one->n);
         return;
     }
     for (int64_t j = 0; j < one->n[1]; j++)
@@ -339,8 +274,8 @@ run_rows(walk_run *w, const rectangle *one, char *scratch)
         lw_run_note(&w->whole, key, number_of(w, one));
     for (int k = kernel->nin; k < n_args; k++)
         if (work[k] != first[k])
-            copy_rows(work[k], first[k], walk->operands[k].strides, kernel->size[k], one->n[0],
-                      one->n[1], true);
+            lw_elements_scatter_rows(first[k], walk->operands[k].strides, work[k],
+                                     kernel->size[k], one->n);
 }
 
 static bool
