@@ -1,14 +1,16 @@
 /* Runs over a walk of several dimensions, on all cores. NumPy's iterator calls a loop for one
  * row after the other, on one thread, and each row by itself is too short to be shared.
  *
- * Rows are run where they lie, as spans. Where rows are short, several go through scratch
- * memory as one block. Where an input lies along another dimension than the outputs, rectangles
- * of it are turned in scratch memory, so that each line of the cache that is fetched is used
- * whole. An element's value depends on none of this. */
+ * There are three ways, and the value of an element depends on none of them:
+ * - spans: a row, or a part of one, is run where it is.
+ * - blocks: several short rows, or rows of inputs that are converted, are copied to scratch
+ *   memory and run as one block.
+ * - turned: where an input is contiguous along another dimension than the outputs, rectangles
+ *   of it are turned in scratch memory, so that each line of the cache is used whole when it is
+ *   fetched. */
 #include "ufunc/host_internal.h"
 
 #include "core/host/elements.h"
-#include "core/host/schedule.h"
 #include "core/plan/walk.h"
 
 #include <string.h>
@@ -23,8 +25,9 @@ typedef struct walk_run {
     const lw_walk *walk;
     bool masked;
     const lw_converter *converters; /* of inputs; or NULL */
-    bool turned[LW_MAX_ARGS];       /* inputs that lie across */
-    int64_t sides[2], counts[2];    /* of the dimensions 0 and 1: of a rectangle, in the walk */
+    bool turned[LW_MAX_ARGS];       /* inputs that are turned */
+    /* Of the dimensions 0 and 1: how long a rectangle is, and how many of them there are. */
+    int64_t sides[2], counts[2];
 } walk_run;
 
 static int64_t
@@ -35,7 +38,7 @@ least(int64_t a, int64_t b)
 
 /* ---- spans ---- */
 
-/* The run of a part of the walk in this thread, whose operands lie by `args` and `strides`. */
+/* The run of a part of the walk on this thread, from its element `at` on. */
 static lw_run
 part_of(walk_run *w, char *const *args, const int64_t *strides, int64_t at)
 {
@@ -111,9 +114,9 @@ number_of(const walk_run *w, const rectangle *one)
     return at;
 }
 
-/* ---- inputs that lie across ---- */
+/* ---- turned inputs ---- */
 
-/* Such inputs are turned in scratch memory; all others are run where they lie. */
+/* Operands that are not turned are run where they are. */
 static void
 run_turned(walk_run *w, const rectangle *one, char *scratch)
 {
@@ -153,8 +156,8 @@ turned_rectangles(void *context, int64_t begin, int64_t end)
     return true;
 }
 
-/* The dimension along which an input lies, where it is another one than 0, along which the
- * outputs lie; 0: there is none that matters. */
+/* The dimension along which the elements of an input are close enough to share lines of the
+ * cache, where those along dimension 0 do not; 0: there is none. */
 static int
 dimension_across(const lw_host_kernel *kernel, const lw_walk *walk, int k)
 {
@@ -170,21 +173,22 @@ dimension_across(const lw_host_kernel *kernel, const lw_walk *walk, int k)
     return closest;
 }
 
-/* Whether the lines of a row of an input that lies across stay in the cache until the next row,
- * which uses the next elements of each: a cache of 512 KB, in which an address can be in one of
- * 8 places, half of which are for other operands. */
+/* Whether the lines of a row of n such elements stay in the cache until the next row, which
+ * uses the next element of each line. This is estimated for a cache of 512 KB in which an
+ * address has 8 places, half of which are left to other operands. */
 static bool
 row_stays(int64_t stride, int64_t n)
 {
     enum { SETS = 1024, PLACES = 4 };
-    int64_t apart = lw_magnitude(stride) & -lw_magnitude(stride); /* its power of two */
+    int64_t apart = lw_magnitude(stride) & -lw_magnitude(stride); /* as a power of two */
 
     if (apart < LINE)
         apart = LINE;
     return n <= SETS * LINE / (apart < SETS * LINE ? apart : SETS * LINE) * PLACES;
 }
 
-/* false: no input lies across, or too many do; then nothing has been changed. */
+/* Chooses the inputs to turn, and how large their rectangles are. false: there are none, or so
+ * many that rectangles would be small; then nothing has been changed. */
 static bool
 choose_turned(walk_run *w, lw_walk *walk)
 {
@@ -220,14 +224,21 @@ choose_turned(walk_run *w, lw_walk *walk)
 
 /* ---- short rows, and inputs of other types ---- */
 
-/* Whether a rectangle's rows of an operand follow each other without a gap. */
+/* NULL: the elements are of the loop's type. */
+static lw_converter
+converter_of(const walk_run *w, int k)
+{
+    return w->converters != NULL && k < w->whole.kernel->nin ? w->converters[k] : NULL;
+}
+
+/* Whether the kernel can run a rectangle's elements of an operand where they are. */
 static bool
 is_packed(const walk_run *w, const rectangle *one, int k)
 {
     const lw_walk_operand *operand = &w->walk->operands[k];
     int64_t size = w->whole.kernel->size[k];
 
-    return operand->strides[0] == size &&
+    return !w->whole.in_place && converter_of(w, k) == NULL && operand->strides[0] == size &&
            (one->n[1] == 1 || operand->strides[1] == size * one->n[0]);
 }
 
@@ -235,19 +246,18 @@ static void
 gather_rows(const walk_run *w, const rectangle *one, int k, char *packed, char *from)
 {
     const int64_t *strides = w->walk->operands[k].strides;
+    lw_converter convert = converter_of(w, k);
     uint32_t size = w->whole.kernel->size[k];
 
-    if (w->converters == NULL || w->converters[k] == NULL) {
+    if (convert == NULL) {
         lw_elements_gather_rows(packed, from, strides, size, one->n);
         return;
     }
     for (int64_t j = 0; j < one->n[1]; j++)
-        w->converters[k](packed + j * one->n[0] * size, from + j * strides[1], strides[0],
-                         one->n[0]);
+        convert(packed + j * one->n[0] * size, from + j * strides[1], strides[0], one->n[0]);
 }
 
-/* Several whole rows, or a part of one, as a block: operands that are not packed, or are of
- * other types, go through scratch memory. */
+/* Runs several whole rows, or a part of one, as a block. */
 static void
 run_rows(walk_run *w, const rectangle *one, char *scratch)
 {
@@ -260,17 +270,13 @@ run_rows(walk_run *w, const rectangle *one, char *scratch)
 
     for (int k = 0; k < n_args; k++) {
         first[k] = lw_walk_address(walk, k, one->index);
-        work[k] =
-            is_packed(w, one, k) && whole && !w->whole.in_place &&
-                    (k >= kernel->nin || w->converters == NULL || w->converters[k] == NULL)
-                ? first[k]
-                : scratch;
+        work[k] = whole && is_packed(w, one, k) ? first[k] : scratch;
         scratch += kernel->block * kernel->size[k];
         if (k < kernel->nin && work[k] != first[k])
             gather_rows(w, one, k, work[k], first[k]);
     }
     key = lw_run_block(&w->whole, work, (uint32_t)n);
-    if (key != INT64_MAX) /* its elements follow each other in the walk */
+    if (key != INT64_MAX) /* the elements of a block follow each other in the walk */
         lw_run_note(&w->whole, key, number_of(w, one));
     for (int k = kernel->nin; k < n_args; k++)
         if (work[k] != first[k])
@@ -306,7 +312,7 @@ lw_host_is_long(const lw_host_kernel *kernel, int64_t n)
     return cost == 0 || (double)n * cost > LW_PARALLEL_PS;
 }
 
-/* false: spans are better. */
+/* Whether to run rectangles, whose size and `body` this chooses, and no spans. */
 static bool
 choose_rectangles(walk_run *w, lw_walk *walk, lw_piece_body *body)
 {
@@ -327,7 +333,7 @@ choose_rectangles(walk_run *w, lw_walk *walk, lw_piece_body *body)
     return true;
 }
 
-/* One of a single element: blocks are rectangles. */
+/* Adds a dimension of one element, as a rectangle has two. */
 static void
 add_dimension(lw_walk *walk)
 {
@@ -352,26 +358,21 @@ void
 lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked,
                  const lw_converter *converters, lw_stop *stop, lw_host_failure *failure)
 {
-    enum { MOVED_PS = 2000 }; /* gathering and scattering an element, about */
+    enum { MOVED_PS = 2000 }; /* about what gathering and scattering an element takes */
     _Atomic uint32_t masked_ps = kernel->cost_ps ? kernel->cost_ps + MOVED_PS : 0;
-    bool one_by_one = kernel->has_loop && kernel->strided != NULL; /* one may take long */
+    lw_work work = lw_run_work(kernel, walk->n, stop);
     int64_t strides[LW_MAX_ARGS];
     walk_run w = {.whole = {.kernel = kernel, .strides = strides, .first = INT64_MAX},
                   .walk = walk,
                   .masked = masked,
                   .converters = converters};
-    lw_work work = {.n = walk->n,
-                    .body = spans,
-                    .context = &w,
-                    .cost_ps = masked ? &masked_ps : &kernel->walk_ps,
-                    .unit = one_by_one ? 1 : LW_HOST_BLOCK,
-                    .line = lw_run_line(kernel),
-                    .steady = !kernel->has_loop,
-                    .stop = stop};
 
     failure->row = 0;
     if (walk->n == 0)
         return;
+    work.body = spans;
+    work.context = &w;
+    work.cost_ps = masked ? &masked_ps : &kernel->walk_ps;
     if (walk->ndim == 0)
         lw_walk_single(walk);
     if (converters != NULL && walk->ndim == 1)
