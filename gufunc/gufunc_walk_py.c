@@ -12,8 +12,6 @@
 #include "core/py/numpy/host_loops.h"
 #include "core/py/signals.h"
 
-#include <string.h>
-
 enum {
     MOST_OPERANDS = 8,
     MOST_DIMS = 8,
@@ -127,7 +125,7 @@ read_output(walk_call *c, int k, PyObject *object)
 }
 
 static bool
-read_given(walk_call *c, PyObject *const *given, Py_ssize_t n)
+read_outputs(walk_call *c, PyObject *const *given, Py_ssize_t n)
 {
     for (int k = 0; k < n; k++)
         if (!read_output(c, c->nin + k, given[k]))
@@ -136,30 +134,29 @@ read_given(walk_call *c, PyObject *const *given, Py_ssize_t n)
 }
 
 static bool
-read_out(walk_call *c, PyObject *out)
+read_out(walk_call *c, PyObject *const *out)
 {
-    if (!PyTuple_CheckExact(out))
-        return c->nout == 1 && read_given(c, &out, 1);
-    return PyTuple_GET_SIZE(out) == c->nout &&
-           read_given(c, &PyTuple_GET_ITEM(out, 0), c->nout);
+    PyObject *const *given = lw_given_outputs(out, c->nout);
+
+    return given != NULL && read_outputs(c, given, c->nout);
 }
 
 /* axis= first, which says what the dimensions of the operands are. */
 static bool
 read_call(walk_call *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
-    PyObject *out = NULL;
+    PyObject *const *out = NULL;
 
     for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[n_args + i];
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i), *const *value = &args[n_args + i];
         if (PyUnicode_CompareWithASCIIString(name, "out") == 0)
             out = value;
-        else if (PyUnicode_CompareWithASCIIString(name, "axis") != 0 || !read_axis(c, value))
+        else if (PyUnicode_CompareWithASCIIString(name, "axis") != 0 || !read_axis(c, *value))
             return false;
     }
     if (out != NULL && n_args != c->nin)
         return false;
-    if (!read_inputs(c, args) || !read_given(c, args + c->nin, n_args - c->nin) ||
+    if (!read_inputs(c, args) || !read_outputs(c, args + c->nin, n_args - c->nin) ||
         (out != NULL && !read_out(c, out)))
         return false;
     for (uint32_t d = 0; d < c->layout->n_dims; d++)
@@ -222,36 +219,12 @@ outputs_are_apart(const walk_call *c)
 
 /* ---- which loop ---- */
 
-static lw_gufunc_loop *
-loop_for(const walk_call *c, PyObject *const *args)
-{
-    lw_ufunc_head *head = (lw_ufunc_head *)c->self;
-    lw_dtype dtypes[MOST_OPERANDS];
-    char weak[MOST_OPERANDS] = {0};
-    bool any_weak = false;
-    lw_gufunc_loop *loop;
-
-    for (int k = 0; k < c->nin + c->nout; k++) {
-        dtypes[k] = c->arrays[k] ? lw_dtype_from_num(PyArray_TYPE(c->arrays[k])) : LW_DT_void;
-        weak[k] = k < c->nin && c->arrays[k] == NULL ? lw_weak_kind(args[k]) : 0;
-        any_weak |= weak[k] != 0;
-        if (dtypes[k] == LW_DT_void && c->arrays[k] != NULL)
-            return NULL;
-    }
-    loop = any_weak ? NULL : lw_rows_find(head, dtypes);
-    if (loop != NULL && atomic_load_explicit(&loop->numpy_ran, memory_order_relaxed))
-        return loop;
-    if (lw_beyond_numpy(c->nin, c->nout, dtypes, weak))
-        return NULL;
-    return lw_loops_of_call(head, dtypes, weak, &(lw_call_rules){0});
-}
-
 static bool
 find_loop(walk_call *c, PyObject *const *args)
 {
     if (!lw_make_numbers(args, c->nin, NULL, c->arrays, c->made) ||
-        (c->loop = loop_for(c, args)) == NULL || c->loop->library != NULL ||
-        c->loop->n_shown != c->nin ||
+        (c->loop = lw_loop_for_operands((lw_ufunc_head *)c->self, args, c->arrays)) == NULL ||
+        c->loop->library != NULL || c->loop->n_shown != c->nin ||
         !lw_make_numbers(args, c->nin, c->loop->types, c->arrays, c->made))
         return false;
     for (int k = 0; k < c->nin + c->nout; k++)
@@ -353,20 +326,6 @@ run(walk_call *c, const lw_walk *walk, lw_gufunc_code *code)
     return lw_direct_end((const lw_loop_head *)c->loop, table->numpy_name, saved, failed);
 }
 
-static PyObject *
-results_of(const walk_call *c, NpyIter *iter)
-{
-    PyArrayObject **arrays = NpyIter_GetOperandArray(iter) + c->nin;
-    PyObject *tuple;
-
-    if (c->nout == 1)
-        return Py_NewRef((PyObject *)arrays[0]);
-    tuple = PyTuple_New(c->nout);
-    for (int k = 0; tuple != NULL && k < c->nout; k++)
-        PyTuple_SET_ITEM(tuple, k, Py_NewRef((PyObject *)arrays[k]));
-    return tuple;
-}
-
 /* false: NumPy has to run it. */
 static bool
 run_iterator(walk_call *c, NpyIter *iter, PyObject **result)
@@ -386,7 +345,7 @@ run_iterator(walk_call *c, NpyIter *iter, PyObject **result)
     if (!lw_gufunc_host_may_walk(c->loop->host, code))
         return false;
     if (run(c, &walk, code) == 0)
-        *result = results_of(c, iter);
+        *result = lw_results_of_iterator(iter, c->arrays, c->nin, c->nout);
     return true;
 }
 
