@@ -1,11 +1,12 @@
-/* Long calls on host arrays whose loop dimensions are no single one: broadcast stacks, slices,
- * transposed arrays. NumPy calls the loop for the items along the innermost loop dimension, for
- * one index of the others after the other on one thread. Here all cores share all items.
+/* Long calls on host arrays with several loop dimensions that are not all contiguous: broadcast
+ * stacks, slices, transposed arrays. NumPy calls the loop for the items along the innermost
+ * loop dimension, once for each index of the other dimensions, on one thread. Here all cores
+ * share all items.
  *
  * NumPy's rules decide which loop is run, and NumPy's iterator decides about loop dimensions
  * and the layout of new outputs, as in NumPy's own calls. This is for exact, aligned arrays of
- * a loop's dtypes, and numbers where an operand has no core dimensions, with no other keywords
- * than out= and axis=; all else goes to NumPy, errors included. */
+ * a loop's dtypes, and numbers where an operand has no core dimensions, with no keywords other
+ * than out= and axis=. All other calls are NumPy's, including those that fail. */
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/plan/walk.h"
@@ -17,7 +18,7 @@ enum {
     MOST_DIMS = 8,
     MOST_STRIDES = 16,
     MOST_LOOP_DIMS = 16,
-    FEWEST = 2048, /* elements of all items for which the iterator pays */
+    FEWEST = 2048, /* elements of all items from which on the iterator pays */
     UNKNOWN = -1
 };
 
@@ -29,8 +30,8 @@ typedef struct walk_call {
     PyArrayObject *arrays[MOST_OPERANDS]; /* NULL: an output to be made */
     PyArrayObject *made[MOST_OPERANDS];   /* of numbers, owned */
     int loop_ndim;
-    bool has_axis; /* one core dimension, at `axis`, from the end where that is negative */
-    int axis;
+    bool has_axis; /* axis= is given; there is one core dimension */
+    int axis;      /* where it is; from the end if this is negative */
     /* As the inner loops of NumPy have them (gufunc/core/host_code.h). */
     int64_t dims[1 + MOST_DIMS], steps[MOST_OPERANDS + MOST_STRIDES];
 } walk_call;
@@ -41,7 +42,7 @@ core_ndim(const walk_call *c, int k)
     return (int)c->layout->operands[k].n;
 }
 
-/* Where core dimension j of an operand with so many loop dimensions is; loop dimension d. */
+/* The axis of core dimension j in an operand of n_loop loop dimensions. */
 static int
 core_axis(const walk_call *c, int n_loop, int j)
 {
@@ -50,6 +51,7 @@ core_axis(const walk_call *c, int n_loop, int j)
     return c->axis < 0 ? c->axis + n_loop + 1 : c->axis;
 }
 
+/* The axis of loop dimension d in operand k, if that has n_loop of them. */
 static int
 loop_axis(const walk_call *c, int k, int n_loop, int d)
 {
@@ -58,7 +60,7 @@ loop_axis(const walk_call *c, int k, int n_loop, int d)
 
 /* ---- what the call is ---- */
 
-/* axis= is for functions with one core dimension, which each operand has or has not. */
+/* axis= is for functions with one core dimension, which not all operands need to have. */
 static bool
 read_axis(walk_call *c, PyObject *value)
 {
@@ -76,7 +78,8 @@ read_axis(walk_call *c, PyObject *value)
     return c->layout->n_dims == 1 && axis >= -MOST_LOOP_DIMS && axis < MOST_LOOP_DIMS;
 }
 
-/* Sizes of core dimensions agree, none is 0; there are not too many loop dimensions. */
+/* Whether the operand has sizes of core dimensions that agree with the others and are not 0,
+ * and not too many loop dimensions. */
 static bool
 read_shape(walk_call *c, int k, PyArrayObject *array)
 {
@@ -141,7 +144,7 @@ read_out(walk_call *c, PyObject *const *out)
     return given != NULL && read_outputs(c, given, c->nout);
 }
 
-/* axis= first, which says what the dimensions of the operands are. */
+/* Reads axis= first, which says what the dimensions of the operands are. */
 static bool
 read_call(walk_call *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
@@ -178,7 +181,7 @@ fits_here(const walk_call *c)
     return n_strides <= MOST_STRIDES;
 }
 
-/* Whether it may have enough elements, in several loop dimensions. */
+/* Whether it may have enough elements, and NumPy would call the loop more than once. */
 static bool
 is_worth_it(const walk_call *c)
 {
@@ -206,7 +209,7 @@ is_worth_it(const walk_call *c)
     return c->loop_ndim > 1 && !all_contiguous && elements >= FEWEST;
 }
 
-/* Whether no given output shares memory with another operand, of which NumPy makes a copy. */
+/* Whether no given output shares memory with another operand. NumPy makes copies of those. */
 static bool
 outputs_are_apart(const walk_call *c)
 {
@@ -237,8 +240,8 @@ find_loop(walk_call *c, PyObject *const *args)
 
 /* ---- where the operands lie ---- */
 
-/* The iterator has the loop dimensions, then the core dimensions of each output, as it makes
- * outputs. NULL with an exception, which NumPy words better. */
+/* The iterator has the loop dimensions, and then the core dimensions of each output, because it
+ * makes outputs. NULL with an exception, which NumPy words better. */
 static NpyIter *
 new_iterator(walk_call *c)
 {
@@ -276,7 +279,7 @@ new_iterator(walk_call *c)
     return iter;
 }
 
-/* -1 with an exception. */
+/* Sets the walk over loop dimensions, and dims and steps of its rows. -1 with an exception. */
 static int
 describe(walk_call *c, NpyIter *iter, lw_walk *walk)
 {

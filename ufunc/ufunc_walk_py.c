@@ -1,11 +1,12 @@
-/* Calls on host arrays that take long, of any shapes and layouts, with where= or without. NumPy
- * calls a loop for one row after the other, and with a mask for each run of selected elements,
- * one or two of them in a random mask. Here all cores share the whole call (ufunc/host_walk.c).
+/* Long calls on host arrays of any shapes and layouts, and calls with where=. NumPy calls a
+ * loop for one row after the other on one thread, and with a mask for each run of selected
+ * elements, which is one or two elements long in a random mask. Here all cores share the whole
+ * call (ufunc/host_walk.c).
  *
  * NumPy's rules decide which loop is run, and NumPy's iterator decides about shapes, the layout
- * of new outputs and overlap, as in NumPy's own calls. This is for exact arrays and
- * numbers, with no other keywords than out= and where=; all else goes to NumPy, errors
- * included. */
+ * of new outputs and overlap, as in NumPy's own calls. This is for exact arrays and numbers,
+ * with no keywords other than out= and where=. All other calls are NumPy's, including those
+ * that fail. */
 #include "ufunc/ufunc_parts.h"
 
 #include "core/plan/walk.h"
@@ -13,8 +14,8 @@
 #include "core/py/signals.h"
 
 enum {
-    FEWEST_MASKED = 64, /* elements for which the iterator pays where there is a mask, */
-    FEWEST = 2048       /* and where there is none */
+    FEWEST_MASKED = 64, /* elements from which on the iterator pays, with a mask, */
+    FEWEST = 2048       /* and without one */
 };
 
 /* Operands: inputs, outputs, the mask if there is one. */
@@ -62,8 +63,8 @@ read_out(walk_call *c, PyObject *const *out)
     return given != NULL && read_outputs(c, given, c->nout);
 }
 
-/* out= and where= and nothing else; where= only with all outputs, out= only without positional
- * ones. */
+/* false: there are keywords other than out= and where=, or out= beside positional outputs, or
+ * where= without all outputs. */
 static bool
 read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames, bool has_outputs)
 {
@@ -87,7 +88,7 @@ read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames, bool has
     return true;
 }
 
-/* Arrays; numbers are left for later. */
+/* Reads the arrays. Numbers are read when the loop is known. */
 static bool
 read_arrays(walk_call *c, PyObject *const *args, Py_ssize_t n_args)
 {
@@ -111,7 +112,7 @@ outputs_are_apart(const walk_call *c)
     return true;
 }
 
-/* The elements of the call; 0: shapes do not fit, or have too many dimensions. */
+/* How many elements the call has; 0: shapes do not match, or have too many dimensions. */
 static int64_t
 count_elements(const walk_call *c)
 {
@@ -141,9 +142,10 @@ count_elements(const walk_call *c)
 
 /* ---- which loop ---- */
 
-/* Inputs of narrower types are converted block by block. All other casts the iterator makes in
- * copies of whole operands, on one thread: NumPy's own calls, which cast block by block, are
- * faster for long ones. With a mask, elements that it leaves out would be written back. */
+/* Inputs of narrower types are converted block by block. The iterator makes all other casts, by
+ * copies of whole operands on one thread. For long operands, NumPy's own calls are faster, as
+ * they cast block by block. With a mask, the iterator would also write back what is not
+ * selected. false: NumPy's call is the better one. */
 static bool
 read_casts(walk_call *c)
 {
