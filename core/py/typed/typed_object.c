@@ -208,7 +208,7 @@ int
 lw_typed_object_register(PyObject *module)
 {
     iterator_type = (PyTypeObject *)PyType_FromSpec(&iterator_spec);
-    if (iterator_type == NULL || lw_typed_items_register(module) < 0 ||
+    if (iterator_type == NULL || lw_typed_form_register(module) < 0 ||
         lw_typed_list_register(module) < 0)
         return -1;
     return lw_typed_dict_register(module);
