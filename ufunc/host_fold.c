@@ -9,7 +9,7 @@
  * blocks. The order depends only on n: neither on strides, nor on the processor. */
 #include "ufunc/host_internal.h"
 
-#include "core/host/elements.h"
+#include "core/base/elements.h"
 #include "core/host/raise_note.h"
 
 #include <string.h>

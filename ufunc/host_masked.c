@@ -4,7 +4,7 @@
  * are gathered in blocks of scratch memory, computed there and scattered. */
 #include "ufunc/host_internal.h"
 
-#include "core/host/elements.h"
+#include "core/base/elements.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * (core/host/value_class.h). */
 #include "ufunc/host_internal.h"
 
-#include "core/host/elements.h"
+#include "core/base/elements.h"
 #include "core/host/flags.h"
 #include "core/host/value_class.h"
 

@@ -10,7 +10,7 @@
  *   fetched. */
 #include "ufunc/host_internal.h"
 
-#include "core/host/elements.h"
+#include "core/base/elements.h"
 #include "core/plan/walk.h"
 
 #include <string.h>

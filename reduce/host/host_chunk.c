@@ -2,7 +2,7 @@
  * they are not contiguous, and the search for the best element. */
 #include "reduce/host/host_parts.h"
 
-#include "core/host/elements.h"
+#include "core/base/elements.h"
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
-/* core/host/elements: every copy against the loop that defines it, for every size, strides of
+/* core/base/elements: every copy against the loop that defines it, for every size, strides of
  * both signs, and numbers of elements around the blocks of the fast loops. */
-#include "core/host/elements.h"
+#include "core/base/elements.h"
 #include "tests/c/check.h"
 
 #include <stdbool.h>

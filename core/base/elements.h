@@ -2,8 +2,8 @@
  * or 16 bytes. Distances between elements (`stride`) are in bytes, of any sign; `packed`
  * elements follow each other without a gap. Addresses need not be aligned, and what is read
  * shares no memory with what is written. */
-#ifndef LW_HOST_ELEMENTS_H
-#define LW_HOST_ELEMENTS_H
+#ifndef LW_BASE_ELEMENTS_H
+#define LW_BASE_ELEMENTS_H
 
 #include <stdint.h>
 

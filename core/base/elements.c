@@ -1,4 +1,4 @@
-#include "core/host/elements.h"
+#include "core/base/elements.h"
 
 #include <assert.h>
 #include <string.h>
