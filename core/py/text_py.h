@@ -11,7 +11,7 @@
 
 /* A new str; NULL with MemoryError where the text has failed. Resets the text. */
 PyObject *lw_text_take(lw_text *text);
-/* Whether a str is this text, in UTF-8. */
+/* Whether a str is equal to this text in UTF-8. */
 bool lw_text_is(PyObject *str, const char *text);
 /* A new tuple of these names, interned. */
 PyObject *lw_text_names(const char *const *names, uint32_t n);

@@ -46,7 +46,7 @@ find_references(const lw_types *types, lw_type type, uint32_t at, uint32_t *out)
     return n;
 }
 
-/* The numbers of these parts. *n is 0 where there was no memory, too. */
+/* The numbers of these parts. *n is also 0 if memory ran out. */
 static const uint32_t *
 references_of(const lw_lower_frame *f, lw_type type, uint32_t *n)
 {
@@ -61,7 +61,7 @@ references_of(const lw_lower_frame *f, lw_type type, uint32_t *n)
     return at;
 }
 
-/* The same for a value, which lacks parts where memory ran out. */
+/* The same for a value, which has no parts if memory ran out. */
 static const uint32_t *
 references_in(const lw_lower_frame *f, lw_lower_value value, uint32_t *n)
 {
@@ -109,7 +109,7 @@ taken_last(const lw_lower_frame *f, lw_ref reference)
     return 0;
 }
 
-/* The reference becomes the owner's, unless it is this other one. */
+/* Gives the reference to the owner, unless it is equal to `other`. */
 static void
 take_unless(lw_lower_frame *f, lw_ref owner, lw_ref reference, lw_ref other)
 {
@@ -418,7 +418,7 @@ lw_lower_axis(lw_lower_frame *f, uint32_t node)
  *
  * A slot has the address, extents and strides of an array, and a reference to its memory. */
 
-/* A word behind the one at the address. */
+/* The address of the word that is `word` words behind the one at the address. */
 static lw_ref
 word_at(lw_lower_frame *f, lw_ref address, int word)
 {
@@ -438,7 +438,8 @@ axis_word(uint32_t axis)
     return LW_CELL_WORDS * (1 + (int)axis);
 }
 
-/* Of arrays in local or constant memory, and where arguments had to be copied for the call. */
+/* Arrays in local or constant memory, and arguments that had to be copied for the call, have no
+ * reference. */
 #define NOT_KEPT                                                                               \
     "the memory of this array may end with the call, because it is local, or because an "      \
     "argument in another byte order was copied, and a typed list or dict may live longer: "    \

@@ -130,9 +130,9 @@ typedef struct lw_lower_frame {
     lw_ref level;         /* how many calls of recursive functions are open; 0: none is */
     lw_ref **owners;      /* by web: the owners of what it holds; NULL = none yet */
     const lw_ref **given; /* by parameter: its parts, as the caller passes them; NULL: none */
-    bool
-        moves; /* a variable is the only one to use the value that is assigned to it: the owners
-                  of the call that gives it may become the variable's, or give way to them */
+    /* a variable is the only one to use the value that is assigned to it: the owners of the
+     * call that gives it may become the variable's, or give way to them */
+    bool moves;
     lw_ref moved;        /* the last instruction when that happened: owners before it stay */
     uint32_t made_node;  /* the array expression of which an element is evaluated, which
                             otherwise is an array of its own; 0: none */
@@ -149,8 +149,8 @@ typedef struct lw_lower_frame {
     uint32_t unrolled; /* how many copies of this code the unrolled loops around it make */
     uint32_t node;     /* the statement or expression that is being lowered */
     bool can_raise;
-    uint8_t
-        texts_go_on; /* whether texts may outlive the call: 0: not known yet, 1: no, 2: yes */
+    /* whether texts may outlive the call: 0: not known yet, 1: no, 2: yes */
+    uint8_t texts_go_on;
     lw_lower_value *inlined_result; /* of an inlined function: what it returns; else NULL */
     const lw_lower_value *stored;   /* of a store to a subscript with arrays: LW_STORED_* */
     uint32_t shared_node; /* of a call: the value whose elements are arguments, which is

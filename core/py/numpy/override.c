@@ -566,7 +566,8 @@ ask_all(const overrides *o, const lw_overridden *self, PyObject *called, const c
     return nobody_knew(self, method, positional, kwargs);
 }
 
-/* pandas and xarray, which hand operands to what was called, whatever else the call has. */
+/* Whether the type is one of pandas or xarray, which pass their operands to the function that
+ * was called, whatever other arguments the call has. */
 static bool
 knows_operands_alone(PyObject *object)
 {
@@ -581,7 +582,8 @@ knows_operands_alone(PyObject *object)
     return is;
 }
 
-/* pandas takes ufuncs of some names for its own operators, so that those have another one. */
+/* pandas takes ufuncs of some names for its own operators, so these are passed under another
+ * name. */
 static int
 name_as_face(const lw_overridden *self, PyObject *of_operands)
 {
