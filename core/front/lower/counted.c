@@ -309,9 +309,11 @@ bytes_of(lw_lower_frame *f, int64_t item, const lw_ref *extents, uint32_t n, lw_
     return lw_ir_select(b, *too_many, lw_const64(f, INT64_MAX / 2), bytes);
 }
 
-lw_lower_value
-lw_lower_dense(lw_lower_frame *f, lw_type type, lw_ref address, const lw_ref *extents,
-               lw_ref reference)
+/* An array whose elements lie side by side; extents: i64, one for each axis; reference: to its
+ * memory, for a type that is owned. */
+static lw_lower_value
+dense_array(lw_lower_frame *f, lw_type type, lw_ref address, const lw_ref *extents,
+            lw_ref reference)
 {
     const lw_type_row *row = lw_array_row_of(f, type);
     lw_ref parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {address};
@@ -339,7 +341,7 @@ lw_lower_new_array(lw_lower_frame *f, lw_type type, const lw_ref *extents)
     lw_lower_raise(f, lw_ir_compare(b, LW_OP_EQ, memory, lw_ir_zero(b, LW_DT_ptr)),
                    "MemoryError", LW_COUNTED_NO_MEMORY);
     address = lw_ir_offset(b, memory, lw_const64(f, LW_COUNTED_HEADER));
-    return lw_lower_dense(f, type, address, extents, memory);
+    return dense_array(f, type, address, extents, memory);
 }
 
 /* The extents that argument `index` gives for an array of this type. */
@@ -387,7 +389,7 @@ lw_lower_view(lw_lower_frame *f, uint32_t node, bool is_dense)
 
     extents_of(f, node, 1, type, parts + 1);
     if (is_dense)
-        return lw_lower_dense(f, type, parts[0], parts + 1, reference);
+        return dense_array(f, type, parts[0], parts + 1, reference);
     extents_of(f, node, 2, type, parts + 1 + row->ndim);
     parts[1 + 2 * row->ndim] = reference;
     return lw_value_of(f, type, parts, 1 + 2u * row->ndim + row->owned);
@@ -466,7 +468,7 @@ lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k, lw_type type)
         lw_ir_hold(&f->b, lw_ir_owner(&f->b), memory);
     }
     if (row->layout == LW_LAYOUT_C)
-        return lw_lower_dense(f, type, parts[0], parts + 1, memory);
+        return dense_array(f, type, parts[0], parts + 1, memory);
     for (uint32_t i = 0; i < row->ndim; i++)
         parts[1 + row->ndim + i] = load_word(f, LW_DT_i64, at, axis_word(i) + LW_SLOT_STRIDE);
     parts[1 + 2 * row->ndim] = memory;
