@@ -127,21 +127,16 @@ read_output(walk_call *c, int k, PyObject *object)
            read_shape(c, k, (PyArrayObject *)object);
 }
 
+/* given: NULL: there is a wrong number of outputs. */
 static bool
 read_outputs(walk_call *c, PyObject *const *given, Py_ssize_t n)
 {
+    if (given == NULL)
+        return false;
     for (int k = 0; k < n; k++)
         if (!read_output(c, c->nin + k, given[k]))
             return false;
     return true;
-}
-
-static bool
-read_out(walk_call *c, PyObject *const *out)
-{
-    PyObject *const *given = lw_given_outputs(out, c->nout);
-
-    return given != NULL && read_outputs(c, given, c->nout);
 }
 
 /* Reads axis= first, which says what the dimensions of the operands are. */
@@ -160,7 +155,7 @@ read_call(walk_call *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwna
     if (out != NULL && n_args != c->nin)
         return false;
     if (!read_inputs(c, args) || !read_outputs(c, args + c->nin, n_args - c->nin) ||
-        (out != NULL && !read_out(c, out)))
+        (out != NULL && !read_outputs(c, lw_given_outputs(out, c->nout), c->nout)))
         return false;
     for (uint32_t d = 0; d < c->layout->n_dims; d++)
         if (c->dims[1 + d] == UNKNOWN)

@@ -20,6 +20,11 @@ enum {
     LINE = 64       /* bytes of a line of the cache */
 };
 
+/* Where a rectangle begins, and how many elements it has of the dimensions 0 and 1. */
+typedef struct rectangle {
+    int64_t index[LW_WALK_DIMS], n[2];
+} rectangle;
+
 typedef struct walk_run {
     lw_run whole;
     const lw_walk *walk;
@@ -28,6 +33,7 @@ typedef struct walk_run {
     bool turned[LW_MAX_ARGS];       /* inputs that are turned */
     /* Of the dimensions 0 and 1: how long a rectangle is, and how many of them there are. */
     int64_t sides[2], counts[2];
+    void (*run_rectangle)(struct walk_run *w, const rectangle *one, char *scratch);
 } walk_run;
 
 static int64_t
@@ -81,11 +87,6 @@ spans(void *context, int64_t begin, int64_t end)
 }
 
 /* ---- rectangles of two dimensions ---- */
-
-/* Where a rectangle begins, and how many elements it has of the dimensions 0 and 1. */
-typedef struct rectangle {
-    int64_t index[LW_WALK_DIMS], n[2];
-} rectangle;
 
 static rectangle
 rectangle_at(const walk_run *w, int64_t at)
@@ -142,18 +143,6 @@ run_turned(walk_run *w, const rectangle *one, char *scratch)
             args[k] = first[k] + j * step[k];
         lw_run_span(&r, one->n[0]);
     }
-}
-
-static bool
-turned_rectangles(void *context, int64_t begin, int64_t end)
-{
-    _Alignas(64) char scratch[LW_HOST_SCRATCH];
-
-    for (int64_t at = begin; at < end; at++) {
-        rectangle one = rectangle_at(context, at);
-        run_turned(context, &one, scratch);
-    }
-    return true;
 }
 
 /* The dimension along which the elements of an input are close enough to share lines of the
@@ -284,19 +273,20 @@ run_rows(walk_run *w, const rectangle *one, char *scratch)
                                      kernel->size[k], one->n);
 }
 
+/* ---- runs ---- */
+
 static bool
-blocks(void *context, int64_t begin, int64_t end)
+rectangles(void *context, int64_t begin, int64_t end)
 {
     _Alignas(64) char scratch[LW_HOST_SCRATCH];
+    walk_run *w = context;
 
     for (int64_t at = begin; at < end; at++) {
-        rectangle one = rectangle_at(context, at);
-        run_rows(context, &one, scratch);
+        rectangle one = rectangle_at(w, at);
+        w->run_rectangle(w, &one, scratch);
     }
     return true;
 }
-
-/* ---- runs ---- */
 
 bool
 lw_host_may_walk(const lw_host_kernel *kernel, bool masked)
@@ -312,18 +302,18 @@ lw_host_is_long(const lw_host_kernel *kernel, int64_t n)
     return cost == 0 || (double)n * cost > LW_PARALLEL_PS;
 }
 
-/* Whether to run rectangles, whose size and `body` this chooses, and no spans. */
+/* Whether to run rectangles and no spans. Chooses their size, and how they are run. */
 static bool
-choose_rectangles(walk_run *w, lw_walk *walk, lw_piece_body *body)
+choose_rectangles(walk_run *w, lw_walk *walk)
 {
     if (w->converters != NULL || (!w->masked && walk->ndim > 1 && walk->shape[0] < SHORT_ROW)) {
-        *body = blocks;
+        w->run_rectangle = run_rows;
         w->sides[0] = least(walk->shape[0], w->whole.kernel->block);
         w->sides[1] = w->sides[0] < walk->shape[0] ? 1 : w->whole.kernel->block / w->sides[0];
     } else if (w->masked || walk->ndim < 2)
         return false;
     else if (choose_turned(w, walk))
-        *body = turned_rectangles;
+        w->run_rectangle = run_turned;
     else
         return false;
     for (int d = 0; d < 2; d++) {
@@ -378,7 +368,8 @@ lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked,
     if (converters != NULL && walk->ndim == 1)
         add_dimension(walk);
     w.whole.in_place = !outputs_apart(kernel, walk);
-    if (choose_rectangles(&w, walk, &work.body)) {
+    if (choose_rectangles(&w, walk)) {
+        work.body = rectangles;
         work.steps = w.sides[0] * w.sides[1];
         work.n = w.counts[0] * w.counts[1];
         for (int d = 2; d < walk->ndim; d++)

@@ -46,21 +46,16 @@ read_output(walk_call *c, int k, PyObject *object)
     return true;
 }
 
+/* given: NULL: there is a wrong number of outputs. */
 static bool
 read_outputs(walk_call *c, PyObject *const *given, Py_ssize_t n)
 {
+    if (given == NULL)
+        return false;
     for (int k = 0; k < n; k++)
         if (!read_output(c, k, given[k]))
             return false;
     return true;
-}
-
-static bool
-read_out(walk_call *c, PyObject *const *out)
-{
-    PyObject *const *given = lw_given_outputs(out, c->nout);
-
-    return given != NULL && read_outputs(c, given, c->nout);
 }
 
 /* false: there are keywords other than out= and where=, or out= beside positional outputs, or
@@ -77,7 +72,7 @@ read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames, bool has
             if (!PyArray_CheckExact(values[i]) || PyArray_TYPE(mask) != NPY_BOOL)
                 return false;
         } else if (has_outputs || PyUnicode_CompareWithASCIIString(name, "out") != 0 ||
-                   !read_out(c, &values[i]))
+                   !read_outputs(c, lw_given_outputs(&values[i], c->nout), c->nout))
             return false;
     }
     c->masked = mask != NULL;

@@ -12,6 +12,7 @@
 #include "core/py/array/host_view.h"
 #include "core/py/keyword.h"
 #include "core/py/numpy/object_operands.h"
+#include "core/py/text_py.h"
 
 #include <string.h>
 
@@ -382,22 +383,14 @@ static const char *const names_of_any[] = {"out",   "casting",   "order", "dtype
 static const char *const names_of_layouts[] = {"axes", "axis", "keepdims", "allow_rechunk"};
 
 static bool
-is_among(PyObject *name, const char *const *names, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool
 is_keyword(const lw_overridden *self, PyObject *name)
 {
-    if (is_among(name, names_of_any, sizeof names_of_any / sizeof *names_of_any))
+    if (lw_text_is_among(name, names_of_any, sizeof names_of_any / sizeof *names_of_any))
         return true;
-    return self->has_layout ? is_among(name, names_of_layouts,
-                                       sizeof names_of_layouts / sizeof *names_of_layouts)
-                            : PyUnicode_CompareWithASCIIString(name, "where") == 0;
+    return self->has_layout
+               ? lw_text_is_among(name, names_of_layouts,
+                                  sizeof names_of_layouts / sizeof *names_of_layouts)
+               : PyUnicode_CompareWithASCIIString(name, "where") == 0;
 }
 
 static int

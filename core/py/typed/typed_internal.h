@@ -51,6 +51,8 @@ PyObject *lw_typed_container_like(PyObject *container, int i); /* borrowed, or N
 
 /* The words themselves; NULL with an exception. */
 uint64_t *lw_typed_words(const lw_typed_object *self);
+/* How many items, or entries, it has; -1 with an exception. */
+Py_ssize_t lw_typed_length(PyObject *object);
 /* Gives an object its words: a new list, whose address is given as a Python int, or NULL with
  * an exception. */
 PyObject *lw_typed_begin(lw_typed_object *self);

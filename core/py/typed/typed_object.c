@@ -41,6 +41,14 @@ lw_typed_words(const lw_typed_object *self)
     return NULL;
 }
 
+Py_ssize_t
+lw_typed_length(PyObject *object)
+{
+    const uint64_t *words = lw_typed_words((lw_typed_object *)object);
+
+    return words ? (Py_ssize_t)words[LW_TYPED_N] : -1;
+}
+
 PyObject *
 lw_typed_begin(lw_typed_object *self)
 {
