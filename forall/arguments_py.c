@@ -14,17 +14,6 @@ function_of(const lw_function *self)
     return &self->tree->fns.data[1];
 }
 
-/* Parameters that take arguments by position, including the index. */
-static uint32_t
-n_positional(const lw_fn *fn)
-{
-    uint32_t n = 0;
-
-    while (n < fn->params.n && fn->params.data[n].kind == LW_PARAM_POSITIONAL)
-        n++;
-    return n;
-}
-
 static Py_ssize_t
 too_many(const lw_function *self, uint32_t most, Py_ssize_t given)
 {
@@ -97,7 +86,8 @@ default_of(const lw_function *self, uint32_t at)
     if (by_name && PyDict_Check(all))
         value = PyDict_GetItemString(all, param->name);
     else if (!by_name && PyTuple_Check(all)) {
-        Py_ssize_t k = (Py_ssize_t)at - ((Py_ssize_t)n_positional(fn) - PyTuple_GET_SIZE(all));
+        Py_ssize_t k =
+            (Py_ssize_t)at - ((Py_ssize_t)lw_fn_positional(fn) - PyTuple_GET_SIZE(all));
         value = k >= 0 && k < PyTuple_GET_SIZE(all) ? PyTuple_GET_ITEM(all, k) : NULL;
     }
     Py_DECREF(all);
@@ -113,7 +103,7 @@ lw_function_arrange(const lw_function *self, PyObject *const *args, Py_ssize_t n
 {
     const lw_fn *fn = function_of(self);
     Py_ssize_t n_keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, n = n_args;
-    uint32_t most = n_positional(fn) - self->n_index, all = fn->params.n - self->n_index;
+    uint32_t most = lw_fn_positional(fn) - self->n_index, all = fn->params.n - self->n_index;
 
     if (n_args > (Py_ssize_t)most)
         return too_many(self, most, n_args);

@@ -50,8 +50,8 @@ typedef struct lw_function {
     /* gives_value: a signature has pointers, of which arguments may be the addresses */
     bool takes_addresses;
     uint64_t statics; /* bits, by argument after the index: static= names it */
-    PyObject
-        *static_values; /* dict: key of a value -> what keys of calls name it by; or NULL */
+    /* dict: key of a value -> what keys of calls name it by; or NULL */
+    PyObject *static_values;
     _Atomic(bool) told_updates; /* W208 has been given: once for each function */
     _Atomic(bool) reads_own;    /* a specialisation may have a tree of its own */
     lw_grown specialisations;   /* lw_specialisation */
@@ -222,8 +222,8 @@ typedef struct lw_specialisation {
     uint32_t n_specs;
     const lw_specialisation_cast *casts;
     uint32_t n_casts;
-    struct lw_specialisation
-        *target; /* itself, or the declared one that calls with this key run */
+    /* itself, or the declared one that calls with this key run */
+    struct lw_specialisation *target;
     /* of a twin: the specialisation with the same types; else NULL */
     struct lw_specialisation *origin;
     lw_scalar *scalar;  /* NULL if target is another one */

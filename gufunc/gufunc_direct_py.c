@@ -169,14 +169,13 @@ read_output(direct_call *c, int k, PyObject *object)
 static bool
 read_outputs(direct_call *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
-    PyObject *const *given = args + c->nin, *out;
+    PyObject *const *given = args + c->nin;
     Py_ssize_t n_given = n_args - c->nin;
 
     if (kwnames != NULL) {
-        out = args[n_args];
-        given = PyTuple_CheckExact(out) ? &PyTuple_GET_ITEM(out, 0) : &args[n_args];
-        n_given = PyTuple_CheckExact(out) ? PyTuple_GET_SIZE(out) : 1;
-        if (n_given != c->nout)
+        given = lw_given_outputs(&args[n_args], c->nout);
+        n_given = c->nout;
+        if (given == NULL)
             return false;
     }
     for (int k = 0; k < c->nout; k++)

@@ -3,6 +3,7 @@
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/py/raise.h"
+#include "core/py/text_py.h"
 #include "gufunc/core/core_shape.h"
 
 #include <string.h>
@@ -24,15 +25,6 @@ typedef struct call {
     lw_core_shape shape;
 } call;
 
-static bool
-is_one_of(PyObject *name, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (PyUnicode_CompareWithASCIIString(name, words[i]) == 0)
-            return true;
-    return false;
-}
-
 bool
 lw_gufunc_makes_outputs(const lw_gufunc_object *self, PyObject *kwnames)
 {
@@ -42,7 +34,7 @@ lw_gufunc_makes_outputs(const lw_gufunc_object *self, PyObject *kwnames)
         (!always && PyArray_GetNDArrayCFeatureVersion() >= API_OF_2_1))
         return false;
     for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
-        if (is_one_of(PyTuple_GET_ITEM(kwnames, i), words, 2))
+        if (lw_text_is_among(PyTuple_GET_ITEM(kwnames, i), words, 2))
             return false;
     return true;
 }

@@ -1,25 +1,24 @@
-/* Long calls on host arrays whose loop dimensions are no single one: broadcast stacks, slices,
- * transposed arrays. NumPy calls the loop for the items along the innermost loop dimension, for
- * one index of the others after the other on one thread. Here all cores share all items.
+/* Long calls on host arrays with several loop dimensions that are not all contiguous: broadcast
+ * stacks, slices, transposed arrays. NumPy calls the loop for the items along the innermost
+ * loop dimension, once for each index of the other dimensions, on one thread. Here all cores
+ * share all items.
  *
  * NumPy's rules decide which loop is run, and NumPy's iterator decides about loop dimensions
  * and the layout of new outputs, as in NumPy's own calls. This is for exact, aligned arrays of
- * a loop's dtypes, and numbers where an operand has no core dimensions, with no other keywords
- * than out= and axis=; all else goes to NumPy, errors included. */
+ * a loop's dtypes, and numbers where an operand has no core dimensions, with no keywords other
+ * than out= and axis=. All other calls are NumPy's, including those that fail. */
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/plan/walk.h"
 #include "core/py/numpy/host_loops.h"
 #include "core/py/signals.h"
 
-#include <string.h>
-
 enum {
     MOST_OPERANDS = 8,
     MOST_DIMS = 8,
     MOST_STRIDES = 16,
     MOST_LOOP_DIMS = 16,
-    FEWEST = 2048, /* elements of all items for which the iterator pays */
+    FEWEST = 2048, /* elements of all items from which on the iterator pays */
     UNKNOWN = -1
 };
 
@@ -31,8 +30,8 @@ typedef struct walk_call {
     PyArrayObject *arrays[MOST_OPERANDS]; /* NULL: an output to be made */
     PyArrayObject *made[MOST_OPERANDS];   /* of numbers, owned */
     int loop_ndim;
-    bool has_axis; /* one core dimension, at `axis`, from the end where that is negative */
-    int axis;
+    bool has_axis; /* axis= is given; there is one core dimension */
+    int axis;      /* where it is; from the end if this is negative */
     /* As the inner loops of NumPy have them (gufunc/core/host_code.h). */
     int64_t dims[1 + MOST_DIMS], steps[MOST_OPERANDS + MOST_STRIDES];
 } walk_call;
@@ -43,7 +42,7 @@ core_ndim(const walk_call *c, int k)
     return (int)c->layout->operands[k].n;
 }
 
-/* Where core dimension j of an operand with so many loop dimensions is; loop dimension d. */
+/* The axis of core dimension j in an operand of n_loop loop dimensions. */
 static int
 core_axis(const walk_call *c, int n_loop, int j)
 {
@@ -52,6 +51,7 @@ core_axis(const walk_call *c, int n_loop, int j)
     return c->axis < 0 ? c->axis + n_loop + 1 : c->axis;
 }
 
+/* The axis of loop dimension d in operand k, if that has n_loop of them. */
 static int
 loop_axis(const walk_call *c, int k, int n_loop, int d)
 {
@@ -60,7 +60,7 @@ loop_axis(const walk_call *c, int k, int n_loop, int d)
 
 /* ---- what the call is ---- */
 
-/* axis= is for functions with one core dimension, which each operand has or has not. */
+/* axis= is for functions with one core dimension, which not all operands need to have. */
 static bool
 read_axis(walk_call *c, PyObject *value)
 {
@@ -78,7 +78,8 @@ read_axis(walk_call *c, PyObject *value)
     return c->layout->n_dims == 1 && axis >= -MOST_LOOP_DIMS && axis < MOST_LOOP_DIMS;
 }
 
-/* Sizes of core dimensions agree, none is 0; there are not too many loop dimensions. */
+/* Whether the operand has sizes of core dimensions that agree with the others and are not 0,
+ * and not too many loop dimensions. */
 static bool
 read_shape(walk_call *c, int k, PyArrayObject *array)
 {
@@ -126,41 +127,35 @@ read_output(walk_call *c, int k, PyObject *object)
            read_shape(c, k, (PyArrayObject *)object);
 }
 
+/* given: NULL: there is a wrong number of outputs. */
 static bool
-read_given(walk_call *c, PyObject *const *given, Py_ssize_t n)
+read_outputs(walk_call *c, PyObject *const *given, Py_ssize_t n)
 {
+    if (given == NULL)
+        return false;
     for (int k = 0; k < n; k++)
         if (!read_output(c, c->nin + k, given[k]))
             return false;
     return true;
 }
 
-static bool
-read_out(walk_call *c, PyObject *out)
-{
-    if (!PyTuple_CheckExact(out))
-        return c->nout == 1 && read_given(c, &out, 1);
-    return PyTuple_GET_SIZE(out) == c->nout &&
-           read_given(c, &PyTuple_GET_ITEM(out, 0), c->nout);
-}
-
-/* axis= first, which says what the dimensions of the operands are. */
+/* Reads axis= first, which says what the dimensions of the operands are. */
 static bool
 read_call(walk_call *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
-    PyObject *out = NULL;
+    PyObject *const *out = NULL;
 
     for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[n_args + i];
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i), *const *value = &args[n_args + i];
         if (PyUnicode_CompareWithASCIIString(name, "out") == 0)
             out = value;
-        else if (PyUnicode_CompareWithASCIIString(name, "axis") != 0 || !read_axis(c, value))
+        else if (PyUnicode_CompareWithASCIIString(name, "axis") != 0 || !read_axis(c, *value))
             return false;
     }
     if (out != NULL && n_args != c->nin)
         return false;
-    if (!read_inputs(c, args) || !read_given(c, args + c->nin, n_args - c->nin) ||
-        (out != NULL && !read_out(c, out)))
+    if (!read_inputs(c, args) || !read_outputs(c, args + c->nin, n_args - c->nin) ||
+        (out != NULL && !read_outputs(c, lw_given_outputs(out, c->nout), c->nout)))
         return false;
     for (uint32_t d = 0; d < c->layout->n_dims; d++)
         if (c->dims[1 + d] == UNKNOWN)
@@ -181,7 +176,7 @@ fits_here(const walk_call *c)
     return n_strides <= MOST_STRIDES;
 }
 
-/* Whether it may have enough elements, in several loop dimensions. */
+/* Whether it may have enough elements, and NumPy would call the loop more than once. */
 static bool
 is_worth_it(const walk_call *c)
 {
@@ -209,7 +204,7 @@ is_worth_it(const walk_call *c)
     return c->loop_ndim > 1 && !all_contiguous && elements >= FEWEST;
 }
 
-/* Whether no given output shares memory with another operand, of which NumPy makes a copy. */
+/* Whether no given output shares memory with another operand. NumPy makes copies of those. */
 static bool
 outputs_are_apart(const walk_call *c)
 {
@@ -222,36 +217,12 @@ outputs_are_apart(const walk_call *c)
 
 /* ---- which loop ---- */
 
-static lw_gufunc_loop *
-loop_for(const walk_call *c, PyObject *const *args)
-{
-    lw_ufunc_head *head = (lw_ufunc_head *)c->self;
-    lw_dtype dtypes[MOST_OPERANDS];
-    char weak[MOST_OPERANDS] = {0};
-    bool any_weak = false;
-    lw_gufunc_loop *loop;
-
-    for (int k = 0; k < c->nin + c->nout; k++) {
-        dtypes[k] = c->arrays[k] ? lw_dtype_from_num(PyArray_TYPE(c->arrays[k])) : LW_DT_void;
-        weak[k] = k < c->nin && c->arrays[k] == NULL ? lw_weak_kind(args[k]) : 0;
-        any_weak |= weak[k] != 0;
-        if (dtypes[k] == LW_DT_void && c->arrays[k] != NULL)
-            return NULL;
-    }
-    loop = any_weak ? NULL : lw_rows_find(head, dtypes);
-    if (loop != NULL && atomic_load_explicit(&loop->numpy_ran, memory_order_relaxed))
-        return loop;
-    if (lw_beyond_numpy(c->nin, c->nout, dtypes, weak))
-        return NULL;
-    return lw_loops_of_call(head, dtypes, weak, &(lw_call_rules){0});
-}
-
 static bool
 find_loop(walk_call *c, PyObject *const *args)
 {
     if (!lw_make_numbers(args, c->nin, NULL, c->arrays, c->made) ||
-        (c->loop = loop_for(c, args)) == NULL || c->loop->library != NULL ||
-        c->loop->n_shown != c->nin ||
+        (c->loop = lw_loop_for_operands((lw_ufunc_head *)c->self, args, c->arrays)) == NULL ||
+        c->loop->library != NULL || c->loop->n_shown != c->nin ||
         !lw_make_numbers(args, c->nin, c->loop->types, c->arrays, c->made))
         return false;
     for (int k = 0; k < c->nin + c->nout; k++)
@@ -264,8 +235,8 @@ find_loop(walk_call *c, PyObject *const *args)
 
 /* ---- where the operands lie ---- */
 
-/* The iterator has the loop dimensions, then the core dimensions of each output, as it makes
- * outputs. NULL with an exception, which NumPy words better. */
+/* The iterator has the loop dimensions, and then the core dimensions of each output, because it
+ * makes outputs. NULL with an exception, which NumPy words better. */
 static NpyIter *
 new_iterator(walk_call *c)
 {
@@ -303,7 +274,7 @@ new_iterator(walk_call *c)
     return iter;
 }
 
-/* -1 with an exception. */
+/* Sets the walk over loop dimensions, and dims and steps of its rows. -1 with an exception. */
 static int
 describe(walk_call *c, NpyIter *iter, lw_walk *walk)
 {
@@ -353,20 +324,6 @@ run(walk_call *c, const lw_walk *walk, lw_gufunc_code *code)
     return lw_direct_end((const lw_loop_head *)c->loop, table->numpy_name, saved, failed);
 }
 
-static PyObject *
-results_of(const walk_call *c, NpyIter *iter)
-{
-    PyArrayObject **arrays = NpyIter_GetOperandArray(iter) + c->nin;
-    PyObject *tuple;
-
-    if (c->nout == 1)
-        return Py_NewRef((PyObject *)arrays[0]);
-    tuple = PyTuple_New(c->nout);
-    for (int k = 0; tuple != NULL && k < c->nout; k++)
-        PyTuple_SET_ITEM(tuple, k, Py_NewRef((PyObject *)arrays[k]));
-    return tuple;
-}
-
 /* false: NumPy has to run it. */
 static bool
 run_iterator(walk_call *c, NpyIter *iter, PyObject **result)
@@ -386,7 +343,7 @@ run_iterator(walk_call *c, NpyIter *iter, PyObject **result)
     if (!lw_gufunc_host_may_walk(c->loop->host, code))
         return false;
     if (run(c, &walk, code) == 0)
-        *result = results_of(c, iter);
+        *result = lw_results_of_iterator(iter, c->arrays, c->nin, c->nout);
     return true;
 }
 

@@ -16,8 +16,8 @@ typedef struct lw_reduce_entry {
     lw_image *image;
     lw_kernel *kernel;
     uint32_t full_grid; /* blocks that run at a time */
-    lw_block
-        *counters; /* owned: those of launches on the default stream, NULL before the first */
+    /* owned: those of launches on the default stream, NULL before the first */
+    lw_block *counters;
     lw_code *code;
     lw_sim_single address;
     uint32_t shared_bytes;

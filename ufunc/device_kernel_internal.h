@@ -28,8 +28,8 @@ typedef struct lw_ufunc_maker {
 /* Addresses of one access: a pointer per operand. */
 typedef struct lw_ufunc_site {
     lw_ref at[LW_WALK_OPERANDS];
-    lw_ref
-        element; /* i64, number of the access's first element; only where the body can raise */
+    /* i64, number of the access's first element; only where the body can raise */
+    lw_ref element;
 } lw_ufunc_site;
 
 /* What a thread has loaded and computed of one access: parts[element * 2 + part]. */

@@ -1,6 +1,6 @@
-/* Conversions of blocks of host memory that NumPy calls safe, between the types of C: what the
- * inputs of a call may be where a loop has wider ones. Values convert as C's do, which is what
- * NumPy does. */
+/* Conversions of blocks of host memory between types of C, for inputs of a call that are
+ * narrower than the loop's. They are the casts that NumPy calls safe, and values are converted
+ * as C converts them, as NumPy does. */
 #include "ufunc/host_internal.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@
         }                                                                                      \
     }
 
-/* A byte of a bool that is not 0 is True, whatever it is. */
+/* Every byte of a bool that is not 0 is True. */
 #define BOOL_CONVERTER(from, from_t, to, to_t)                                                 \
     static void from##_as_##to(char *out, const char *in, int64_t stride, int64_t n)           \
     {                                                                                          \
@@ -27,7 +27,7 @@
         }                                                                                      \
     }
 
-/* Each row: a type, and the types that hold all its values, by NumPy's rules. */
+/* The pairs of a type and a wider one that holds all its values, by NumPy's rules. */
 #define WIDENINGS(ROW, BOOL_ROW)                                                               \
     BOOL_ROW(b1, uint8_t, i8, int8_t)                                                          \
     BOOL_ROW(b1, uint8_t, u8, uint8_t)                                                         \

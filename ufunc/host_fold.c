@@ -9,6 +9,7 @@
  * blocks. The order depends only on n: neither on strides, nor on the processor. */
 #include "ufunc/host_internal.h"
 
+#include "core/base/elements.h"
 #include "core/host/raise_note.h"
 
 #include <string.h>
@@ -50,23 +51,6 @@ take(const fold *f, void *acc, const char *x, int64_t step, int64_t n)
     f->kernel->strided(args, n, strides);
 }
 
-static void
-gather_block(char *to, const char *from, int64_t stride, uint32_t size, int64_t n)
-{
-#define COPY(type)                                                                             \
-    for (int64_t i = 0; i < n; i++)                                                            \
-        memcpy(to + i * (int64_t)sizeof(type), from + i * stride, sizeof(type));               \
-    break;
-
-    switch (size) {
-    case 1: COPY(uint8_t)
-    case 2: COPY(uint16_t)
-    case 4: COPY(uint32_t)
-    default: COPY(uint64_t)
-    }
-#undef COPY
-}
-
 static item
 reduce_block(const fold *f, const char *x, int64_t n)
 {
@@ -77,7 +61,7 @@ reduce_block(const fold *f, const char *x, int64_t n)
     item total = {{0}};
 
     if (f->strides[1] != size) {
-        gather_block(gathered, x, f->strides[1], size, n);
+        lw_elements_gather(gathered, x, f->strides[1], size, n);
         x = gathered;
     }
     if (whole > 0) {

@@ -1,8 +1,9 @@
-/* What host_kernel.c, host_run.c, host_fold.c and host_walk.c share. */
+/* What the files of host loops share: host_kernel.c, which compiles them, and host_run.c,
+ * host_span.c, host_masked.c, host_walk.c and host_fold.c, which run them. */
 #ifndef LW_UFUNC_HOST_INTERNAL_H
 #define LW_UFUNC_HOST_INTERNAL_H
 
-#include "core/host/pieces.h"
+#include "core/host/schedule.h"
 #include "ufunc/host_flags.h"
 #include "ufunc/host_kernel.h"
 
@@ -12,6 +13,9 @@ typedef int64_t (*lw_contiguous_entry)(char *const *args, int64_t n);
 typedef int64_t (*lw_strided_entry)(char *const *args, int64_t n, const int64_t *strides);
 
 #define LW_HOST_ROW_BITS 16
+
+/* Elements that are run in order, without a look at their layout. */
+#define LW_HOST_FEW 4
 
 struct lw_host_kernel {
     lw_code *code;
@@ -60,19 +64,33 @@ typedef struct lw_run {
     int64_t at;           /* of a span: its first element's number in that run */
 } lw_run;
 
+/* ---- host_run.c ---- */
+
 bool lw_run_is_contiguous(const lw_host_kernel *kernel, const int64_t *strides);
-/* The elements of a span on this thread, which may be in any order. */
-void lw_run_span(lw_run *r, int64_t n);
-/* The same where the mask is set. */
-void lw_run_masked_span(lw_run *r, int64_t n);
-/* The kernel over n elements (at most kernel->block) that lie in blocks of scratch memory, with
- * room up to a multiple of LW_HOST_BLOCK. Gives what the kernel gives: a key, for
- * lw_run_note. */
-int64_t lw_run_block(const lw_run *r, char *const *work, uint32_t n);
-/* A failure `key` of elements that are counted from `begin`; INT64_MAX: there is none. */
+/* Takes note of a failure: `key`, of elements that are counted from `begin`. INT64_MAX: there
+ * is none. */
 void lw_run_note(lw_run *r, int64_t key, int64_t begin);
 void lw_run_tell(const lw_run *r, lw_host_failure *failure);
-/* The alignment of parts that threads get, in elements: see lw_work.line. */
-int64_t lw_run_line(const lw_host_kernel *kernel);
+/* The division of n elements among threads. The caller sets body and context. */
+lw_work lw_run_work(lw_host_kernel *kernel, int64_t n, lw_stop *stop);
+
+/* ---- host_span.c: on this thread ---- */
+
+/* Both are bodies of lw_work: the elements begin … end - 1 of a run (lw_run), in any order, or
+ * each one after the one before has been stored. */
+bool lw_run_in_any_order(void *run, int64_t begin, int64_t end);
+bool lw_run_in_order(void *run, int64_t begin, int64_t end);
+/* The first n elements of a run, in any order. */
+void lw_run_span(lw_run *r, int64_t n);
+/* Whether the kernel's strided entry is as fast as anything else for the first n elements. */
+bool lw_run_is_short(const lw_run *r, int64_t n);
+/* Runs the kernel over n elements (at most kernel->block) in blocks of scratch memory, `work`,
+ * which have room up to a multiple of LW_HOST_BLOCK. Gives a key for lw_run_note. */
+int64_t lw_run_block(const lw_run *r, char *const *work, uint32_t n);
+
+/* ---- host_masked.c ---- */
+
+/* As lw_run_span, of the elements whose mask is set. */
+void lw_run_masked_span(lw_run *r, int64_t n);
 
 #endif

@@ -18,9 +18,9 @@
 #define LW_HOST_BLOCK 16
 
 typedef struct lw_host_kernel lw_host_kernel;
-/* n elements at a distance of `stride` bytes, to packed ones of another type. */
+/* Converts n elements, `stride` bytes apart, to another type; the results are contiguous. */
 typedef void (*lw_converter)(char *out, const char *in, int64_t stride, int64_t n);
-/* For a cast that NumPy calls safe; NULL: there is none. */
+/* The one for a cast that NumPy calls safe; or NULL. */
 lw_converter lw_host_converter(lw_dtype from, lw_dtype to);
 struct lw_walk;
 
@@ -68,15 +68,17 @@ size_t lw_host_kernel_code_size(const lw_host_kernel *kernel);
  * failure is filled when the function can raise. stop: see core/host/pieces.h; or NULL. */
 void lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
                  lw_stop *stop, lw_host_failure *failure);
-/* Run over a walk that is sorted and merged, on all cores: inputs, outputs, and where `masked`
- * a mask, a byte for each element; elements where that is 0 are neither read nor written. No
- * output shares memory with an input but element by element, and each element of an output is
- * one of the walk's. A failure's element is its number in the walk as it is afterwards. Only
- * for kernels that may (lw_host_may_walk). converters: what turns the elements of each input
- * into the loop's, NULL where they are of its type; or NULL; none where `masked`. */
+/* Whether the kernel may run over a walk. */
 bool lw_host_may_walk(const lw_host_kernel *kernel, bool masked);
-/* What a run of n elements takes on one thread is long enough to be shared, or not known. */
+/* Whether a run of n elements takes long enough on one thread to be shared. It may do so as
+ * long as the cost of an element is not known. */
 bool lw_host_is_long(const lw_host_kernel *kernel, int64_t n);
+/* Runs over a walk that is sorted and merged, on all cores. Its operands are inputs, outputs,
+ * and where `masked` a mask, a byte for each element; elements where the byte is 0 are neither
+ * read nor written. An output may share memory with an input only element by element, and its
+ * elements are apart from each other. failure->element is a number in the walk, whose
+ * dimensions this may exchange. converters: for each input, what converts its elements to the
+ * loop's type, or NULL where they have it; or NULL for all, as always where `masked`. */
 void lw_host_run_walk(lw_host_kernel *kernel, struct lw_walk *walk, bool masked,
                       const lw_converter *converters, lw_stop *stop, lw_host_failure *failure);
 /* As lw_host_run with lw_host_indexed_new's code, for at(): args are the array, the indices and

@@ -1,13 +1,16 @@
 /* Runs over a walk of several dimensions, on all cores. NumPy's iterator calls a loop for one
  * row after the other, on one thread, and each row by itself is too short to be shared.
  *
- * Rows are run where they lie, as spans. Where rows are short, several go through scratch
- * memory as one block. Where an input lies along another dimension than the outputs, rectangles
- * of it are turned in scratch memory, so that each line of the cache that is fetched is used
- * whole. An element's value depends on none of this. */
+ * There are three ways, and the value of an element depends on none of them:
+ * - spans: a row, or a part of one, is run where it is.
+ * - blocks: several short rows, or rows of inputs that are converted, are copied to scratch
+ *   memory and run as one block.
+ * - turned: where an input is contiguous along another dimension than the outputs, rectangles
+ *   of it are turned in scratch memory, so that each line of the cache is used whole when it is
+ *   fetched. */
 #include "ufunc/host_internal.h"
 
-#include "core/host/schedule.h"
+#include "core/base/elements.h"
 #include "core/plan/walk.h"
 
 #include <string.h>
@@ -17,13 +20,20 @@ enum {
     LINE = 64       /* bytes of a line of the cache */
 };
 
+/* Where a rectangle begins, and how many elements it has of the dimensions 0 and 1. */
+typedef struct rectangle {
+    int64_t index[LW_WALK_DIMS], n[2];
+} rectangle;
+
 typedef struct walk_run {
     lw_run whole;
     const lw_walk *walk;
     bool masked;
     const lw_converter *converters; /* of inputs; or NULL */
-    bool turned[LW_MAX_ARGS];       /* inputs that lie across */
-    int64_t sides[2], counts[2];    /* of the dimensions 0 and 1: of a rectangle, in the walk */
+    bool turned[LW_MAX_ARGS];       /* inputs that are turned */
+    /* Of the dimensions 0 and 1: how long a rectangle is, and how many of them there are. */
+    int64_t sides[2], counts[2];
+    void (*run_rectangle)(struct walk_run *w, const rectangle *one, char *scratch);
 } walk_run;
 
 static int64_t
@@ -34,7 +44,7 @@ least(int64_t a, int64_t b)
 
 /* ---- spans ---- */
 
-/* The run of a part of the walk in this thread, whose operands lie by `args` and `strides`. */
+/* The run of a part of the walk on this thread, from its element `at` on. */
 static lw_run
 part_of(walk_run *w, char *const *args, const int64_t *strides, int64_t at)
 {
@@ -76,77 +86,7 @@ spans(void *context, int64_t begin, int64_t end)
     return true;
 }
 
-/* ---- copies ---- */
-
-/* n1 rows of n0 elements, packed behind each other; back: from there to where they lie. */
-static void
-copy_rows(char *packed, char *at, const int64_t *strides, uint32_t size, int64_t n0, int64_t n1,
-          bool back)
-{
-#define COPY(type)                                                                             \
-    for (int64_t j = 0; j < n1; j++)                                                           \
-        for (int64_t i = 0; i < n0; i++) {                                                     \
-            char *there = at + j * strides[1] + i * strides[0];                                \
-            char *here = packed + (j * n0 + i) * (int64_t)sizeof(type);                        \
-            memcpy(back ? there : here, back ? here : there, sizeof(type));                    \
-        }                                                                                      \
-    break;
-
-    switch (size) {
-    case 1: COPY(uint8_t)
-    case 2: COPY(uint16_t)
-    case 4: COPY(uint32_t)
-    case 8: COPY(uint64_t)
-    default: COPY(uint64_t[2])
-    }
-#undef COPY
-}
-
-/* The same, where the elements of a column lie closer to each other than those of a row: a few
- * columns at a time, whose lines of the cache stay there even if all of them have one place. */
-static void
-turn(char *packed, const char *from, const int64_t *strides, uint32_t size, int64_t n0,
-     int64_t n1)
-{
-    enum { COLUMNS = 8 };
-#define TURN(type, n)                                                                          \
-    for (int64_t j = 0; j < n1; j++)                                                           \
-        for (int64_t i = 0; i < (n); i++)                                                      \
-            memcpy(packed + (j * n0 + i) * (int64_t)sizeof(type),                              \
-                   from + j * strides[1] + i * strides[0], sizeof(type));
-#define COPY(type)                                                                             \
-    if (n0 - at >= COLUMNS) {                                                                  \
-        TURN(type, COLUMNS)                                                                    \
-    } else {                                                                                   \
-        TURN(type, n0 - at)                                                                    \
-    }                                                                                          \
-    break;
-
-    for (int64_t at = 0; at < n0; at += COLUMNS) {
-        for (int64_t i = COLUMNS; i < 2 * COLUMNS && at + i < n0; i++) {
-            __builtin_prefetch(from + i * strides[0]);
-            __builtin_prefetch(from + i * strides[0] + (n1 - 1) * strides[1]);
-        }
-        switch (size) {
-        case 1: COPY(uint8_t)
-        case 2: COPY(uint16_t)
-        case 4: COPY(uint32_t)
-        case 8: COPY(uint64_t)
-        default: COPY(uint64_t[2])
-        }
-        packed += COLUMNS * size;
-        from += COLUMNS * strides[0];
-    }
-#undef COPY
-#undef TURN
-}
-
 /* ---- rectangles of two dimensions ---- */
-
-/* Where a rectangle begins, and how many elements it has of the dimensions 0 and 1. */
-typedef struct rectangle {
-    int64_t index[LW_WALK_DIMS], n[2];
-} rectangle;
 
 static rectangle
 rectangle_at(const walk_run *w, int64_t at)
@@ -175,9 +115,9 @@ number_of(const walk_run *w, const rectangle *one)
     return at;
 }
 
-/* ---- inputs that lie across ---- */
+/* ---- turned inputs ---- */
 
-/* Such inputs are turned in scratch memory; all others are run where they lie. */
+/* Operands that are not turned are run where they are. */
 static void
 run_turned(walk_run *w, const rectangle *one, char *scratch)
 {
@@ -192,8 +132,7 @@ run_turned(walk_run *w, const rectangle *one, char *scratch)
         step[k] = walk->operands[k].strides[1];
         if (!w->turned[k])
             continue;
-        turn(scratch, first[k], walk->operands[k].strides, kernel->size[k], one->n[0],
-             one->n[1]);
+        lw_elements_turn(scratch, first[k], walk->operands[k].strides, kernel->size[k], one->n);
         first[k] = scratch;
         step[k] = one->n[0] * kernel->size[k];
         scratch += w->sides[0] * w->sides[1] * kernel->size[k];
@@ -206,20 +145,8 @@ run_turned(walk_run *w, const rectangle *one, char *scratch)
     }
 }
 
-static bool
-turned_rectangles(void *context, int64_t begin, int64_t end)
-{
-    _Alignas(64) char scratch[LW_HOST_SCRATCH];
-
-    for (int64_t at = begin; at < end; at++) {
-        rectangle one = rectangle_at(context, at);
-        run_turned(context, &one, scratch);
-    }
-    return true;
-}
-
-/* The dimension along which an input lies, where it is another one than 0, along which the
- * outputs lie; 0: there is none that matters. */
+/* The dimension along which the elements of an input are close enough to share lines of the
+ * cache, where those along dimension 0 do not; 0: there is none. */
 static int
 dimension_across(const lw_host_kernel *kernel, const lw_walk *walk, int k)
 {
@@ -235,21 +162,22 @@ dimension_across(const lw_host_kernel *kernel, const lw_walk *walk, int k)
     return closest;
 }
 
-/* Whether the lines of a row of an input that lies across stay in the cache until the next row,
- * which uses the next elements of each: a cache of 512 KB, in which an address can be in one of
- * 8 places, half of which are for other operands. */
+/* Whether the lines of a row of n such elements stay in the cache until the next row, which
+ * uses the next element of each line. This is estimated for a cache of 512 KB in which an
+ * address has 8 places, half of which are left to other operands. */
 static bool
 row_stays(int64_t stride, int64_t n)
 {
     enum { SETS = 1024, PLACES = 4 };
-    int64_t apart = lw_magnitude(stride) & -lw_magnitude(stride); /* its power of two */
+    int64_t apart = lw_magnitude(stride) & -lw_magnitude(stride); /* as a power of two */
 
     if (apart < LINE)
         apart = LINE;
     return n <= SETS * LINE / (apart < SETS * LINE ? apart : SETS * LINE) * PLACES;
 }
 
-/* false: no input lies across, or too many do; then nothing has been changed. */
+/* Chooses the inputs to turn, and how large their rectangles are. false: there are none, or so
+ * many that rectangles would be small; then nothing has been changed. */
 static bool
 choose_turned(walk_run *w, lw_walk *walk)
 {
@@ -285,14 +213,21 @@ choose_turned(walk_run *w, lw_walk *walk)
 
 /* ---- short rows, and inputs of other types ---- */
 
-/* Whether a rectangle's rows of an operand follow each other without a gap. */
+/* NULL: the elements are of the loop's type. */
+static lw_converter
+converter_of(const walk_run *w, int k)
+{
+    return w->converters != NULL && k < w->whole.kernel->nin ? w->converters[k] : NULL;
+}
+
+/* Whether the kernel can run a rectangle's elements of an operand where they are. */
 static bool
 is_packed(const walk_run *w, const rectangle *one, int k)
 {
     const lw_walk_operand *operand = &w->walk->operands[k];
     int64_t size = w->whole.kernel->size[k];
 
-    return operand->strides[0] == size &&
+    return !w->whole.in_place && converter_of(w, k) == NULL && operand->strides[0] == size &&
            (one->n[1] == 1 || operand->strides[1] == size * one->n[0]);
 }
 
@@ -300,19 +235,18 @@ static void
 gather_rows(const walk_run *w, const rectangle *one, int k, char *packed, char *from)
 {
     const int64_t *strides = w->walk->operands[k].strides;
+    lw_converter convert = converter_of(w, k);
     uint32_t size = w->whole.kernel->size[k];
 
-    if (w->converters == NULL || w->converters[k] == NULL) {
-        copy_rows(packed, from, strides, size, one->n[0], one->n[1], false);
+    if (convert == NULL) {
+        lw_elements_gather_rows(packed, from, strides, size, one->n);
         return;
     }
     for (int64_t j = 0; j < one->n[1]; j++)
-        w->converters[k](packed + j * one->n[0] * size, from + j * strides[1], strides[0],
-                         one->n[0]);
+        convert(packed + j * one->n[0] * size, from + j * strides[1], strides[0], one->n[0]);
 }
 
-/* Several whole rows, or a part of one, as a block: operands that are not packed, or are of
- * other types, go through scratch memory. */
+/* Runs several whole rows, or a part of one, as a block. */
 static void
 run_rows(walk_run *w, const rectangle *one, char *scratch)
 {
@@ -325,37 +259,34 @@ run_rows(walk_run *w, const rectangle *one, char *scratch)
 
     for (int k = 0; k < n_args; k++) {
         first[k] = lw_walk_address(walk, k, one->index);
-        work[k] =
-            is_packed(w, one, k) && whole && !w->whole.in_place &&
-                    (k >= kernel->nin || w->converters == NULL || w->converters[k] == NULL)
-                ? first[k]
-                : scratch;
+        work[k] = whole && is_packed(w, one, k) ? first[k] : scratch;
         scratch += kernel->block * kernel->size[k];
         if (k < kernel->nin && work[k] != first[k])
             gather_rows(w, one, k, work[k], first[k]);
     }
     key = lw_run_block(&w->whole, work, (uint32_t)n);
-    if (key != INT64_MAX) /* its elements follow each other in the walk */
+    if (key != INT64_MAX) /* the elements of a block follow each other in the walk */
         lw_run_note(&w->whole, key, number_of(w, one));
     for (int k = kernel->nin; k < n_args; k++)
         if (work[k] != first[k])
-            copy_rows(work[k], first[k], walk->operands[k].strides, kernel->size[k], one->n[0],
-                      one->n[1], true);
-}
-
-static bool
-blocks(void *context, int64_t begin, int64_t end)
-{
-    _Alignas(64) char scratch[LW_HOST_SCRATCH];
-
-    for (int64_t at = begin; at < end; at++) {
-        rectangle one = rectangle_at(context, at);
-        run_rows(context, &one, scratch);
-    }
-    return true;
+            lw_elements_scatter_rows(first[k], walk->operands[k].strides, work[k],
+                                     kernel->size[k], one->n);
 }
 
 /* ---- runs ---- */
+
+static bool
+rectangles(void *context, int64_t begin, int64_t end)
+{
+    _Alignas(64) char scratch[LW_HOST_SCRATCH];
+    walk_run *w = context;
+
+    for (int64_t at = begin; at < end; at++) {
+        rectangle one = rectangle_at(w, at);
+        w->run_rectangle(w, &one, scratch);
+    }
+    return true;
+}
 
 bool
 lw_host_may_walk(const lw_host_kernel *kernel, bool masked)
@@ -371,18 +302,18 @@ lw_host_is_long(const lw_host_kernel *kernel, int64_t n)
     return cost == 0 || (double)n * cost > LW_PARALLEL_PS;
 }
 
-/* false: spans are better. */
+/* Whether to run rectangles and no spans. Chooses their size, and how they are run. */
 static bool
-choose_rectangles(walk_run *w, lw_walk *walk, lw_piece_body *body)
+choose_rectangles(walk_run *w, lw_walk *walk)
 {
     if (w->converters != NULL || (!w->masked && walk->ndim > 1 && walk->shape[0] < SHORT_ROW)) {
-        *body = blocks;
+        w->run_rectangle = run_rows;
         w->sides[0] = least(walk->shape[0], w->whole.kernel->block);
         w->sides[1] = w->sides[0] < walk->shape[0] ? 1 : w->whole.kernel->block / w->sides[0];
     } else if (w->masked || walk->ndim < 2)
         return false;
     else if (choose_turned(w, walk))
-        *body = turned_rectangles;
+        w->run_rectangle = run_turned;
     else
         return false;
     for (int d = 0; d < 2; d++) {
@@ -392,7 +323,7 @@ choose_rectangles(walk_run *w, lw_walk *walk, lw_piece_body *body)
     return true;
 }
 
-/* One of a single element: blocks are rectangles. */
+/* Adds a dimension of one element, as a rectangle has two. */
 static void
 add_dimension(lw_walk *walk)
 {
@@ -417,32 +348,28 @@ void
 lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked,
                  const lw_converter *converters, lw_stop *stop, lw_host_failure *failure)
 {
-    enum { MOVED_PS = 2000 }; /* gathering and scattering an element, about */
+    enum { MOVED_PS = 2000 }; /* about what gathering and scattering an element takes */
     _Atomic uint32_t masked_ps = kernel->cost_ps ? kernel->cost_ps + MOVED_PS : 0;
-    bool one_by_one = kernel->has_loop && kernel->strided != NULL; /* one may take long */
+    lw_work work = lw_run_work(kernel, walk->n, stop);
     int64_t strides[LW_MAX_ARGS];
     walk_run w = {.whole = {.kernel = kernel, .strides = strides, .first = INT64_MAX},
                   .walk = walk,
                   .masked = masked,
                   .converters = converters};
-    lw_work work = {.n = walk->n,
-                    .body = spans,
-                    .context = &w,
-                    .cost_ps = masked ? &masked_ps : &kernel->walk_ps,
-                    .unit = one_by_one ? 1 : LW_HOST_BLOCK,
-                    .line = lw_run_line(kernel),
-                    .steady = !kernel->has_loop,
-                    .stop = stop};
 
     failure->row = 0;
     if (walk->n == 0)
         return;
+    work.body = spans;
+    work.context = &w;
+    work.cost_ps = masked ? &masked_ps : &kernel->walk_ps;
     if (walk->ndim == 0)
         lw_walk_single(walk);
     if (converters != NULL && walk->ndim == 1)
         add_dimension(walk);
     w.whole.in_place = !outputs_apart(kernel, walk);
-    if (choose_rectangles(&w, walk, &work.body)) {
+    if (choose_rectangles(&w, walk)) {
+        work.body = rectangles;
         work.steps = w.sides[0] * w.sides[1];
         work.n = w.counts[0] * w.counts[1];
         for (int d = 2; d < walk->ndim; d++)

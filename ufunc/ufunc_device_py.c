@@ -23,8 +23,8 @@ whole_of(lw_device_call *call)
     return (ufunc_call *)call; /* base is its first member */
 }
 
-const char *
-lw_ufunc_name(const lw_ufunc_head *self)
+static const char *
+name_of(const lw_ufunc_head *self)
 {
     return self->tree->fns.n > 1 ? self->tree->fns.data[1].name : "kernel";
 }
@@ -393,7 +393,7 @@ resources(const void *Py_UNUSED(loop), const void *object, const lw_cubin_info *
 
 const lw_device_door lw_ufunc_device_door = {
     .is_elementwise = true,
-    .name = lw_ufunc_name,
+    .name = name_of,
     .match = match,
     .result = result,
     .strides = strides,

@@ -1,24 +1,21 @@
-/* Calls on host arrays that take long, of any shapes and layouts, with where= or without. NumPy
- * calls a loop for one row after the other, and with a mask for each run of selected elements,
- * one or two of them in a random mask. Here all cores share the whole call (ufunc/host_walk.c).
+/* Long calls on host arrays of any shapes and layouts, and calls with where=. NumPy calls a
+ * loop for one row after the other on one thread, and with a mask for each run of selected
+ * elements, which is one or two elements long in a random mask. Here all cores share the whole
+ * call (ufunc/host_walk.c).
  *
  * NumPy's rules decide which loop is run, and NumPy's iterator decides about shapes, the layout
- * of new outputs and overlap, as in NumPy's own calls. This is for exact arrays and
- * numbers, with no other keywords than out= and where=; all else goes to NumPy, errors
- * included. */
+ * of new outputs and overlap, as in NumPy's own calls. This is for exact arrays and numbers,
+ * with no keywords other than out= and where=. All other calls are NumPy's, including those
+ * that fail. */
 #include "ufunc/ufunc_parts.h"
 
-#include "core/host/flags.h"
 #include "core/plan/walk.h"
-#include "core/py/float_flags.h"
 #include "core/py/numpy/host_loops.h"
 #include "core/py/signals.h"
 
-#include <string.h>
-
 enum {
-    FEWEST_MASKED = 64, /* elements for which the iterator pays where there is a mask, */
-    FEWEST = 2048       /* and where there is none */
+    FEWEST_MASKED = 64, /* elements from which on the iterator pays, with a mask, */
+    FEWEST = 2048       /* and without one */
 };
 
 /* Operands: inputs, outputs, the mask if there is one. */
@@ -49,21 +46,20 @@ read_output(walk_call *c, int k, PyObject *object)
     return true;
 }
 
+/* given: NULL: there is a wrong number of outputs. */
 static bool
-read_out(walk_call *c, PyObject *value)
+read_outputs(walk_call *c, PyObject *const *given, Py_ssize_t n)
 {
-    if (!PyTuple_CheckExact(value))
-        return c->nout == 1 && read_output(c, 0, value);
-    if (PyTuple_GET_SIZE(value) != c->nout)
+    if (given == NULL)
         return false;
-    for (int k = 0; k < c->nout; k++)
-        if (!read_output(c, k, PyTuple_GET_ITEM(value, k)))
+    for (int k = 0; k < n; k++)
+        if (!read_output(c, k, given[k]))
             return false;
     return true;
 }
 
-/* out= and where= and nothing else; where= only with all outputs, out= only without positional
- * ones. */
+/* false: there are keywords other than out= and where=, or out= beside positional outputs, or
+ * where= without all outputs. */
 static bool
 read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames, bool has_outputs)
 {
@@ -76,7 +72,7 @@ read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames, bool has
             if (!PyArray_CheckExact(values[i]) || PyArray_TYPE(mask) != NPY_BOOL)
                 return false;
         } else if (has_outputs || PyUnicode_CompareWithASCIIString(name, "out") != 0 ||
-                   !read_out(c, values[i]))
+                   !read_outputs(c, lw_given_outputs(&values[i], c->nout), c->nout))
             return false;
     }
     c->masked = mask != NULL;
@@ -87,7 +83,7 @@ read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames, bool has
     return true;
 }
 
-/* Arrays; numbers are left for later. */
+/* Reads the arrays. Numbers are read when the loop is known. */
 static bool
 read_arrays(walk_call *c, PyObject *const *args, Py_ssize_t n_args)
 {
@@ -97,10 +93,7 @@ read_arrays(walk_call *c, PyObject *const *args, Py_ssize_t n_args)
         else if (lw_weak_kind(args[i]) == 0 && !PyArray_IsScalar(args[i], Generic))
             return false;
     }
-    for (int k = 0; k < n_args - c->nin; k++)
-        if (!read_output(c, k, args[c->nin + k]))
-            return false;
-    return true;
+    return read_outputs(c, args + c->nin, n_args - c->nin);
 }
 
 /* Whether no two given outputs share memory: NumPy writes to both, one after the other. */
@@ -114,7 +107,7 @@ outputs_are_apart(const walk_call *c)
     return true;
 }
 
-/* The elements of the call; 0: shapes do not fit, or have too many dimensions. */
+/* How many elements the call has; 0: shapes do not match, or have too many dimensions. */
 static int64_t
 count_elements(const walk_call *c)
 {
@@ -144,76 +137,10 @@ count_elements(const walk_call *c)
 
 /* ---- which loop ---- */
 
-static bool
-has_types(const walk_call *c, const lw_loop *loop, const lw_dtype *dtypes)
-{
-    for (int k = 0; k < c->nin + c->nout; k++)
-        if (dtypes[k] != loop->types[k] && (k < c->nin || dtypes[k] != LW_DT_void))
-            return false;
-    return true;
-}
-
-/* What Python's numbers become beside arrays of one dtype; false: NumPy decides. */
-static bool
-take_common(const walk_call *c, const char *weak, lw_dtype *dtypes)
-{
-    lw_dtype common = LW_DT_void;
-
-    for (int i = 0; i < c->nin; i++) {
-        if (weak[i] == 0 && common != LW_DT_void && dtypes[i] != common)
-            return false;
-        if (weak[i] == 0)
-            common = dtypes[i];
-    }
-    for (int i = 0; i < c->nin; i++) {
-        if (weak[i] == 0)
-            continue;
-        if (common != LW_DT_f64 &&
-            (weak[i] == 'f' ? common != LW_DT_f32 : weak[i] != 'i' || common != LW_DT_i64))
-            return false;
-        dtypes[i] = common;
-    }
-    return true;
-}
-
-/* The loop that is there for exactly these operands and has been run by NumPy, or the one that
- * NumPy would run. */
-static lw_loop *
-loop_for(const walk_call *c, PyObject *const *args)
-{
-    lw_ufunc_head *head = (lw_ufunc_head *)c->self;
-    lw_dtype dtypes[LW_MAX_ARGS], known[LW_MAX_ARGS];
-    char weak[LW_MAX_ARGS] = {0};
-    bool any_weak = false;
-    lw_loop *loop = NULL;
-
-    for (int k = 0; k < c->nin + c->nout; k++) {
-        dtypes[k] =
-            c->operands[k] ? lw_dtype_from_num(PyArray_TYPE(c->operands[k])) : LW_DT_void;
-        weak[k] = k < c->nin && c->operands[k] == NULL ? lw_weak_kind(args[k]) : 0;
-        any_weak |= weak[k] != 0;
-        if (dtypes[k] == LW_DT_void && c->operands[k] != NULL)
-            return NULL;
-    }
-    memcpy(known, dtypes, sizeof known);
-    if (!any_weak)
-        loop = lw_rows_find(head, dtypes);
-    else if (take_common(c, weak, known))
-        loop = lw_rows_find_weak(head, known, weak);
-    if (loop != NULL && atomic_load_explicit(&loop->numpy_ran, memory_order_relaxed) &&
-        has_types(c, loop, known))
-        return loop;
-    if (lw_beyond_numpy(c->nin, c->nout, dtypes, weak))
-        return NULL;
-    loop = lw_loops_of_call(head, dtypes, weak, &(lw_call_rules){0});
-    if (loop != NULL && has_types(c, loop, dtypes))
-        atomic_store_explicit(&loop->numpy_ran, true, memory_order_relaxed);
-    return loop;
-}
-
-/* Inputs of narrower types are converted block by block. All other casts the iterator makes in
- * copies of whole operands, on one thread: NumPy's own calls, which cast block by block, are
- * faster for long ones. With a mask, elements that it leaves out would be written back. */
+/* Inputs of narrower types are converted block by block. The iterator makes all other casts, by
+ * copies of whole operands on one thread. For long operands, NumPy's own calls are faster, as
+ * they cast block by block. With a mask, the iterator would also write back what is not
+ * selected. false: NumPy's call is the better one. */
 static bool
 read_casts(walk_call *c)
 {
@@ -236,7 +163,8 @@ static bool
 find_loop(walk_call *c, PyObject *const *args, int64_t n)
 {
     if (!lw_make_numbers(args, c->nin, NULL, c->operands, c->made) ||
-        (c->loop = loop_for(c, args)) == NULL || c->loop->uniforms.first != c->nin)
+        (c->loop = lw_loop_for_operands((lw_ufunc_head *)c->self, args, c->operands)) == NULL ||
+        c->loop->uniforms.first != c->nin)
         return false;
     for (int k = 0; k < c->nin + c->nout; k++)
         if (lw_type_num(c->loop->types[k]) < 0)
@@ -330,51 +258,32 @@ run(const walk_call *c, NpyIter *iter)
 {
     lw_stop stop = {.ask = lw_signal_raised_anyhow};
     lw_host_failure failure = {0};
+    PyThreadState *saved;
     lw_walk walk;
-    int raised;
+    int failed = 0;
 
     if (lw_walk_of_iterator(iter, NpyIter_GetNDim(iter), c->nin + c->nout + c->masked, c->nin,
                             c->nout, &walk) < 0)
         return -1;
-    lw_flags_clear();
-    Py_BEGIN_ALLOW_THREADS
+    saved = lw_direct_begin(INT64_MAX);
     lw_host_run_walk(c->kernel, &walk, c->masked, c->converts ? c->converters : NULL, &stop,
                      &failure);
-    Py_END_ALLOW_THREADS
-    raised = c->loop->scalar->pure_integer && !c->loop->raises_flags ? 0 : lw_flags_raised();
     if (lw_host_loop_stopped(&stop, 0))
-        return -1;
-    if (failure.row != 0) {
+        failed = -1;
+    else if (failure.row != 0) {
         lw_raise_place place = {.kind = LW_AT_ELEMENT,
                                 .index = {number_in_c_order(c, iter, &walk, failure.element)}};
-        return lw_host_loop_raise(c->loop->scalar, failure.row, failure.words, &place);
+        failed = lw_host_loop_raise(c->loop->scalar, failure.row, failure.words, &place);
     }
-    return lw_give_float_flags(c->self->base.table->numpy_name, raised);
-}
-
-/* What was given, or has been made: a tuple if there are several. */
-static PyObject *
-results_of(const walk_call *c, NpyIter *iter)
-{
-    PyArrayObject **all = NpyIter_GetOperandArray(iter);
-    PyObject *results[LW_MAX_ARGS], *tuple;
-
-    for (int k = 0; k < c->nout; k++) {
-        PyArrayObject *given = c->operands[c->nin + k];
-        results[k] = (PyObject *)(given ? given : all[c->nin + k]);
-    }
-    if (c->nout == 1)
-        return Py_NewRef(results[0]);
-    tuple = PyTuple_New(c->nout);
-    for (int k = 0; tuple != NULL && k < c->nout; k++)
-        PyTuple_SET_ITEM(tuple, k, Py_NewRef(results[k]));
-    return tuple;
+    return lw_direct_end((const lw_loop_head *)c->loop, c->self->base.table->numpy_name, saved,
+                         failed);
 }
 
 static PyObject *
 run_iterator(const walk_call *c, NpyIter *iter)
 {
-    PyObject *result = run(c, iter) < 0 ? NULL : results_of(c, iter);
+    PyObject *result =
+        run(c, iter) < 0 ? NULL : lw_results_of_iterator(iter, c->operands, c->nin, c->nout);
 
     if (NpyIter_Deallocate(iter) == NPY_FAIL)
         Py_CLEAR(result);

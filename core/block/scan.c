@@ -165,8 +165,8 @@ lw_scan_index(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k)
 
 /* One variable's terms of a thread, as they are scanned within its warp. */
 typedef struct warp_terms {
-    term
-        at[LW_SCAN_MOST_TIMES]; /* the terms; by quads, those of the row that is the thread's */
+    /* the terms; by quads, those of the row that is the thread's */
+    term at[LW_SCAN_MOST_TIMES];
     term below[LW_SCAN_MOST_TIMES]; /* what comes before them in the warp; by quads, before the
                                        first */
     uint32_t times;

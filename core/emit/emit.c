@@ -47,8 +47,8 @@ print_result_type(lw_emitter *e, const lw_func *func, lw_text *out)
                          i + 1 == func->results.n ? " }" : "");
 }
 
-bool
-lw_is_varying_parameter(const lw_emitter *e, uint32_t data)
+static bool
+is_varying_parameter(const lw_emitter *e, uint32_t data)
 {
     return e->gpu && !e->options->frozen && e->module->datas.data[data].varying;
 }
@@ -59,7 +59,7 @@ lw_n_varying_parameters(const lw_emitter *e)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < e->module->datas.n; i++)
-        n += lw_is_varying_parameter(e, i);
+        n += is_varying_parameter(e, i);
     return n;
 }
 
@@ -67,7 +67,7 @@ void
 lw_varying_parameters(lw_emitter *e, uint32_t n)
 {
     for (uint32_t i = 0; i < e->module->datas.n; i++)
-        if (lw_is_varying_parameter(e, i))
+        if (is_varying_parameter(e, i))
             lw_text_addf(e->out, "%si64 %%varying%u", n++ ? ", " : "", i);
 }
 
@@ -150,7 +150,7 @@ print_reference(lw_emitter *e, const lw_func *func, lw_text *out)
     for (uint32_t i = 0; i < func->params.n; i++)
         lw_text_addf(out, "%s%s", i ? ", " : "", edge_type(e, func, func->params.data[i].type));
     for (uint32_t i = 0, n = func->params.n; i < e->module->datas.n; i++)
-        if (lw_is_varying_parameter(e, i))
+        if (is_varying_parameter(e, i))
             lw_text_add(out, n++ ? ", i64" : "i64");
     lw_text_addf(out, ")* @%s", func->name);
 }

@@ -31,8 +31,8 @@ typedef struct lw_emit_options {
     int vector_bits; /* CPU: preferred vector width, 128, 256 or 512 */
     /* CPU: whether the C library has this vector function; NULL = none has */
     bool (*has_vector_function)(const char *symbol);
-    const char
-        *host_features; /* CPU: for function attributes; "" = LLVM's target machine decides */
+    /* CPU: for function attributes; "" = LLVM's target machine decides */
+    const char *host_features;
 } lw_emit_options;
 
 lw_status lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out,

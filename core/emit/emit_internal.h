@@ -200,7 +200,6 @@ void lw_emit_flow(lw_emitter *e);
 void lw_emit_values(lw_emitter *e, const lw_name *values);
 
 /* ---- emit.c: numbers that launches pass to kernels, and these to all functions ---- */
-bool lw_is_varying_parameter(const lw_emitter *e, uint32_t data);
 uint32_t lw_n_varying_parameters(const lw_emitter *e);
 /* Prints them behind `n` parameters or arguments. */
 void lw_varying_parameters(lw_emitter *e, uint32_t n);

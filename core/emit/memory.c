@@ -122,7 +122,7 @@ pack_words(lw_emitter *e, const shape *s, lw_name vector, lw_dtype type, uint32_
     return s->words > 1 ? words : word;
 }
 
-/* What a load or a store asks of the caches, as PTX writes it; NULL: nothing. */
+/* The cache operator of a load or store in PTX; NULL: it has none. */
 static const char *
 cache_operator(const lw_emitter *e)
 {
@@ -138,8 +138,8 @@ cache_operator(const lw_emitter *e)
     }
 }
 
-/* The state space of an access; none, which makes the address a generic one, where the pointer
- * may point to shared or local memory. */
+/* The state space of an access, as PTX writes it. It is empty, so that the address is generic,
+ * where the pointer may point to shared or local memory. */
 static const char *
 space_of(const lw_emitter *e, lw_ref pointer)
 {

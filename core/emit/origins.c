@@ -91,8 +91,8 @@ note_uses(lw_emitter *e, uint32_t number, const lw_inst *inst)
     }
 }
 
-/* An argument is used as the parameter is. A parameter comes from a kernel's, or from a
- * constant one, if it does in every call. */
+/* The function uses an argument as it uses the parameter. A parameter is FROM_KERNEL or
+ * CONSTANT only if the arguments of all calls are. */
 static bool
 note_call(lw_emitter *e, const lw_call_site *call)
 {
@@ -159,7 +159,7 @@ list_calls(lw_emitter *e, uint32_t caller)
     return true;
 }
 
-/* What a parameter is taken for, until a call says otherwise. */
+/* What a parameter is assumed to be until a call shows otherwise. */
 static uint8_t
 where_from(const lw_func *func, const lw_ir_param *param)
 {

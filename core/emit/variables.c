@@ -280,7 +280,7 @@ lw_variables_begin(lw_emitter *e)
     }
 }
 
-/* Of values that may be None no debugger has a type: they are not shown. */
+/* Debuggers have no type for values that may be None, so these are not shown. */
 static bool
 are_shown(const leaves *all, uint32_t n)
 {

@@ -385,6 +385,18 @@ lw_constant_print(const lw_tree *tree, uint32_t constant, lw_text *out)
     print_constant(tree, constant, 0, out);
 }
 
+/* ---- parameters ---- */
+
+uint32_t
+lw_fn_positional(const lw_fn *fn)
+{
+    uint32_t n = 0;
+
+    while (n < fn->params.n && fn->params.data[n].kind == LW_PARAM_POSITIONAL)
+        n++;
+    return n;
+}
+
 /* ---- items that are lent ---- */
 
 /* The methods of lists and dicts that neither return the list, or what reads it later, nor

@@ -363,6 +363,9 @@ typedef struct lw_fn {
     uint32_t linked;    /* the function's own provider, as of constants */
 } lw_fn;
 
+/* How many parameters take arguments by position. They are the first ones. */
+uint32_t lw_fn_positional(const lw_fn *fn);
+
 /* A function of lanewise/_array_functions.py that inference may call once types are known. */
 typedef struct lw_array_function {
     const char *name;

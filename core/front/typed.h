@@ -65,10 +65,10 @@ typedef struct lw_arg_record {
                   else 0 */
     uint32_t n, itemsize, align;
     const lw_arg_field *fields;
-    const void
-        *class_id; /* of the class whose objects these are (lw_class.id); NULL: of none */
-    const void
-        *descr; /* NumPy's dtype, whose reference belongs to whoever has made the record */
+    /* of the class whose objects these are (lw_class.id); NULL: of none */
+    const void *class_id;
+    /* NumPy's dtype, whose reference belongs to whoever has made the record */
+    const void *descr;
 } lw_arg_record;
 
 typedef struct lw_arg_spec {
@@ -204,11 +204,10 @@ not look below this node */
                        value, and type is that of the array */
     bool dead;      /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable;
                        lowering skips them */
-    bool
-        elementwise; /* expressions and AUGASSIGN: part of an array expression. type, operand
-                        and constant describe one element; what it has that is not elementwise
-                        is evaluated once, before the loop (core/front/lower/array_expression.c)
-                      */
+    /* expressions and AUGASSIGN: part of an array expression. type, operand and constant
+     * describe one element; what it has that is not elementwise is evaluated once, before the
+     * loop (core/front/lower/array_expression.c) */
+    bool elementwise;
     lw_type element; /* array expressions whose value is a new array, which is `type`: the type
                         of one element; else BOTTOM */
     uint8_t quiet; /* FOR over a typed list: whether nothing in its body changes what such lists
@@ -299,8 +298,8 @@ typedef struct lw_typed {
     const bool *counts, *guarded;    /* by parameter of the user's function, as its spec says */
     bool any_guarded, all_guarded; /* whether some or all of the array arguments are guarded */
     LW_ARRAY(uint32_t) lists;
-    LW_ARRAY(lw_constant)
-    constants; /* made by folding; index i here is constant number tree->constants.n + i */
+    /* made by folding; index i here is constant number tree->constants.n + i */
+    LW_ARRAY(lw_constant) constants;
     LW_ARRAY(lw_diag) warnings; /* W201; locs of the tree */
     const char *unbound;        /* W205, shown to the user; NULL: none */
 } lw_typed;

@@ -788,8 +788,8 @@ print_like(const lw_types *types, lw_type like, lw_text *out)
     }
 }
 
-/* Whether the field of a list or dict says what its items are: those of typed ones stand behind
- * `words`. */
+/* Whether the field of a list or dict says what its items are. In typed ones, these fields
+ * follow `words`. */
 static bool
 tells_items(const lw_type_row *row, uint32_t i)
 {

@@ -370,7 +370,7 @@ lw_cell_set(uint64_t *cell, void *data, int64_t extent, void *memory)
     lw_counted_release(before);
 }
 
-/* Of a thread: who lends to the function that runs. */
+/* Who lends to the function that runs in this thread. */
 static _Thread_local lw_lender *lender;
 
 void

@@ -384,7 +384,7 @@ lw_ir_intrinsic(lw_builder *b, uint32_t intrinsic, lw_dtype type, const lw_ref *
 
     assert(intrinsic < LW_N_INTRINSICS && n == lw_intrinsics[intrinsic].n_args);
     if (b->module->same_math != NULL && intrinsic == LW_IN_log_normal)
-        intrinsic = LW_IN_log; /* the bits that it promises are those of log */
+        intrinsic = LW_IN_log; /* its result has the bits of log */
     if (b->module->same_math != NULL && lw_same_math_replaces((lw_intrinsic)intrinsic))
         return lw_same_math_call(b, (lw_intrinsic)intrinsic, type, args, n);
     list = lw_ir_list(b, args, n);

@@ -140,8 +140,8 @@ is_same_text(const char *x, const char *y)
     return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
 }
 
-/* A thread that the child does not have may hold the lock. What it was adding is not in the
- * table, or is there as a whole. */
+/* In the child of a fork, the lock may be held by a thread that the child does not have. What
+ * this thread was adding is either not in the table or completely there. */
 static void
 after_fork(void)
 {

@@ -221,8 +221,8 @@ typedef enum lw_shared {
 
 typedef struct lw_func {
     const char *name; /* [a-zA-Z_$][a-zA-Z0-9_$]* , unique in the module */
-    const char
-        *python_name; /* as the user wrote it; for debug information and messages; or NULL */
+    /* as the user wrote it; for debug information and messages; or NULL */
+    const char *python_name;
     lw_linkage linkage;
     LW_ARRAY(lw_ir_param) params;
     LW_ARRAY(lw_dtype) results;
@@ -262,8 +262,8 @@ typedef struct lw_data {
     bool varying;     /* a number for VARYING, of which GPUs get a copy with each launch */
     uint32_t n;
     uint8_t align_log2;
-    bool
-        scattered; /* lanes of a warp read different elements: not in a GPU's constant memory */
+    /* lanes of a warp read different elements: not in a GPU's constant memory */
+    bool scattered;
 } lw_data;
 
 typedef struct lw_module {
@@ -273,13 +273,13 @@ typedef struct lw_module {
     LW_ARRAY(const char *) files; /* [0] unused */
     LW_ARRAY(lw_extern) externs;
     LW_ARRAY(lw_data) datas; /* equal contents are one */
-    uint32_t
-        *same_math; /* core/ir/same_math.h: numbers of functions + 1; NULL: not asked for */
+    /* core/ir/same_math.h: numbers of functions + 1; NULL: not asked for */
+    uint32_t *same_math;
     const char *not_same; /* what cannot be had so, with its place; NULL: nothing */
     uint32_t not_same_loc;
-    lw_status
-        not_made; /* why a function of math="same" could not be made; LW_OK: none failed */
-    bool failed;  /* sticks: an emitter got no memory */
+    /* why a function of math="same" could not be made; LW_OK: none failed */
+    lw_status not_made;
+    bool failed; /* sticks: an emitter got no memory */
 } lw_module;
 
 lw_status lw_module_new(lw_module **out, lw_error *err);

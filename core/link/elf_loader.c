@@ -68,8 +68,8 @@ find_provided(const char *name)
     return NULL;
 }
 
-/* libm's lgamma writes the sign of the gamma function to the global variable signgam, of which
- * the cores would take the cache line from each other. */
+/* libm's lgamma writes the sign of the gamma function to the global variable signgam, and cores
+ * that call it would compete for the cache line of this variable. */
 static double
 lgamma_alone(double x)
 {

@@ -38,8 +38,8 @@ extern jit_descriptor descriptor
 
 struct lw_gdb_entry {
     jit_code_entry row;
-    uint8_t
-        object[]; /* a copy with the addresses of its sections, which gdb relocates itself */
+    /* a copy with the addresses of its sections, which gdb relocates itself */
+    uint8_t object[];
 };
 
 static lw_lock lock = LW_LOCK_INIT;

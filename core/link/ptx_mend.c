@@ -42,8 +42,8 @@ typedef struct mending {
     lw_text out;
     LW_ARRAY(lw_ptx_span) compared; /* operands of max.s32 and min.s32, and what is moved */
     LW_ARRAY(right_shift) shifts;
-    LW_ARRAY(bool)
-    looked_at; /* [n]: whether an instruction computes with the register %rs<n> */
+    /* [n]: whether an instruction computes with the register %rs<n> */
+    LW_ARRAY(bool) looked_at;
 } mending;
 
 static bool

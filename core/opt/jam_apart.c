@@ -8,7 +8,6 @@
 
 #include "core/ir/operands.h"
 
-#include <assert.h>
 #include <string.h>
 
 typedef struct access {
@@ -54,8 +53,8 @@ static bool
 are_apart(const lw_module *module, const lw_func *func, uint32_t number, lw_ref p, lw_ref q,
           int depth)
 {
-    const lw_inst *a = &func->insts.data[lw_jam_root(func, p)];
-    const lw_inst *b = &func->insts.data[lw_jam_root(func, q)];
+    const lw_inst *a = &func->insts.data[lw_ir_root(func, p)];
+    const lw_inst *b = &func->insts.data[lw_ir_root(func, q)];
 
     if (a->op != LW_OP_PARAM || b->op != LW_OP_PARAM || a->a == b->a)
         return false;
@@ -67,7 +66,7 @@ are_apart(const lw_module *module, const lw_func *func, uint32_t number, lw_ref 
 static bool
 is_constant_data(const lw_jammer *j, lw_ref pointer)
 {
-    const lw_inst *root = &j->old.insts.data[lw_jam_root(&j->old, pointer)];
+    const lw_inst *root = &j->old.insts.data[lw_ir_root(&j->old, pointer)];
 
     return root->op == LW_OP_DATA && j->module->datas.data[root->a].address == 0;
 }
@@ -133,9 +132,8 @@ add_pair(const lw_jammer *j, lw_jam_nest *nest, lw_ref one, lw_ref store)
     if (is_constant_data(j, from) ||
         are_apart(j->module, &j->old, j->func, from, to, LW_JAM_DEPTH))
         return true;
-    if (lw_jam_root(&j->old, from) == lw_jam_root(&j->old, to) ||
-        nest->n_pairs == LW_JAM_PAIRS || !access_at(j, nest, one, &a) ||
-        !access_at(j, nest, store, &a))
+    if (lw_ir_root(&j->old, from) == lw_ir_root(&j->old, to) || nest->n_pairs == LW_JAM_PAIRS ||
+        !access_at(j, nest, one, &a) || !access_at(j, nest, store, &a))
         return false;
     nest->pairs[nest->n_pairs++] = (lw_jam_pair){one, store};
     return true;

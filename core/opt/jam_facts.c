@@ -25,17 +25,10 @@
  * processor to overlap them by itself. */
 enum { MOST_LOOP = 64, MOST_BODY = 400, FEW = 16 };
 
-static const lw_inst *
-inst_at(const lw_jammer *j, uint32_t at)
-{
-    assert(at < j->old.insts.n);
-    return &j->old.insts.data[at];
-}
-
 static bool
 is_const(const lw_jammer *j, lw_ref value, uint64_t *bits)
 {
-    const lw_inst *inst = inst_at(j, value);
+    const lw_inst *inst = lw_jam_inst(j, value);
 
     if (inst->op != LW_OP_CONST)
         return false;
@@ -62,7 +55,7 @@ of_operands(const lw_jammer *j, const lw_inst *inst)
 static bool
 is_wide(const lw_jammer *j, lw_ref value)
 {
-    return inst_at(j, value)->type == LW_DT_i64 || inst_at(j, value)->type == LW_DT_u64;
+    return lw_jam_inst(j, value)->type == LW_DT_i64 || lw_jam_inst(j, value)->type == LW_DT_u64;
 }
 
 static lw_jam_value
@@ -100,7 +93,7 @@ lw_jam_kinds(lw_jammer *j, const lw_counted_loop *outer)
     memset(j->kinds, LW_JAM_INVARIANT, j->old.insts.n);
     j->kinds[outer->at + 1] = LW_JAM_OUTER;
     for (uint32_t i = outer->first; i < outer->end; i++) {
-        const lw_inst *inst = inst_at(j, i);
+        const lw_inst *inst = lw_jam_inst(j, i);
         if (inst->op == LW_OP_GET && inst->a == outer->slot)
             j->kinds[i] = LW_JAM_OUTER;
         else if (inst->op == LW_OP_GET)
@@ -162,8 +155,8 @@ lw_jam_may_be_in_head(const lw_jammer *j, const lw_inst *inst, uint32_t most)
 static bool
 is_in_head(const lw_jammer *j, uint32_t at)
 {
-    return lw_jam_may_be_in_head(j, inst_at(j, at), MOST_BODY) ||
-           (inst_at(j, at)->op == LW_OP_STORE && j->place[at] != 0);
+    return lw_jam_may_be_in_head(j, lw_jam_inst(j, at), MOST_BODY) ||
+           (lw_jam_inst(j, at)->op == LW_OP_STORE && j->place[at] != 0);
 }
 
 static bool
@@ -181,7 +174,7 @@ static bool
 stays_inside(const lw_jammer *j, const lw_counted_loop *outer)
 {
     for (uint32_t i = outer->first; i < outer->latch; i++) {
-        const lw_inst *inst = inst_at(j, i);
+        const lw_inst *inst = lw_jam_inst(j, i);
         if (inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE) {
             if (lw_ir_jumps_out(&j->regions, &j->old, outer->first, i))
                 return false;
@@ -199,16 +192,16 @@ stays_inside(const lw_jammer *j, const lw_counted_loop *outer)
 static bool
 is_chain(const lw_jammer *j, const lw_counted_loop *loop, lw_ref slot)
 {
-    const lw_inst *variable = inst_at(j, slot);
+    const lw_inst *variable = lw_jam_inst(j, slot);
     bool read = false;
 
     if (!lw_is_float((lw_dtype)variable->type) || variable->lanes > 1)
         return false;
     for (uint32_t i = loop->first; i < loop->latch; i++) {
-        const lw_inst *inst = inst_at(j, i);
+        const lw_inst *inst = lw_jam_inst(j, i);
         read |= inst->op == LW_OP_GET && inst->a == slot;
         if (inst->op == LW_OP_SET && inst->a == slot)
-            return read && !(inst_at(j, inst->b)->flags & LW_FAST_REASSOC);
+            return read && !(lw_jam_inst(j, inst->b)->flags & LW_FAST_REASSOC);
     }
     return false;
 }
@@ -217,12 +210,12 @@ is_chain(const lw_jammer *j, const lw_counted_loop *loop, lw_ref slot)
 static bool
 is_chain_of_place(const lw_jammer *j, const lw_counted_loop *loop, uint32_t store)
 {
-    const lw_inst *value = inst_at(j, inst_at(j, store)->b);
+    const lw_inst *value = lw_jam_inst(j, lw_jam_inst(j, store)->b);
 
     if (!lw_is_float((lw_dtype)value->type) || (value->flags & LW_FAST_REASSOC))
         return false;
     for (uint32_t i = loop->first; i < store; i++)
-        if (inst_at(j, i)->op == LW_OP_LOAD && j->place[i] != 0 &&
+        if (lw_jam_inst(j, i)->op == LW_OP_LOAD && j->place[i] != 0 &&
             j->place[i] == j->place[store])
             return true;
     return false;
@@ -235,7 +228,7 @@ has_chain(const lw_jammer *j, const lw_counted_loop *loop)
 
     is_const(j, loop->limit, &limit);
     for (uint32_t i = loop->first; limit > FEW && i < loop->latch; i++) {
-        const lw_inst *inst = inst_at(j, i);
+        const lw_inst *inst = lw_jam_inst(j, i);
         if ((inst->op == LW_OP_SET && is_chain(j, loop, inst->a)) ||
             (inst->op == LW_OP_STORE && is_chain_of_place(j, loop, i)))
             return true;
@@ -262,7 +255,7 @@ find_head(const lw_jammer *j, lw_jam_nest *nest)
     lw_counted_loop loop;
 
     for (uint32_t i = nest->outer.first; i < nest->outer.latch; i++) {
-        if (inst_at(j, i)->op == LW_OP_LOOP) {
+        if (lw_jam_inst(j, i)->op == LW_OP_LOOP) {
             if (nest->n_inner == LW_JAM_LOOPS || !is_inner(j, i, &loop))
                 break;
             nest->inner[nest->n_inner++] = loop;
@@ -271,7 +264,7 @@ find_head(const lw_jammer *j, lw_jam_nest *nest)
                 nest->split = loop.end + 1;
             }
             i = loop.end;
-        } else if (inst_at(j, i)->op == LW_OP_IF) {
+        } else if (lw_jam_inst(j, i)->op == LW_OP_IF) {
             if (!all_in_head(j, i, j->regions.ends[i]))
                 break;
             i = j->regions.ends[i];
@@ -317,7 +310,7 @@ static bool
 is_shared_counter(const lw_jammer *j, const lw_jam_nest *nest, lw_ref slot)
 {
     for (uint32_t i = nest->outer.first; i < nest->outer.latch; i++) {
-        const lw_inst *inst = inst_at(j, i);
+        const lw_inst *inst = lw_jam_inst(j, i);
         uint32_t part = part_of(nest, i);
         if ((inst->op != LW_OP_SET && inst->op != LW_OP_GET) || inst->a != slot)
             continue;
@@ -341,7 +334,7 @@ judge_variable(lw_jammer *j, const lw_jam_nest *nest, lw_ref slot)
     bool one_part = true, set = false;
 
     for (uint32_t i = nest->outer.first; i < nest->outer.latch; i++) {
-        const lw_inst *inst = inst_at(j, i);
+        const lw_inst *inst = lw_jam_inst(j, i);
         if ((inst->op != LW_OP_GET && inst->op != LW_OP_SET) || inst->a != slot)
             continue;
         if (first == 0) {
@@ -358,7 +351,8 @@ judge_variable(lw_jammer *j, const lw_jam_nest *nest, lw_ref slot)
         return is_shared_counter(j, nest, slot);
     if (one_part && !is_loop_part(nest, first_part))
         return true;
-    if (inst_at(j, first)->op != LW_OP_SET || (is_loop_part(nest, first_part) && !one_part) ||
+    if (lw_jam_inst(j, first)->op != LW_OP_SET ||
+        (is_loop_part(nest, first_part) && !one_part) ||
         !lw_jam_is_always_executed(j,
                                    is_loop_part(nest, first_part)
                                        ? nest->inner[first_part / 2].first
@@ -374,7 +368,7 @@ judge_variables(lw_jammer *j, const lw_jam_nest *nest)
 {
     memset(j->is_private, 0, j->old.insts.n * sizeof *j->is_private);
     for (uint32_t i = 1; i < j->old.insts.n; i++)
-        if (inst_at(j, i)->op == LW_OP_SLOT && !judge_variable(j, nest, i))
+        if (lw_jam_inst(j, i)->op == LW_OP_SLOT && !judge_variable(j, nest, i))
             return false;
     return true;
 }

@@ -6,6 +6,8 @@
 #include "core/ir/facts.h"
 #include "core/opt/counted.h"
 
+#include <assert.h>
+
 enum { LW_JAM = 4, LW_JAM_LOOPS = 4, LW_JAM_PAIRS = 8, LW_JAM_PLACES = 4, LW_JAM_DEPTH = 8 };
 
 /* How a value in the body of the outer loop depends on its counter and those of loops in it. */
@@ -59,6 +61,14 @@ typedef struct lw_jammer {
     uint32_t n_jammed;
 } lw_jammer;
 
+/* An instruction of the function as it was. */
+static inline const lw_inst *
+lw_jam_inst(const lw_jammer *j, uint32_t at)
+{
+    assert(at < j->old.insts.n);
+    return &j->old.insts.data[at];
+}
+
 /* core/opt/jam_facts.c */
 /* Fills `kinds` for this loop. */
 void lw_jam_kinds(lw_jammer *j, const lw_counted_loop *outer);
@@ -78,8 +88,6 @@ const lw_jam_place *lw_jam_place_of(const lw_jammer *j, const lw_jam_nest *nest,
 /* Whether the instruction is executed once in each iteration of the loop whose body begins at
  * `first`. */
 bool lw_jam_is_always_executed(const lw_jammer *j, uint32_t first, uint32_t at);
-/* The parameter, or what else it is, from which an address is computed. */
-lw_ref lw_jam_root(const lw_func *func, lw_ref pointer);
 
 /* core/opt/jam_apart.c: the accesses that have to be compared. False: some may meet, and no
  * comparison before the loop can tell. */

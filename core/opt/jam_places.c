@@ -14,26 +14,11 @@
 #include <assert.h>
 #include <string.h>
 
-static const lw_inst *
-inst_at(const lw_jammer *j, uint32_t at)
-{
-    assert(at < j->old.insts.n);
-    return &j->old.insts.data[at];
-}
-
-lw_ref
-lw_jam_root(const lw_func *func, lw_ref pointer)
-{
-    while (func->insts.data[pointer].op == LW_OP_OFFSET)
-        pointer = func->insts.data[pointer].a;
-    return pointer;
-}
-
 bool
 lw_jam_is_always_executed(const lw_jammer *j, uint32_t first, uint32_t at)
 {
     for (uint32_t i = first; i < at; i++)
-        if (lw_ir_opens_region((lw_op)inst_at(j, i)->op)) {
+        if (lw_ir_opens_region((lw_op)lw_jam_inst(j, i)->op)) {
             if (j->regions.ends[i] > at)
                 return false;
             i = j->regions.ends[i];
@@ -52,7 +37,7 @@ lw_jam_place_of(const lw_jammer *j, const lw_jam_nest *nest, uint32_t at)
 static bool
 are_equal(const lw_jammer *j, lw_ref p, lw_ref q, int depth)
 {
-    const lw_inst *a = inst_at(j, p), *b = inst_at(j, q);
+    const lw_inst *a = lw_jam_inst(j, p), *b = lw_jam_inst(j, q);
     const char *args = lw_ops[a->op].args;
     const uint32_t of_a[3] = {a->a, a->b, a->c}, of_b[3] = {b->a, b->b, b->c};
 
@@ -82,7 +67,8 @@ is_access(const lw_inst *inst)
 static const lw_inst *
 accessed(const lw_jammer *j, uint32_t at)
 {
-    return inst_at(j, at)->op == LW_OP_LOAD ? inst_at(j, at) : inst_at(j, inst_at(j, at)->b);
+    return lw_jam_inst(j, at)->op == LW_OP_LOAD ? lw_jam_inst(j, at)
+                                                : lw_jam_inst(j, lw_jam_inst(j, at)->b);
 }
 
 /* Whether all accesses of the array are of the element that the first one is of. */
@@ -91,13 +77,13 @@ is_place(const lw_jammer *j, const lw_jam_nest *nest, lw_ref root, uint32_t *fir
 {
     *first = 0;
     for (uint32_t i = nest->outer.first; i < nest->outer.latch; i++) {
-        if (!is_access(inst_at(j, i)) || lw_jam_root(&j->old, inst_at(j, i)->a) != root)
+        if (!is_access(lw_jam_inst(j, i)) || lw_ir_root(&j->old, lw_jam_inst(j, i)->a) != root)
             continue;
         if (*first == 0)
             *first = i;
-        if (j->kinds[inst_at(j, i)->a] != LW_JAM_OUTER || accessed(j, i)->lanes > 1 ||
+        if (j->kinds[lw_jam_inst(j, i)->a] != LW_JAM_OUTER || accessed(j, i)->lanes > 1 ||
             accessed(j, i)->type != accessed(j, *first)->type ||
-            !are_equal(j, inst_at(j, i)->a, inst_at(j, *first)->a, 2 * LW_JAM_DEPTH))
+            !are_equal(j, lw_jam_inst(j, i)->a, lw_jam_inst(j, *first)->a, 2 * LW_JAM_DEPTH))
             return false;
     }
     return lw_jam_is_always_executed(j, nest->outer.first, *first);
@@ -110,8 +96,9 @@ lw_jam_places(lw_jammer *j, lw_jam_nest *nest)
 
     memset(j->place, 0, j->old.insts.n * sizeof *j->place);
     for (uint32_t i = nest->outer.first; i < nest->outer.latch; i++) {
-        lw_ref root =
-            inst_at(j, i)->op == LW_OP_STORE ? lw_jam_root(&j->old, inst_at(j, i)->a) : 0;
+        lw_ref root = lw_jam_inst(j, i)->op == LW_OP_STORE
+                          ? lw_ir_root(&j->old, lw_jam_inst(j, i)->a)
+                          : 0;
         if (root == 0 || j->place[i] != 0 || nest->n_places == LW_JAM_PLACES ||
             !is_place(j, nest, root, &first))
             continue;
@@ -120,7 +107,8 @@ lw_jam_places(lw_jammer *j, lw_jam_nest *nest)
                            .first = first,
                            .bytes = lw_dtypes[accessed(j, first)->type].size_bytes};
         for (uint32_t k = first; k < nest->outer.latch; k++)
-            if (is_access(inst_at(j, k)) && lw_jam_root(&j->old, inst_at(j, k)->a) == root)
+            if (is_access(lw_jam_inst(j, k)) &&
+                lw_ir_root(&j->old, lw_jam_inst(j, k)->a) == root)
                 j->place[k] = (uint8_t)nest->n_places;
     }
 }
@@ -142,7 +130,7 @@ lw_jam_keep_places(lw_jammer *j, lw_jam_nest *nest)
     for (uint32_t i = nest->outer.first; i < nest->split; i++)
         if (j->place[i] != 0) {
             lw_jam_place *place = &nest->places[j->place[i] - 1];
-            bool stores = inst_at(j, i)->op == LW_OP_STORE;
+            bool stores = lw_jam_inst(j, i)->op == LW_OP_STORE;
             if (stores && !lw_jam_is_always_executed(j, part_begin(nest, i), i))
                 return false; /* the element would be written where the program does not */
             place->needed = true;

@@ -1,5 +1,7 @@
 #include "core/plan/walk.h"
 
+#include "core/base/memory_span.h"
+
 #include <assert.h>
 #include <stddef.h>
 
@@ -157,43 +159,22 @@ lw_walk_spans(const lw_walk *walk, uint64_t most)
     return false;
 }
 
-typedef struct range {
-    uint64_t begin, end;
-} range;
-
-static range
-range_of(const lw_walk *walk, int i, uint32_t bytes)
+static lw_memory_span
+span_of(const lw_walk *walk, int i, uint32_t bytes)
 {
     const lw_walk_operand *operand = &walk->operands[i];
-    range r = {operand->data, operand->data + bytes};
 
-    for (int d = 0; d < walk->ndim; d++) {
-        int64_t span = operand->strides[d] * (walk->shape[d] - 1);
-        if (span < 0)
-            r.begin += (uint64_t)span;
-        else
-            r.end += (uint64_t)span;
-    }
-    return r;
+    return lw_memory_span_of(walk->ndim, walk->shape, operand->strides, bytes, operand->data);
 }
 
 bool
 lw_walk_outputs_apart(const lw_walk *walk, const uint32_t *bytes)
 {
-    for (int o = 0; o < walk->n_operands; o++) {
-        range mine;
-        if (!walk->operands[o].is_output)
-            continue;
-        mine = range_of(walk, o, bytes[o]);
-        for (int i = 0; i < walk->n_operands; i++) {
-            range other;
-            if (i == o || walk->operands[i].by_value)
-                continue;
-            other = range_of(walk, i, bytes[i]);
-            if (mine.begin < other.end && other.begin < mine.end)
+    for (int o = 0; o < walk->n_operands; o++)
+        for (int i = 0; walk->operands[o].is_output && i < walk->n_operands; i++)
+            if (i != o && !walk->operands[i].by_value &&
+                lw_memory_spans_overlap(span_of(walk, o, bytes[o]), span_of(walk, i, bytes[i])))
                 return false;
-        }
-    }
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* The walk of a call: shape and strides of its operands, normalised to the order in which a
- * kernel goes through them. Pure arithmetic: no driver, no allocation; some tens of
- * nanoseconds.
+ * kernel, or a loop on the host, iterates over them. This is pure arithmetic, without the
+ * driver or an allocation, and takes some tens of nanoseconds.
  *
  *     walk.n_operands and of each operand data, by_value, is_output    set by the caller
  *     lw_walk_begin(&walk, ndim, shape, strides)    drops dimensions of size 1; innermost first
@@ -41,15 +41,20 @@ typedef struct lw_walk {
  * LW_WALK_DIMS dimensions are longer than 1. */
 bool lw_walk_begin(lw_walk *walk, int ndim, const int64_t *shape,
                    const int64_t *const *strides);
-/* By the strides of the first operand that has an opinion, outputs before inputs: writes that
- * are not coalesced cost most. Stable: dimensions about which none has one stay in C order. */
+/* Sorts two dimensions by the strides of the first operand whose strides differ in size and are
+ * not 0, outputs before inputs, because writes that are not coalesced cost most. The sort is
+ * stable: where there is no such operand, dimensions stay in C order. */
 void lw_walk_sort(lw_walk *walk);
-/* A dimension that no operand walks forwards is walked from its other end. */
+/* Dimensions that no operand walks forwards, and some operand backwards, are walked from their
+ * other end. */
 void lw_walk_flip(lw_walk *walk);
+/* Makes one dimension of two where each operand goes on in the outer one as in the inner one.
+ */
 void lw_walk_merge(lw_walk *walk);
-/* One dimension of one item, for a walk that has none. Each operand's stride is left to the
- * caller. */
+/* Adds a dimension of one item to a walk that has none. The caller sets each operand's stride.
+ */
 void lw_walk_single(lw_walk *walk);
+/* Exchanges two dimensions. */
 void lw_walk_swap(lw_walk *walk, int x, int y);
 
 static inline int64_t
@@ -58,9 +63,9 @@ lw_magnitude(int64_t stride)
     return stride < 0 ? -stride : stride;
 }
 
-/* Whether the operand's items are all one. */
+/* Whether the operand has one item, the same for all indices. */
 bool lw_walk_stays(const lw_walk *walk, int operand);
-/* Whether an item of some operand begins more than `most` bytes from its first one. */
+/* Whether some operand has an item that is more than `most` bytes away from its first one. */
 bool lw_walk_spans(const lw_walk *walk, uint64_t most);
 /* Whether no output shares memory with another operand; bytes: of an item of each. */
 bool lw_walk_outputs_apart(const lw_walk *walk, const uint32_t *bytes);
@@ -68,8 +73,9 @@ bool lw_walk_outputs_apart(const lw_walk *walk, const uint32_t *bytes);
  * strides but the innermost. */
 bool lw_walk_is_aligned(const lw_walk *walk, int operand, uint32_t bytes);
 
-/* Runs on the host go from row to row: the index of the item of this number, in the walk's
- * order; from there, that of the first item of the next row; the item's address. */
+/* ---- runs on the host, which go from row to row: index has walk->ndim numbers ---- */
+
+/* The index of the item of number `at`, in the walk's order. */
 static inline void
 lw_walk_place(const lw_walk *walk, int64_t at, int64_t *index)
 {
@@ -79,6 +85,7 @@ lw_walk_place(const lw_walk *walk, int64_t at, int64_t *index)
     }
 }
 
+/* From any item of a row to the first item of the next row. */
 static inline void
 lw_walk_next_row(const lw_walk *walk, int64_t *index)
 {
@@ -98,9 +105,11 @@ lw_walk_address(const lw_walk *walk, int operand, const int64_t *index)
     return (char *)(uintptr_t)o->data + offset;
 }
 
-/* Launches count their accesses, of `width` items each, in 32 bits; a walk of more than
- * LW_WALK_LAUNCH is cut along its outermost dimensions. launch: gets the parts. The walk is
- * whole again when this returns. The first failure, which is not 0, ends it and is given. */
+/* ---- launches, which count their accesses, of `width` items each, in 32 bits ---- */
+
+/* lw_walk_cut calls `launch` for parts of the walk, which is cut along its outermost dimensions
+ * where it has more than LW_WALK_LAUNCH accesses, and is whole again afterwards. The first
+ * result that is not 0 ends this and is returned. */
 enum { LW_WALK_LAUNCH = 1 << 30 };
 typedef int (*lw_walk_part)(void *context);
 bool lw_walk_is_short(const lw_walk *walk, uint32_t width);

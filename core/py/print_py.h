@@ -19,7 +19,8 @@ PyObject *lw_print_line(const lw_format *format, const uint64_t *slots);
 PyObject *lw_print_text(uint64_t number);
 /* The number that stands for a string in compiled code; 0 with an exception. */
 uint64_t lw_print_word(PyObject *text);
-/* The same of a string that has been added; 0: no list or dict has it, or with an exception. */
+/* The same for a string that has been added. 0: no list or dict has it, or there is an
+ * exception. */
 uint64_t lw_print_known_word(PyObject *text);
 /* The first value of a line, as a Python number or a NumPy scalar; a new reference. */
 PyObject *lw_print_value(const lw_format *format, const uint64_t *slots);

@@ -24,10 +24,10 @@ lw_signals_register(void)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* Python runs handlers in its main thread alone. Any other thread must not ask for the GIL
- * here: a Python that is ending ends a thread that asks, and with it the stack from which the
- * thread pool's workers still read what they do. A thread that has forked is the main one of
- * the child. */
+/* Python runs handlers in its main thread only. Other threads must not ask for the GIL here:
+ * while Python ends, it ends each thread that asks, and with it the stack from which workers of
+ * the thread pool still read their work. A thread that has forked is the main thread of the
+ * child. */
 static bool
 runs_handlers(void)
 {

@@ -96,8 +96,8 @@ typedef struct lw_state {
     LW_STATE_CLASSES(X)
 #undef X
     PyTypeObject *travel_types[LW_STATE_TRAVELS]; /* [lw_travel] */
-    PyObject
-        *scalars[LW_N_DTYPES]; /* the type object of each dtype, void included; [ptr] NULL */
+    /* the type object of each dtype, void included; [ptr] NULL */
+    PyObject *scalars[LW_N_DTYPES];
     PyObject *names[LW_STATE_NAMES]; /* of attributes that are asked for at each call */
     PyObject *time_methods;          /* core/py/numpy/ufunc_times.c; or NULL */
     PyObject *watches_guard;         /* core/py/reports.c */

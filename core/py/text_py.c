@@ -47,6 +47,15 @@ is_binary(const char *output)
            strcmp(output, "object") == 0;
 }
 
+bool
+lw_text_is_among(PyObject *str, const char *const *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (PyUnicode_CompareWithASCIIString(str, texts[i]) == 0)
+            return true;
+    return false;
+}
+
 PyObject *
 lw_text_names(const char *const *names, uint32_t n)
 {

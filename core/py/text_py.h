@@ -11,8 +11,10 @@
 
 /* A new str; NULL with MemoryError where the text has failed. Resets the text. */
 PyObject *lw_text_take(lw_text *text);
-/* Whether a str is this text, in UTF-8. */
+/* Whether a str is equal to this text in UTF-8. */
 bool lw_text_is(PyObject *str, const char *text);
+/* Whether a str is one of n texts, in ASCII. */
+bool lw_text_is_among(PyObject *str, const char *const *texts, size_t n);
 /* A new tuple of these names, interned. */
 PyObject *lw_text_names(const char *const *names, uint32_t n);
 /* What lw_build_output made, as Python has it: bytes of a cubin, ltoir or object, else str.

@@ -12,8 +12,8 @@ int lw_type_num(lw_dtype dtype);
 enum { LW_N_TYPE_NUMS = 24 };
 extern const uint8_t lw_dtype_of_num[LW_N_TYPE_NUMS];
 
-/* The number that ml_dtypes has got for bfloat16, which is beyond all of NumPy's own; -1:
- * nobody has looked for it since it was loaded. */
+/* The number that ml_dtypes has for bfloat16, which is beyond all of NumPy's own; -1: nobody
+ * has looked for it since ml_dtypes was loaded. */
 extern _Atomic(int) lw_num_of_bf16;
 /* As lw_dtype_from_num, with the GIL: looks whether ml_dtypes is loaded. */
 lw_dtype lw_dtype_from_any_num(int type_num);

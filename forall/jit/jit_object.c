@@ -117,16 +117,6 @@ check_kernel_signatures(PyObject *signatures)
     return failed ? -1 : 0;
 }
 
-static void
-count_positional(lw_jit *self)
-{
-    const lw_fn *fn = &self->base.tree->fns.data[1];
-
-    while (self->n_positional < (Py_ssize_t)fn->params.n &&
-           fn->params.data[self->n_positional].kind == LW_PARAM_POSITIONAL)
-        self->n_positional++;
-}
-
 static bool
 has_signatures(const lw_request *request)
 {
@@ -182,7 +172,7 @@ init(lw_jit *self, const lw_request *request)
     self->target_given = keywords && PyDict_GetItemString(keywords, "target") != NULL;
     if (lw_function_init(&self->base, request) < 0)
         return -1;
-    count_positional(self);
+    self->n_positional = (Py_ssize_t)lw_fn_positional(&self->base.tree->fns.data[1]);
     self->declared = PyList_New(0);
     if (self->declared == NULL)
         return -1;

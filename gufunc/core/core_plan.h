@@ -12,8 +12,8 @@ enum { LW_CORE_FEW = 16384 }; /* fewer items than these leave a GPU idle, one th
 
 typedef struct lw_core_plan_operand {
     bool keep; /* an output whose elements stay where the body does not write them */
-    int64_t
-        core[LW_MAX_CORE_DIMS]; /* strides of the core, as the layout has it; 0: one element */
+    /* strides of the core, as the layout has it; 0: one element */
+    int64_t core[LW_MAX_CORE_DIMS];
 } lw_core_plan_operand;
 
 typedef struct lw_core_plan {

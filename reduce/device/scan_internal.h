@@ -23,8 +23,6 @@ batch_of(const maker *m, int64_t most, int64_t vector)
 
 /* ---- scan_kernel.c ---- */
 
-/* The accumulator of another lane of the warp, as `op` selects it. */
-void lw_scan_shuffle(maker *m, lw_kernel_op op, const lw_ref *acc, lw_ref lane, lw_ref *out);
 /* An inclusive prefix sum of m->sum over `width` lanes of a warp that are `apart` lanes from
  * one another. at: the lane's place among them. is_active: whether it has a sum; lanes behind
  * one that has none have none either. */

@@ -358,8 +358,9 @@ scan_items(maker *m)
     return is_active;
 }
 
-void
-lw_scan_shuffle(maker *m, lw_kernel_op op, const lw_ref *acc, lw_ref lane, lw_ref *out)
+/* The accumulator of another lane of the warp, as `op` selects it. */
+static void
+shuffle(maker *m, lw_kernel_op op, const lw_ref *acc, lw_ref lane, lw_ref *out)
 {
     for (uint32_t i = 0; i < m->n_parts; i++)
         out[i] = lw_warp_shuffle(&m->b, op, acc[i], lane);
@@ -374,7 +375,7 @@ lw_scan_warp(maker *m, lw_ref at, int64_t width, int64_t apart, lw_ref is_active
     assert(width == 1 || width * apart <= WARP);
     for (int64_t delta = 1; delta < width; delta *= 2) {
         get(m, m->sum, acc);
-        lw_scan_shuffle(m, LW_KOP_shfl_up, acc, i32(m, delta * apart), x);
+        shuffle(m, LW_KOP_shfl_up, acc, i32(m, delta * apart), x);
         lw_ir_if(b, both(m, is_active, lw_ir_compare(b, LW_OP_GE, at, i64(m, delta))));
         lw_reduce_combine_before(m, x, m->sum);
         lw_ir_end(b);
@@ -455,7 +456,7 @@ scan_lanes(maker *m, lw_ref is_active)
     if (width == m->lanes) {
         keep_sum(m);
         if (width > 1)
-            lw_scan_shuffle(m, LW_KOP_shfl_up, acc, i32(m, apart), acc);
+            shuffle(m, LW_KOP_shfl_up, acc, i32(m, apart), acc);
         set(m, m->sum, acc);
         return;
     }
@@ -464,7 +465,7 @@ scan_lanes(maker *m, lw_ref is_active)
     lw_ir_end(b);
     lw_ir_barrier(&m->b);
     if (width > 1)
-        lw_scan_shuffle(m, LW_KOP_shfl_up, acc, i32(m, apart), x);
+        shuffle(m, LW_KOP_shfl_up, acc, i32(m, apart), x);
     else
         memcpy(x, acc, sizeof x); /* not used: `at` is 0 */
     lw_ir_if(b, both(m, is_above(m, warp, 0), is_active));

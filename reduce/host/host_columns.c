@@ -9,8 +9,8 @@
 typedef struct tile_rows { /* the rows of a tile */
     char *base[LW_REDUCE_MOST + 1];
     int64_t stride[LW_REDUCE_MOST + 1]; /* bytes from column to column */
-    int64_t
-        apart[LW_REDUCE_MOST + 1]; /* bytes from row to row, where these are one dimension */
+    /* bytes from row to row, where these are one dimension */
+    int64_t apart[LW_REDUCE_MOST + 1];
     int64_t index[4];
     bool straight;
 } tile_rows;

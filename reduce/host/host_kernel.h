@@ -102,8 +102,8 @@ typedef struct lw_reduce_code {
                                    `lanes`; else NULL */
     lw_reduce_fold_code fold;   /* may be NULL where the order does not matter */
     lw_reduce_lanes_code lanes;
-    lw_reduce_chunks_code
-        chunks; /* NULL: the order matters, or the index does, or `best` is faster */
+    /* NULL: the order matters, or the index does, or `best` is faster */
+    lw_reduce_chunks_code chunks;
     lw_reduce_merge_code merge;
     lw_reduce_finish_code finish;
     lw_extreme extreme;

@@ -259,6 +259,20 @@ def test_floating_point_flags_are_numpys():
             lw.ufuncs.floor_divide(i, j)
 
 
+def test_flags_of_short_rows_are_numpys():
+    """Rows of 3 go through scratch memory. The quotient overflows, and NumPy's way to it is invalid, too, which no value shows."""
+    a, b = np.full((30000, 3), 2.0), np.full(3, 1e-300)
+    a[5000, 1] = 1e300
+
+    def warned(divide):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            divide(a, b)
+        return {str(one.message) for one in caught}
+
+    assert warned(lw.ufuncs.floor_divide) == warned(np.floor_divide)
+
+
 def test_many_threads_of_python():
     a, b = rng.random((500, 1)), rng.random((600,))
     expected = a * b + a

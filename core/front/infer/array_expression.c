@@ -95,8 +95,8 @@ infer_bools(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value *x, lw_
     }
 }
 
-/* Of numba's typing: an integer beside a float or complex number of an array becomes one of its
- * type. */
+/* With numba's typing, an integer beside a float or complex number of an array becomes a number
+ * of that type. */
 static lw_infer_value
 beside_float(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
 {
@@ -108,8 +108,8 @@ beside_float(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
     return (lw_infer_value){type, 0};
 }
 
-/* Of numba's typing: the result of np.clip has the type of the array, so bounds that are known
- * and fit it have its type. */
+/* With numba's typing, the result of np.clip has the type of the array, so bounds that are
+ * known and fit this type get it. */
 static lw_infer_value
 as_clipped(lw_infer_frame *f, lw_infer_value bound, lw_infer_value x)
 {
@@ -122,8 +122,8 @@ as_clipped(lw_infer_frame *f, lw_infer_value bound, lw_infer_value x)
     return (lw_infer_value){x.type, 0};
 }
 
-/* Under numba's typing numbers are computed by its own rules, and the elements of whole arrays
- * by the loops of NumPy's ufuncs. */
+/* With numba's typing, numbers are computed by numba's own rules, and the elements of whole
+ * arrays by the loops of NumPy's ufuncs. */
 lw_status
 lw_infer_array_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
                       lw_infer_operand y, lw_infer_value *out)

@@ -240,7 +240,7 @@ lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
         return LW_OK;
     if (f->run->typed->options.casting_unsafe ||
         (f->run->typed->options.typing != LW_TYPING_WEAK && !lw_is_complex(from)))
-        return LW_OK; /* numba truncates without a word, in NumPy's functions, too */
+        return LW_OK; /* numba truncates without a warning, in NumPy's functions, too */
     if (lw_is_complex(from) && !lw_is_complex(to))
         lost = "imaginary part";
     return lw_complain(

@@ -209,7 +209,7 @@ reaches_zero(const lw_infer_frame *f, uint32_t var)
     return false;
 }
 
-/* Whether an assignment does. */
+/* Whether an assignment reaches this use. */
 static bool
 reaches_assignment(const lw_infer_frame *f, uint32_t var)
 {
@@ -304,7 +304,8 @@ same_value(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
            (x.constant == y.constant || lw_constant_same(f, x.constant, y.constant));
 }
 
-/* Numbers are converted; nothing else can be. */
+/* Checks that a value of this type can be assigned to a variable whose type `locals=` gives.
+ * Numbers are converted, and nothing else can be. */
 static lw_status
 check_pinned(lw_infer_frame *f, uint32_t var, uint32_t node, lw_type type)
 {

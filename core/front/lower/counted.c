@@ -46,7 +46,7 @@ find_references(const lw_types *types, lw_type type, uint32_t at, uint32_t *out)
     return n;
 }
 
-/* The numbers of these parts. *n is 0 where there was no memory, too. */
+/* The numbers of these parts. *n is also 0 if memory ran out. */
 static const uint32_t *
 references_of(const lw_lower_frame *f, lw_type type, uint32_t *n)
 {
@@ -61,7 +61,7 @@ references_of(const lw_lower_frame *f, lw_type type, uint32_t *n)
     return at;
 }
 
-/* The same for a value, which lacks parts where memory ran out. */
+/* The same for a value, which has no parts if memory ran out. */
 static const uint32_t *
 references_in(const lw_lower_frame *f, lw_lower_value value, uint32_t *n)
 {
@@ -109,7 +109,7 @@ taken_last(const lw_lower_frame *f, lw_ref reference)
     return 0;
 }
 
-/* The reference becomes the owner's, unless it is this other one. */
+/* Gives the reference to the owner, unless it is equal to `other`. */
 static void
 take_unless(lw_lower_frame *f, lw_ref owner, lw_ref reference, lw_ref other)
 {
@@ -309,9 +309,11 @@ bytes_of(lw_lower_frame *f, int64_t item, const lw_ref *extents, uint32_t n, lw_
     return lw_ir_select(b, *too_many, lw_const64(f, INT64_MAX / 2), bytes);
 }
 
-lw_lower_value
-lw_lower_dense(lw_lower_frame *f, lw_type type, lw_ref address, const lw_ref *extents,
-               lw_ref reference)
+/* An array whose elements lie side by side; extents: i64, one for each axis; reference: to its
+ * memory, for a type that is owned. */
+static lw_lower_value
+dense_array(lw_lower_frame *f, lw_type type, lw_ref address, const lw_ref *extents,
+            lw_ref reference)
 {
     const lw_type_row *row = lw_array_row_of(f, type);
     lw_ref parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {address};
@@ -339,7 +341,7 @@ lw_lower_new_array(lw_lower_frame *f, lw_type type, const lw_ref *extents)
     lw_lower_raise(f, lw_ir_compare(b, LW_OP_EQ, memory, lw_ir_zero(b, LW_DT_ptr)),
                    "MemoryError", LW_COUNTED_NO_MEMORY);
     address = lw_ir_offset(b, memory, lw_const64(f, LW_COUNTED_HEADER));
-    return lw_lower_dense(f, type, address, extents, memory);
+    return dense_array(f, type, address, extents, memory);
 }
 
 /* The extents that argument `index` gives for an array of this type. */
@@ -387,7 +389,7 @@ lw_lower_view(lw_lower_frame *f, uint32_t node, bool is_dense)
 
     extents_of(f, node, 1, type, parts + 1);
     if (is_dense)
-        return lw_lower_dense(f, type, parts[0], parts + 1, reference);
+        return dense_array(f, type, parts[0], parts + 1, reference);
     extents_of(f, node, 2, type, parts + 1 + row->ndim);
     parts[1 + 2 * row->ndim] = reference;
     return lw_value_of(f, type, parts, 1 + 2u * row->ndim + row->owned);
@@ -418,7 +420,7 @@ lw_lower_axis(lw_lower_frame *f, uint32_t node)
  *
  * A slot has the address, extents and strides of an array, and a reference to its memory. */
 
-/* A word behind the one at the address. */
+/* The address of the word that is `word` words behind the one at the address. */
 static lw_ref
 word_at(lw_lower_frame *f, lw_ref address, int word)
 {
@@ -438,7 +440,8 @@ axis_word(uint32_t axis)
     return LW_CELL_WORDS * (1 + (int)axis);
 }
 
-/* Of arrays in local or constant memory, and where arguments had to be copied for the call. */
+/* Arrays in local or constant memory, and arguments that had to be copied for the call, have no
+ * reference. */
 #define NOT_KEPT                                                                               \
     "the memory of this array may end with the call, because it is local, or because an "      \
     "argument in another byte order was copied, and a typed list or dict may live longer: "    \
@@ -465,7 +468,7 @@ lw_lower_slot(lw_lower_frame *f, lw_lower_value words, lw_ref k, lw_type type)
         lw_ir_hold(&f->b, lw_ir_owner(&f->b), memory);
     }
     if (row->layout == LW_LAYOUT_C)
-        return lw_lower_dense(f, type, parts[0], parts + 1, memory);
+        return dense_array(f, type, parts[0], parts + 1, memory);
     for (uint32_t i = 0; i < row->ndim; i++)
         parts[1 + row->ndim + i] = load_word(f, LW_DT_i64, at, axis_word(i) + LW_SLOT_STRIDE);
     parts[1 + 2 * row->ndim] = memory;

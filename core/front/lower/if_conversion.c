@@ -62,8 +62,8 @@ cost_entry(lw_lower_frame *f, uint32_t entry)
     }
 }
 
-uint32_t
-lw_cost_arguments(lw_lower_frame *f, uint32_t call)
+static uint32_t
+cost_arguments(lw_lower_frame *f, uint32_t call)
 {
     const lw_typed_node *t = lw_typed_at(f, call);
     uint32_t cost = 0;
@@ -108,7 +108,7 @@ static uint32_t
 cost_call(lw_lower_frame *f, uint32_t node)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
-    uint32_t cost = lw_cost_arguments(f, node);
+    uint32_t cost = cost_arguments(f, node);
 
     if (cost >= LW_COST_NEVER)
         return cost;

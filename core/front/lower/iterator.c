@@ -322,7 +322,7 @@ of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type item)
 
 static void take_shortest(lw_lower_frame *f, lw_iterator *it);
 
-/* Of an object that is the items of a list of arrays. */
+/* Iterates over an object that is the items of a list of arrays. */
 static lw_lower_value
 field_of_arrays(lw_lower_frame *f, lw_lower_value arrays, const char *name)
 {
@@ -347,8 +347,8 @@ of_slots(lw_lower_frame *f, lw_lower_value arrays, lw_type item)
                          .tuple = words};
 }
 
-/* Of an object that is the items of a list of typed lists or dicts: their words are in slots,
- * and `like` is such a list or dict without words. */
+/* Iterates over an object that is the items of a list of typed lists or dicts. Their words are
+ * in slots, and `like` is such a list or dict without words. */
 static lw_iterator
 of_containers(lw_lower_frame *f, lw_lower_value items, lw_type item)
 {
@@ -385,7 +385,7 @@ item_container(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
     return parts ? lw_value_of(f, it->item, parts, n) : lw_value_zero(f, it->item);
 }
 
-/* Of an object that is the items of a list of strings: an array of words. */
+/* Iterates over an object that is the items of a list of strings, an array of words. */
 static lw_iterator
 of_texts(lw_lower_frame *f, lw_lower_value texts, lw_type item)
 {

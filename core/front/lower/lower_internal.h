@@ -130,9 +130,9 @@ typedef struct lw_lower_frame {
     lw_ref level;         /* how many calls of recursive functions are open; 0: none is */
     lw_ref **owners;      /* by web: the owners of what it holds; NULL = none yet */
     const lw_ref **given; /* by parameter: its parts, as the caller passes them; NULL: none */
-    bool
-        moves; /* a variable is the only one to use the value that is assigned to it: the owners
-                  of the call that gives it may become the variable's, or give way to them */
+    /* a variable is the only one to use the value that is assigned to it: the owners of the
+     * call that gives it may become the variable's, or give way to them */
+    bool moves;
     lw_ref moved;        /* the last instruction when that happened: owners before it stay */
     uint32_t made_node;  /* the array expression of which an element is evaluated, which
                             otherwise is an array of its own; 0: none */
@@ -149,8 +149,8 @@ typedef struct lw_lower_frame {
     uint32_t unrolled; /* how many copies of this code the unrolled loops around it make */
     uint32_t node;     /* the statement or expression that is being lowered */
     bool can_raise;
-    uint8_t
-        texts_go_on; /* whether texts may outlive the call: 0: not known yet, 1: no, 2: yes */
+    /* whether texts may outlive the call: 0: not known yet, 1: no, 2: yes */
+    uint8_t texts_go_on;
     lw_lower_value *inlined_result; /* of an inlined function: what it returns; else NULL */
     const lw_lower_value *stored;   /* of a store to a subscript with arrays: LW_STORED_* */
     uint32_t shared_node; /* of a call: the value whose elements are arguments, which is
@@ -306,8 +306,6 @@ lw_lower_value lw_value_constant(lw_lower_frame *f, uint32_t constant, lw_type t
 uint32_t lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type,
                                uint64_t *out);
 lw_lower_value lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to);
-/* An array without axes, which converts as its element does. */
-bool lw_value_is_axisless(const lw_lower_frame *f, const lw_lower_value *value);
 lw_lower_value lw_value_element(lw_lower_frame *f, lw_lower_value tuple, uint32_t index);
 lw_lower_value lw_value_select(lw_lower_frame *f, lw_ref condition, lw_lower_value yes,
                                lw_lower_value no);
@@ -351,10 +349,6 @@ lw_ref lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lowe
                         lw_type operand);
 bool lw_is_shift(lw_pyop op);
 
-bool lw_value_is_time(const lw_lower_value *value);
-/* An operator or function of which an operand is a time; `type`: of the result. */
-lw_lower_value lw_lower_time(lw_lower_frame *f, lw_impl impl, const lw_lower_value *operands,
-                             uint32_t n, lw_type type);
 /* A call of a function of names.def. */
 lw_lower_value lw_lower_time_named(lw_lower_frame *f, uint32_t node);
 
@@ -467,10 +461,6 @@ lw_lower_value lw_lower_new_array(lw_lower_frame *f, lw_type type, const lw_ref 
 lw_lower_value lw_lower_empty(lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_axis(lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_view(lw_lower_frame *f, uint32_t node, bool is_dense);
-/* An array whose elements lie side by side; extents: i64, one for each axis; reference: to its
- * memory, for a type that is owned. */
-lw_lower_value lw_lower_dense(lw_lower_frame *f, lw_type type, lw_ref address,
-                              const lw_ref *extents, lw_ref reference);
 
 /* The array in the slot that begins at word k, i64, with a reference to its memory. type: its
  * type, which is owned. */
@@ -573,8 +563,6 @@ typedef struct lw_table {
 /* The items of a constant tuple, read as `type`; false: they are not numbers or tuples of
  * them. */
 bool lw_table_of_constant(lw_lower_frame *f, uint32_t constant, lw_type type, lw_table *table);
-/* The items of any tuple, stored in memory of the call. */
-bool lw_table_of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type type, lw_table *table);
 lw_lower_value lw_lower_member_value(lw_lower_frame *f, uint32_t node, lw_lower_value member);
 lw_lower_value lw_table_item(lw_lower_frame *f, const lw_table *table,
                              lw_ref index); /* from 0, below n */
@@ -671,7 +659,6 @@ lw_lower_value lw_iterator_item(lw_lower_frame *f, const lw_iterator *it, lw_ref
  * run unless it is reached. */
 enum { LW_COST_NEVER = 1 << 20, LW_COST_IF_CONVERSION = 96 };
 uint32_t lw_cost_expression(lw_lower_frame *f, uint32_t node);
-uint32_t lw_cost_arguments(lw_lower_frame *f, uint32_t call);
 /* Lower both arms of this IF as selects; true when that was done. */
 bool lw_lower_if_converted(lw_lower_frame *f, uint32_t node);
 /* Lower the statements of a body from index on, up to its RETURN, as one value. */

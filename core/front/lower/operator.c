@@ -209,15 +209,16 @@ scalar_binary(lw_lower_frame *f, lw_pyop op, lw_ref x, lw_ref y)
 
 /* ---- times: each operand is converted as the rule says ---- */
 
-bool
-lw_value_is_time(const lw_lower_value *value)
+static bool
+is_time(const lw_lower_value *value)
 {
     return lw_type_is_time(value->type);
 }
 
-lw_lower_value
-lw_lower_time(lw_lower_frame *f, lw_impl impl, const lw_lower_value *operands, uint32_t n,
-              lw_type type)
+/* An operator or function of which an operand is a time; `type`: of the result. */
+static lw_lower_value
+lower_time(lw_lower_frame *f, lw_impl impl, const lw_lower_value *operands, uint32_t n,
+           lw_type type)
 {
     lw_dtype in[LW_TIME_OPERANDS] = {0};
     lw_ref args[LW_TIME_OPERANDS] = {0}, made[2] = {0};
@@ -249,7 +250,7 @@ lw_lower_time_named(lw_lower_frame *f, uint32_t node)
     for (uint32_t i = 0; i < n; i++)
         values[i] = lw_lower_argument(f, node, i);
     lw_lower_set_loc(f, node);
-    return lw_lower_time(f, lw_names[t->target].impl, values, n, t->type);
+    return lower_time(f, lw_names[t->target].impl, values, n, t->type);
 }
 
 /* ---- operators ---- */
@@ -265,8 +266,8 @@ lw_lower_binary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value 
     if (x.n == 0 || y.n == 0)
         return lw_lower_fail(f, f->node,
                              "an operator on values that only exist at compile time");
-    if (lw_value_is_time(&x) || lw_value_is_time(&y))
-        return lw_lower_time(f, lw_operator_impl(op), (lw_lower_value[]){x, y}, 2, result);
+    if (is_time(&x) || is_time(&y))
+        return lower_time(f, lw_operator_impl(op), (lw_lower_value[]){x, y}, 2, result);
     if (divides(op))
         lw_lower_check_divisor(f, y,
                                op == LW_PY_MOD ? "integer modulo by zero" : "division by zero");
@@ -299,8 +300,8 @@ lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_type result)
     if (x.n == 0)
         return lw_lower_fail(f, f->node,
                              "an operator on a value that only exists at compile time");
-    if (lw_value_is_time(&x))
-        return lw_lower_time(f, lw_operator_impl(op), &x, 1, result);
+    if (is_time(&x))
+        return lower_time(f, lw_operator_impl(op), &x, 1, result);
     if (op == LW_PY_POS)
         return lw_value_convert(f, x, result);
     if (op == LW_PY_INVERT && flags != NULL && flags->all_bits)
@@ -529,8 +530,8 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
         return constant_bool(f, lw_op_holds(machine_compare(op), 0));
     if (x.n == 0 || y.n == 0 || x.n > 2 || y.n > 2) /* None == 1, (1, 2) == 1 */
         return constant_bool(f, machine_compare(op) == LW_OP_NE);
-    if (lw_value_is_time(&x) || lw_value_is_time(&y))
-        return lw_lower_time(f, lw_operator_impl(op), (lw_lower_value[]){x, y}, 2, LW_DT_b1)
+    if (is_time(&x) || is_time(&y))
+        return lower_time(f, lw_operator_impl(op), (lw_lower_value[]){x, y}, 2, LW_DT_b1)
             .parts[0];
     if (is_integer(types, x.type) && is_integer(types, y.type) &&
         (lw_literal_is_wide(types, x.type) || lw_literal_is_wide(types, y.type)))

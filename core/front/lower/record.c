@@ -353,7 +353,7 @@ has_text(const lw_lower_frame *f, lw_type type)
     return lw_lower_is_text(f, type);
 }
 
-/* Whether it is an object with such a field, which may refer to a variable's text. */
+/* Whether it is an object with such a field, which may refer to the text of a variable. */
 static bool
 is_object_of_texts(const lw_lower_frame *f, lw_type type)
 {

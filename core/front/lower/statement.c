@@ -69,7 +69,7 @@ web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value, const lw_ref *b
     }
 }
 
-/* Whether the variable has a value is something that some use asks. */
+/* Stores whether the variable has a value, if some use asks for that. */
 static void
 note_bound(lw_lower_frame *f, uint32_t web, bool has_value)
 {

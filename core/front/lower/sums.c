@@ -156,7 +156,7 @@ is_intended(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc
     return false;
 }
 
-/* Whether a statement gives a value of this type, in some instance. */
+/* Whether the value of a statement has this type in some instance. */
 static bool
 gives(const lw_lowering *l, uint32_t statement, lw_dtype dtype)
 {

@@ -77,8 +77,9 @@ lw_table_of_constant(lw_lower_frame *f, uint32_t constant, lw_type type, lw_tabl
     return true;
 }
 
-bool
-lw_table_of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type type, lw_table *table)
+/* The items of any tuple, stored in memory of the call. */
+static bool
+table_of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type type, lw_table *table)
 {
     assert(lw_value_is_tuple(&tuple, f));
     uint32_t n = lw_type_get(f->l->types, tuple.type)->n;
@@ -206,7 +207,7 @@ lw_lower_choose(lw_lower_frame *f, uint32_t node, uint32_t tuple, uint32_t index
         return lw_table_item(f, &table, clamped(&f->b, i, n));
     if (constant)
         whole = lw_lower_expression(f, tuple);
-    else if (n > LW_MAX_UNROLL && lw_table_of_value(f, whole, type, &table))
+    else if (n > LW_MAX_UNROLL && table_of_value(f, whole, type, &table))
         return lw_table_item(f, &table, clamped(&f->b, i, n));
     return select_item(f, whole, n, i, type);
 }

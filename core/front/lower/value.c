@@ -547,8 +547,9 @@ refuse_literal(lw_lower_frame *f, lw_type literal, lw_dtype dtype)
     return none;
 }
 
-bool
-lw_value_is_axisless(const lw_lower_frame *f, const lw_lower_value *value)
+/* Whether it is an array without axes, which is converted as its element is. */
+static bool
+is_axisless(const lw_lower_frame *f, const lw_lower_value *value)
 {
     return lw_type_kind_of(f->l->types, value->type) == LW_TK_ARRAY &&
            lw_type_get(f->l->types, value->type)->ndim == 0 && value->n > 0;
@@ -577,7 +578,7 @@ lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to)
         return made_optional(f, value, to);
     if (value.type == LW_T_NONE && (kind == LW_TK_ARRAY || kind == LW_TK_TUPLE))
         return lw_value_zero(f, to); /* the items of an empty list (join_of_list) */
-    if (kind != LW_TK_ARRAY && lw_value_is_axisless(f, &value))
+    if (kind != LW_TK_ARRAY && is_axisless(f, &value))
         return lw_value_convert(f, only_element(f, value), to);
     if (is_compile_time(kind))
         return wrap(to, room_for(f, 0), 0);
@@ -633,7 +634,7 @@ lw_value_as_complex(lw_lower_frame *f, lw_lower_value value, lw_dtype half)
     assert(half == LW_DT_f32 || half == LW_DT_f64);
     lw_ref parts[2] = {0}, from_parts[2];
 
-    if (lw_value_is_axisless(f, &value))
+    if (is_axisless(f, &value))
         value = only_element(f, value);
     from_parts[0] = part(&value, 0);
     from_parts[1] = part(&value, 1);
@@ -649,7 +650,7 @@ lw_value_truth(lw_lower_frame *f, lw_lower_value value)
 {
     lw_type_kind kind = lw_type_kind_of(f->l->types, value.type);
 
-    if (lw_value_is_axisless(f, &value))
+    if (is_axisless(f, &value))
         return lw_value_truth(f, only_element(f, value));
     if (kind == LW_TK_OPTIONAL)
         return lw_ir_and(&f->b, part(&value, 0),

@@ -67,8 +67,8 @@ helper_of(lw_reader *r, const array_function *row, const char *shown)
     return fn;
 }
 
-/* Not an object of another library's that functools.update_wrapper has given NumPy's names, nor
- * a compiled function of the user's. */
+/* Whether it may be a function of NumPy itself: no object of another library to which
+ * functools.update_wrapper has given NumPy's names, and no compiled function of the user. */
 static bool
 may_be_numpys(PyObject *object)
 {

@@ -261,7 +261,7 @@ lw_is_for_python(PyObject *object)
     return is;
 }
 
-/* What people reach for first, and what says the same in compiled code. */
+/* Names that users often try, and what compiled code has in their place. */
 static const char *
 hint_for_library(PyObject *object)
 {

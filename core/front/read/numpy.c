@@ -225,8 +225,10 @@ lender(PyObject *object, lw_dtype dtype)
                                : Py_NewRef(object);
 }
 
-lw_arg_record *
-lw_read_record_of(lw_reader *r, PyObject *dtype)
+/* The fields of a structured dtype; NULL: it has none, or some that compiled code does not
+ * know. */
+static lw_arg_record *
+record_of(lw_reader *r, PyObject *dtype)
 {
     PyObject *names = PyObject_GetAttrString(dtype, "names");
     lw_arg_record *record = NULL;
@@ -270,7 +272,7 @@ lw_read_numpy_array(lw_reader *r, PyObject *object)
     dtype_object = PyObject_GetAttrString(object, "dtype");
     dtype = dtype_object ? lw_read_numpy_dtype(dtype_object) : LW_DT_void;
     if (dtype == LW_DT_void && dtype_object != NULL && !PyErr_Occurred())
-        record = lw_read_record_of(r, dtype_object);
+        record = record_of(r, dtype_object);
     Py_XDECREF(dtype_object);
     if (dtype != LW_DT_void || record != NULL)
         source = lender(object, dtype);
@@ -421,7 +423,7 @@ push_live(lw_reader *r, PyObject *object, PyObject *array)
     if (dtype != NULL) {
         constant.dtype = lw_read_numpy_dtype(dtype);
         if (constant.dtype == LW_DT_void && !PyErr_Occurred())
-            constant.record = lw_read_record_of(r, dtype);
+            constant.record = record_of(r, dtype);
         known = constant.dtype != LW_DT_void || constant.record != NULL;
         Py_DECREF(dtype);
     }

@@ -85,21 +85,11 @@ param_named(lw_reader *r, uint32_t fn, const char *name)
     return NULL;
 }
 
-static uint32_t
-count_positional(const lw_fn *fn)
-{
-    uint32_t n = 0;
-
-    while (n < fn->params.n && fn->params.data[n].kind == LW_PARAM_POSITIONAL)
-        n++;
-    return n;
-}
-
 static bool
 read_defaults(lw_reader *r, uint32_t fn, PyObject *defaults)
 {
     Py_ssize_t n = defaults && PyTuple_Check(defaults) ? PyTuple_GET_SIZE(defaults) : 0;
-    uint32_t n_positional = count_positional(&r->tree->fns.data[fn]);
+    uint32_t n_positional = lw_fn_positional(&r->tree->fns.data[fn]);
 
     for (Py_ssize_t i = 0; i < n && i < (Py_ssize_t)n_positional; i++) {
         uint32_t constant = lw_read_constant(r, PyTuple_GET_ITEM(defaults, n - 1 - i));
@@ -178,7 +168,7 @@ lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args)
 {
     PyObject *list;
     Py_ssize_t n = lw_ast_list(args, r->ast.defaults, &list);
-    uint32_t n_positional = count_positional(&r->tree->fns.data[fn]), n_params;
+    uint32_t n_positional = lw_fn_positional(&r->tree->fns.data[fn]), n_params;
 
     for (Py_ssize_t i = 0; i < n; i++)
         if (!read_nested_default(r, fn, n_positional - (uint32_t)(n - i),

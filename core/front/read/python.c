@@ -480,7 +480,7 @@ bare_loc(lw_reader *r, PyCodeObject *code)
     return loc;
 }
 
-/* What calls of the function need to know of it. */
+/* What calls of the function need to know about it. */
 static bool
 read_head(lw_reader *r, uint32_t fn, PyCodeObject *code)
 {
@@ -549,7 +549,8 @@ too_deep(lw_reader *r, uint32_t fn)
     return r->tree->fns.data[fn].problem != 0;
 }
 
-/* Functions that stand for what the package does not have say what to write instead. */
+/* A function that stands for something that the package does not have names what to write
+ * instead. */
 static bool
 is_refused(lw_reader *r, uint32_t fn)
 {

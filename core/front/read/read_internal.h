@@ -224,9 +224,6 @@ uint32_t lw_read_numpy_array(lw_reader *r, PyObject *object);
 /* Arrays on devices, of any library, and their stand-ins on the host. */
 bool lw_read_is_live(PyObject *object);
 uint32_t lw_read_live_array(lw_reader *r, PyObject *object); /* 0 and status OK: it is none */
-/* The fields of a structured dtype; NULL: it has none, or some that compiled code does not
- * know. */
-lw_arg_record *lw_read_record_of(lw_reader *r, PyObject *dtype);
 bool lw_read_is_masked(PyObject *object);
 
 /* ---- code to link (linked.c) ---- */

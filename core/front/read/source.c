@@ -368,9 +368,9 @@ try_texts(lw_finder *f, PyObject *texts, lw_source_result result, lw_source *out
     return result;
 }
 
-/* What exec made, under the name of whatever file, or of a file that has changed since: the
- * text is in a variable of whoever called exec, if that still runs; else it is made from the
- * bytecode, where that is simple. */
+/* Finds the text of a function that exec made, whatever file it names, or whose file has
+ * changed since. The caller of exec has the text in a variable, if it still runs. Otherwise the
+ * text is made from the bytecode, where that is simple. */
 static lw_source_result
 find_made(lw_finder *f, lw_source_result result, lw_source *out)
 {

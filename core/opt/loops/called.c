@@ -67,7 +67,8 @@ gives_what_it_made(lw_called *called, const lw_func *func, const lw_inst *return
 
 /* ---- updates ---- */
 
-/* Whether the values are computed alike; variables are taken to have kept their value. */
+/* Whether the values are computed in the same way. Variables are assumed to have kept their
+ * value. */
 static bool
 is_alike(const lw_func *func, lw_ref x, lw_ref y, uint32_t depth)
 {

@@ -1,5 +1,5 @@
-/* What functions do to memory that iterations of a loop over prange may share, for those that
- * call them. Found out once for each function of a module. Pure C. */
+/* What functions do to memory that iterations of a loop over prange may share, for loops that
+ * call these functions. It is computed once for each function of a module. Pure C. */
 #ifndef LW_OPT_LOOPS_CALLED_H
 #define LW_OPT_LOOPS_CALLED_H
 

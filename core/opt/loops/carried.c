@@ -338,7 +338,7 @@ is_assumed(const lw_spreader *s, const lw_spread_loop *l, const visit *v, lw_ref
                                   : lw_is_equal(s, l, v->assumed, condition);
 }
 
-/* The arms of the IF that may be taken as long as what is assumed holds. */
+/* The arms of the IF that may be taken if the assumption holds. */
 enum { FIRST = 1, SECOND = 2 };
 
 static unsigned

@@ -1,4 +1,6 @@
-/* What parallel.c finds out about a loop, and parallel_body.c writes. */
+/* What the files of parallel loops share: parallel.c, which finds and replaces them,
+ * parallel_values.c, parallel_stores.c, parallel_updates.c, dependence.c and own_place.c, which
+ * analyse them, and parallel_body.c, which writes the functions for their parts. */
 #ifndef LW_OPT_LOOPS_PARALLEL_INTERNAL_H
 #define LW_OPT_LOOPS_PARALLEL_INTERNAL_H
 
@@ -36,6 +38,7 @@ typedef enum lw_part_memory { LW_SHARED_MEMORY, LW_OWN_MEMORY, LW_SOME_MEMORY } 
 typedef struct lw_parallel_loop {
     lw_spreader s; /* func and regions alone: what the analyses of carried.c look at */
     lw_spread_loop l;
+    lw_ref number; /* the GET of the iteration's number */
     lw_module *module;
     lw_called *called;
     uint8_t *use;             /* by value: lw_part_use */
@@ -60,17 +63,46 @@ lw_status lw_parallel_part(lw_parallel_loop *p, uint32_t *part, lw_error *err);
 /* Emits the call in place of the loop. to: by value of the function, its copy. */
 void lw_parallel_call(lw_parallel_loop *p, lw_builder *b, uint32_t part, lw_ref *to);
 
-/* Of an integer that is CAST from another one, which nothing else uses, the other one. */
+static inline bool
+lw_parallel_is_inside(const lw_parallel_loop *p, uint32_t at)
+{
+    return at >= p->l.first && at < p->l.latch;
+}
+
+/* ---- parallel_values.c ---- */
+
+/* Whether an instruction outside of the loop uses the value or slot. */
+bool lw_parallel_is_used_outside(const lw_parallel_loop *p, lw_ref ref);
+/* Decide what becomes of the values, and of the variables, that the iteration uses. *culprit:
+ * the instruction that is at fault. */
+lw_parallel_fault lw_parallel_take_values(lw_parallel_loop *p, uint32_t *culprit);
+lw_parallel_fault lw_parallel_take_variables(lw_parallel_loop *p, uint32_t *culprit);
+
+/* ---- parallel_stores.c ---- */
+
+/* Finds stores to one place by all iterations, and whether LLVM may take iterations as
+ * independent in memory: it may not where the index comes from memory, as in `hist[b[i]] += 1`,
+ * or where iterations have it in common, as in `hist[i % 8] += 1`; both become atomic
+ * operations. */
+lw_parallel_fault lw_parallel_check_stores(lw_parallel_loop *p, uint32_t *culprit);
+
+/* ---- parallel_updates.c ---- */
+
+/* The integer from which the value is a CAST that has no other use; else the value itself. */
 lw_ref lw_parallel_uncast(const lw_parallel_loop *p, lw_ref value);
+/* In which memory an address is. */
 lw_part_memory lw_parallel_memory(const lw_parallel_loop *p, lw_ref address);
+/* Makes the update that ends in this store an atomic one, if it is one and needs that. false:
+ * its elements are too narrow. */
+bool lw_parallel_take_update(lw_parallel_loop *p, uint32_t store);
+
+/* ---- dependence.c and own_place.c. on: by value, the LW_ON_ of it. ---- */
 
 /* Whether this calls get_thread_id(), whose result differs in iterations that run at the same
  * time. */
 bool lw_parallel_is_thread_id(const lw_parallel_loop *p, const lw_inst *inst);
 /* Whether two values are computed in the same way from the same ones, loads included. */
 bool lw_parallel_same(const lw_parallel_loop *p, lw_ref x, lw_ref y);
-
-/* dependence.c and own_place.c. on: by value, the LW_ON_ of it. */
 
 /* Whether an iteration stores what another, a constant number of iterations away, loads or
  * stores. *culprit: the load or store. */

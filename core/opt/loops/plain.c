@@ -21,8 +21,8 @@ typedef struct plainer {
     lw_func *out;
     const lw_plain_prange *prange; /* or NULL */
     uint32_t n_body;               /* instructions of the body before anything is inlined */
-    uint32_t
-        loc; /* of all instructions of the function that is being copied; 0: each its own */
+    /* of all instructions of the function that is being copied; 0: each its own */
+    uint32_t loc;
     bool failed;
 } plainer;
 
@@ -223,7 +223,7 @@ emit_zero(plainer *p, const lw_inst *like, lw_dtype type)
     return emit_like(p, like, LW_OP_CONST, type, p->out->constants.n - 1, 0);
 }
 
-/* Emits a slot that is 0 at first. */
+/* Emits a slot whose first value is 0. */
 static lw_ref
 emit_zero_slot(plainer *p, const lw_inst *like, lw_dtype type)
 {
@@ -254,7 +254,7 @@ release_owners(plainer *p, const copy *c, const lw_inst *like)
             emit_like(p, like, LW_OP_HOLD, LW_DT_void, c->to[i], emit_zero(p, like, LW_DT_ptr));
 }
 
-/* Whether the user has not written the function. */
+/* Whether the function is none that the user has written. */
 static bool
 is_hidden(const plainer *p, const lw_func *func)
 {

@@ -48,11 +48,11 @@ typedef union lw_value { /* one item, as in memory */
 typedef struct lw_operand {
     uint8_t kind;    /* lw_operand_kind */
     uint8_t library; /* lw_array_library */
-    uint8_t
-        dtype; /* lw_dtype; for weak scalars i64, u64, f64, c128; LW_DT_void: none of ours */
+    /* lw_dtype; for weak scalars i64, u64, f64, c128; LW_DT_void: none of ours */
+    uint8_t dtype;
     bool readonly, c_contiguous;
-    bool
-        misaligned; /* as of lw_device_array; false once an aligned copy stands for the array */
+    /* as of lw_device_array; false once an aligned copy stands for the array */
+    bool misaligned;
     bool written; /* set by who calls: what an aligned copy holds goes back behind the launch */
     bool ordered; /* work on `stream` is not yet known to be over: order behind it */
     bool big;     /* LW_OPERAND_INT beyond int64 and uint64: no value */
@@ -62,8 +62,8 @@ typedef struct lw_operand {
     CUdeviceptr data; /* device */
     CUstream stream;  /* the producer's */
     lw_device *device;
-    const int64_t
-        *shape; /* ndim elements; may point into the own array's object or into dims */
+    /* ndim elements; may point into the own array's object or into dims */
+    const int64_t *shape;
     const int64_t *strides; /* bytes */
     PyObject *object;       /* borrowed: the argument */
     PyArray_Descr *descr;   /* borrowed from object for HOST and own arrays; NULL for others */

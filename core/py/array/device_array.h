@@ -38,8 +38,8 @@ typedef struct lw_device_array {
     int64_t *strides; /* bytes; may be zero or negative */
     lw_device *device;
     int ndim;
-    uint8_t
-        dtype; /* lw_dtype; LW_DT_void: a NumPy dtype that no kernel reads (records, dates) */
+    /* lw_dtype; LW_DT_void: a NumPy dtype that no kernel reads (records, dates) */
+    uint8_t dtype;
     bool c_contiguous, f_contiguous, readonly;
     bool misaligned; /* some element is not at a multiple of lw_dtype_alignment: only copies
                         reach it, and kernels get an aligned copy (lw_operand_read) */

@@ -122,8 +122,8 @@ launch(lw_array_kernel_name which, PyObject *space, PyObject *const *args, size_
 
 /* ---- elements by their numbers ---- */
 
-PyObject *
-lw_array_take_elements(lw_device_array *x, PyObject *key)
+static PyObject *
+take_elements(lw_device_array *x, PyObject *key)
 {
     lw_device_array *places = (lw_device_array *)key, *out;
     int64_t shape[LW_INLINE_DIMS], n;
@@ -167,14 +167,14 @@ lw_array_take_flat(lw_device_array *x, PyObject *key, PyObject *axis)
     if (axis != NULL && axis != Py_None) {
         number = PyLong_CheckExact(axis) ? PyLong_AsLong(axis) : -1;
         PyErr_Clear();
-        return number == 0 ? lw_array_take_elements(x, key) : NULL;
+        return number == 0 ? take_elements(x, key) : NULL;
     }
     if (x->ndim == 1)
-        return lw_array_take_elements(x, key);
+        return take_elements(x, key);
     if (!x->c_contiguous || x->size == 0)
         return NULL;
     all = flat(x);
-    result = all ? lw_array_take_elements(all, key) : NULL;
+    result = all ? take_elements(all, key) : NULL;
     Py_XDECREF((PyObject *)all);
     return result;
 }
@@ -250,7 +250,7 @@ lw_array_take_quickly(lw_device_array *x, PyObject *key)
         return NULL;
     if (is_plain(x) && is_mask(key, x))
         return take_chosen(x, (lw_device_array *)key);
-    return lw_array_take_elements(x, key);
+    return take_elements(x, key);
 }
 
 int

@@ -80,8 +80,7 @@ PyObject *lw_array_kernel(lw_array_kernel_name which);
 /* x[key] for an array of integers, or a mask; NULL without an exception: it is left to Python's
  * code. */
 PyObject *lw_array_take_quickly(lw_device_array *x, PyObject *key);
-/* The same of integers alone; and as numpy.take, whose axis= may be NULL. */
-PyObject *lw_array_take_elements(lw_device_array *x, PyObject *key);
+/* As numpy.take with an array of integers; axis may be NULL. */
 PyObject *lw_array_take_flat(lw_device_array *x, PyObject *key, PyObject *axis);
 /* x[key] = value for one number: 1; 0: it is left; -1 with an exception. */
 int lw_array_fill_quickly(lw_device_array *x, PyObject *key, PyObject *value);

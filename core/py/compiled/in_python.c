@@ -20,8 +20,8 @@ lw_is_of_package(PyObject *function)
 
 /* ---- loops of Python's ---- */
 
-/* Borrowed from the caller of _call_with_loop. Objects that are made again from a function, for
- * other values of what it captures or for static values, have its code. */
+/* The loop is borrowed from the caller of _call_with_loop. Objects that are made again from the
+ * same function, for other captured or static values, have its code. */
 static _Thread_local struct python_loop {
     PyObject *code, *loop;
 } running;

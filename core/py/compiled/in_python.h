@@ -7,8 +7,8 @@
 
 /* Whether the Python function is one of the package's modules. */
 bool lw_is_of_package(PyObject *function);
-/* Whether calls of this object do. The package's own functions stay compiled, and so does a
- * call that lw_call_with_loop makes. */
+/* Whether calls of this object run as plain Python. The package's own functions stay compiled,
+ * and so does a call that lw_call_with_loop makes. */
 bool lw_runs_in_python(const lw_compiled *self);
 /* _call_with_loop(loop, object, args, kwargs): calls the object as if it were compiled, so that
  * the call's arguments are checked and its results are made as ever. Where machine code of the

@@ -53,7 +53,7 @@ typedef struct lw_resolved_list {
 /* The codes of n operands, the first nin of them inputs. -1 with an exception: a dtype that
  * kernels cannot read. */
 int lw_resolved_codes(const lw_operand *operands, int nin, int n, uint8_t *codes);
-/* What lw_loops_resolve asks: dtypes, and for Python numbers their kind, else 0. */
+/* What the choice of a loop depends on: dtypes, and for Python numbers their kind, else 0. */
 void lw_resolved_dtypes(const uint8_t *codes, int n, lw_dtype *dtypes, char *weak);
 
 /* NULL: there is none yet. */

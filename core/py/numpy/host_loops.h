@@ -61,7 +61,7 @@ int lw_host_loop_show(void);
 int lw_host_loop_give(PyObject *inner, PyArrayMethod_Spec *spec, const lw_dtype *types,
                       PyArray_DTypeMeta *const *classes, int nin, int nout, bool pure_integer);
 
-/* ---- calls that need none of NumPy's rules: ufunc_direct_py.c, gufunc_direct_py.c ---- */
+/* ---- calls that do not go through NumPy: host_calls.c ---- */
 
 /* A Python number as loops read it. */
 typedef union lw_direct_number {
@@ -88,29 +88,43 @@ lw_direct_writes(PyArrayObject *array)
  * same number. false: others are NumPy's, as are floats that are too large, of which it warns.
  */
 bool lw_direct_read_number(PyObject *object, lw_dtype dtype, lw_direct_number *to);
-/* Around the loop's run over n elements, which leaves with `failed` < 0 if there is an
- * exception. end: reports floating-point flags as NumPy does; -1 with an exception. */
-PyThreadState *lw_direct_begin(int64_t n);
-int lw_direct_end(const lw_loop_head *loop, const char *name, PyThreadState *saved, int failed);
-
 /* Those of nin operands that are numbers (their place in `arrays` is NULL), as arrays without
  * dimensions, which `made` owns: those of Python in the loop's types, or where types is NULL,
  * those of NumPy in their own. false with an exception. */
 bool lw_make_numbers(PyObject *const *args, int nin, const lw_dtype *types,
                      PyArrayObject **arrays, PyArrayObject **made);
+/* Whether it may be written to, without a flag by which NumPy warns of that, and no two of its
+ * elements are the same memory. */
+bool lw_is_written_apart(PyArrayObject *array);
+/* Whether the ranges of bytes from the first to the last one overlap. */
+bool lw_may_meet(PyArrayObject *a, PyArrayObject *b);
+/* The outputs that out= gives, nout of them: those of a tuple, or the only one. NULL: they are
+ * fewer or more. */
+PyObject *const *lw_given_outputs(PyObject *const *out, int nout);
+
+/* The loop that NumPy would run for the operands of a call without keywords that choose dtypes.
+ * arrays: of inputs, NULL where args has a Python number, and of outputs, NULL where they are
+ * to be made. NULL: NumPy's call decides; with an exception, or without one. */
+void *lw_loop_for_operands(lw_ufunc_head *head, PyObject *const *args,
+                           PyArrayObject *const *arrays);
+/* After preparations that failed, with an exception or without one: NumPy's call words it
+ * better. false, with the exception: it is none that a second try would give, as Ctrl-C. */
+bool lw_left_to_numpy(void);
+
 /* The walk along the first ndim axes of an iterator with a multi-index, over n operands of
  * which those after nin, nout of them, are outputs; sorted and merged. -1 with an exception. */
 struct lw_walk;
 int lw_walk_of_iterator(NpyIter *iter, int ndim, int n, int nin, int nout,
                         struct lw_walk *walk);
-/* After preparations that failed, with an exception or without one: NumPy's call words it
- * better. false, with the exception: it is none that a second try would give, as Ctrl-C. */
-bool lw_left_to_numpy(void);
-/* Whether it may be written to, without a flag by which NumPy warns of that, and no two of its
- * elements are the same memory. */
-bool lw_is_written_apart(PyArrayObject *array);
-/* Whether there is a byte between the first and the last one of both. */
-bool lw_may_meet(PyArrayObject *a, PyArrayObject *b);
+/* The outputs of a call: those that were given (their places in `given`, which has all
+ * operands, are not NULL), and those that the iterator has made. A tuple if there are several.
+ */
+PyObject *lw_results_of_iterator(NpyIter *iter, PyArrayObject *const *given, int nin, int nout);
+
+/* Around the loop's run over n elements, which leaves with `failed` < 0 if there is an
+ * exception. end: reports floating-point flags as NumPy does; -1 with an exception. */
+PyThreadState *lw_direct_begin(int64_t n);
+int lw_direct_end(const lw_loop_head *loop, const char *name, PyThreadState *saved, int failed);
 
 #ifdef LW_WINDOWS
 /* How many such calls this thread has made: results do not tell. */

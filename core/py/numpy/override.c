@@ -12,6 +12,7 @@
 #include "core/py/array/host_view.h"
 #include "core/py/keyword.h"
 #include "core/py/numpy/object_operands.h"
+#include "core/py/text_py.h"
 
 #include <string.h>
 
@@ -382,22 +383,14 @@ static const char *const names_of_any[] = {"out",   "casting",   "order", "dtype
 static const char *const names_of_layouts[] = {"axes", "axis", "keepdims", "allow_rechunk"};
 
 static bool
-is_among(PyObject *name, const char *const *names, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool
 is_keyword(const lw_overridden *self, PyObject *name)
 {
-    if (is_among(name, names_of_any, sizeof names_of_any / sizeof *names_of_any))
+    if (lw_text_is_among(name, names_of_any, sizeof names_of_any / sizeof *names_of_any))
         return true;
-    return self->has_layout ? is_among(name, names_of_layouts,
-                                       sizeof names_of_layouts / sizeof *names_of_layouts)
-                            : PyUnicode_CompareWithASCIIString(name, "where") == 0;
+    return self->has_layout
+               ? lw_text_is_among(name, names_of_layouts,
+                                  sizeof names_of_layouts / sizeof *names_of_layouts)
+               : PyUnicode_CompareWithASCIIString(name, "where") == 0;
 }
 
 static int
@@ -566,7 +559,8 @@ ask_all(const overrides *o, const lw_overridden *self, PyObject *called, const c
     return nobody_knew(self, method, positional, kwargs);
 }
 
-/* pandas and xarray, which hand operands to what was called, whatever else the call has. */
+/* Whether the type is one of pandas or xarray, which pass their operands to the function that
+ * was called, whatever other arguments the call has. */
 static bool
 knows_operands_alone(PyObject *object)
 {
@@ -581,7 +575,8 @@ knows_operands_alone(PyObject *object)
     return is;
 }
 
-/* pandas takes ufuncs of some names for its own operators, so that those have another one. */
+/* pandas takes ufuncs of some names for its own operators, so these are passed under another
+ * name. */
 static int
 name_as_face(const lw_overridden *self, PyObject *of_operands)
 {

@@ -683,9 +683,11 @@ check_casts(const lw_ufunc_head *self, const lw_dtype *types, const lw_dtype *dt
     return 0;
 }
 
-void *
-lw_loops_resolve(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak, bool chosen,
-                 PyObject *casting)
+/* Chooses a loop and checks the casts, where lw_beyond_numpy; chosen: by dtype= or signature=.
+ */
+static void *
+resolve_loop(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak, bool chosen,
+             PyObject *casting)
 {
     NPY_CASTING rule = NPY_SAME_KIND_CASTING;
     lw_wanted wanted = {0};
@@ -775,9 +777,8 @@ lw_loops_of_call(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
     PyObject *answer;
 
     if (lw_beyond_numpy(self->nin, self->nout, dtypes, weak))
-        return lw_loops_resolve(self, dtypes, weak,
-                                rules->signature != NULL || rules->dtype != NULL,
-                                rules->casting);
+        return resolve_loop(self, dtypes, weak,
+                            rules->signature != NULL || rules->dtype != NULL, rules->casting);
     answer = lw_numpy_resolve(lw_inner_now(self), self->nin, self->nout, dtypes, weak, rules);
     if (answer == NULL && lw_inner_should_ask_again(self, n_given))
         answer =

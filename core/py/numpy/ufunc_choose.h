@@ -30,9 +30,6 @@ void *lw_loops_find_or_make(lw_ufunc_head *self, const lw_dtype *in);
  * exception: there is none, or it is not needed. */
 void *lw_loops_of_numbers(lw_ufunc_head *self, const char *weak);
 void lw_loops_raise_none(lw_ufunc_head *self, const lw_wanted *wanted); /* E181 */
-/* Choice and check of casts, where lw_beyond_numpy; chosen: by dtype= or signature=. */
-void *lw_loops_resolve(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
-                       bool chosen, PyObject *casting);
 /* The loop that NumPy would run for a call: dtypes[i] for the inputs (weak[i]: 0 strong, 'i'
  * 'f' 'c' a Python int, float, complex), then for given outputs (void: not given). Made (typed
  * and lowered) when it is new. NULL with the exception that NumPy would raise. Slow, about a

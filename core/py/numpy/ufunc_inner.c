@@ -136,8 +136,8 @@ choose(lw_ufunc_head *owner, PyObject *ufunc, const lw_wanted *wanted)
     return loop != NULL && lw_table_give(owner, ufunc, loop) < 0 ? NULL : loop;
 }
 
-/* The class that the call names for a type, if it is another one than the usual: of the two
- * integer types of 64 bits that C has, NumPy gives each a class. */
+/* The class that the call names for a type, if it is not the usual one: C has two integer types
+ * of 64 bits, and NumPy has a class for each. */
 static PyArray_DTypeMeta *
 class_for(lw_dtype type, PyArray_DTypeMeta *named)
 {

@@ -244,7 +244,7 @@ names_no_cc(PyObject *target)
            (PyUnicode_Check(target) && PyUnicode_CompareWithASCIIString(target, "cuda") == 0);
 }
 
-/* For GPUs that another machine has: the code goes to the cache. */
+/* The GPUs may be those of another machine; the code goes to the cache. */
 static int
 compile_ahead(lw_ufunc_head *self, void *loop, int cc)
 {

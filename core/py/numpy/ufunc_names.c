@@ -34,13 +34,9 @@ function_of(const lw_ufunc_head *self)
 static int
 n_positional(const lw_ufunc_head *self)
 {
-    const lw_fn *fn = function_of(self);
-    uint32_t n = 0;
+    uint32_t n = lw_fn_positional(function_of(self));
 
-    while (n < fn->params.n && n < LW_PLACED_MAX &&
-           fn->params.data[n].kind == LW_PARAM_POSITIONAL)
-        n++;
-    return (int)n;
+    return (int)(n < LW_PLACED_MAX ? n : LW_PLACED_MAX);
 }
 
 int

@@ -413,18 +413,10 @@ next_entry(lw_typed_iterator *self)
     return self->at < used_of(&t) ? entry_of(&t, self->at++, self->what) : NULL;
 }
 
-static Py_ssize_t
-length(PyObject *object)
-{
-    const uint64_t *words = lw_typed_words((lw_typed_object *)object);
-
-    return words ? (Py_ssize_t)words[LW_TYPED_N] : -1;
-}
-
 static PyObject *
 iterate_over(PyObject *object, long what)
 {
-    Py_ssize_t n = length(object);
+    Py_ssize_t n = lw_typed_length(object);
 
     return n < 0 ? NULL : lw_typed_iterate(object, next_entry, n, what);
 }
@@ -592,7 +584,7 @@ static PyType_Slot slots[] = {
     {Py_tp_methods, methods},
     {Py_tp_iter, iterate},
     {Py_sq_contains, contains},
-    {Py_mp_length, length},
+    {Py_mp_length, lw_typed_length},
     {Py_mp_subscript, subscript},
     {Py_mp_ass_subscript, assign},
     {Py_tp_traverse, lw_typed_traverse},

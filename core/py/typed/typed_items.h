@@ -1,5 +1,5 @@
-/* Items of typed lists and dicts between Python and their cells (core/ir/cell_words.h). `like`
- * says of what type they are (lanewise/_typed_containers.py): an array without elements,
+/* Items of typed lists and dicts between Python and their cells (core/ir/cell_words.h). Their
+ * `like` says of what type they are (lanewise/_typed_containers.py): an array without elements,
  * `Texts`, an `ArrayKind`, a typed list or dict, or a tuple of these. A form is a like taken
  * apart: a leaf for each cell. */
 #ifndef LW_PY_TYPED_ITEMS_H
@@ -10,6 +10,8 @@
 #include "core/py/array/args.h"
 
 enum { LW_TYPED_MOST_CELLS = 16 };
+
+/* ---- forms: typed_form.c ---- */
 
 typedef enum lw_typed_kind {
     LW_TYPED_NUMBERS,
@@ -33,6 +35,15 @@ typedef struct lw_typed_form {
     lw_typed_leaf leaves[LW_TYPED_MOST_CELLS];
 } lw_typed_form;
 
+/* like: NULL or None: nobody knows it. -1 with an exception. */
+int lw_typed_form_init(lw_typed_form *form, PyObject *like);
+/* Whether two likes are surely of one type; NULL: nobody knows a like. */
+bool lw_typed_are_alike(PyObject *x, PyObject *y);
+/* Adds _typed_kinds, which names the classes of likes, to the module. */
+int lw_typed_form_register(PyObject *module);
+
+/* ---- items: typed_items.c ---- */
+
 /* An item, converted. */
 typedef struct lw_typed_item {
     PyObject *kept; /* owned, or NULL: what it was converted from */
@@ -41,9 +52,6 @@ typedef struct lw_typed_item {
         PyObject *array; /* borrowed: of an array, or the words of a container */
     } cells[LW_TYPED_MOST_CELLS];
 } lw_typed_item;
-
-/* like: NULL or None: nobody knows it. -1 with an exception. */
-int lw_typed_form_init(lw_typed_form *form, PyObject *like);
 
 /* 1; 0: only if `is_looked_up`: no container has such an item; -1 with an exception. what: how
  * an error names the items. Ended by lw_typed_item_end if it gives 1. */
@@ -56,6 +64,9 @@ PyObject *lw_typed_show(const lw_typed_form *form, const uint64_t *cells, int64_
 /* Stores an item where there is room. -1 with an exception: then nothing has changed. */
 int lw_typed_store(const lw_typed_form *form, uint64_t *cells, int64_t at,
                    const lw_typed_item *item);
+
+/* ---- memory: typed_room.c ---- */
+
 /* Makes room for the item n. -1 with an exception. */
 int lw_typed_make_room(const lw_typed_form *form, uint64_t *cells, int64_t n);
 
@@ -87,12 +98,11 @@ int lw_typed_compacted(const lw_typed_form *form, const uint64_t *cells, const i
 void lw_typed_adopt(const lw_typed_form *form, uint64_t *cells, void *const *made,
                     int64_t room);
 
+/* ---- keys: typed_keys.c ---- */
+
 /* As lanewise/_growing_dicts.py computes it. */
 int64_t lw_typed_hash(const lw_typed_form *form, const lw_typed_item *item);
 bool lw_typed_equal(const lw_typed_form *form, const uint64_t *cells, int64_t at,
                     const lw_typed_item *item);
-
-/* Adds _typed_kinds, which names the classes of likes, to the module. */
-int lw_typed_items_register(PyObject *module);
 
 #endif

@@ -33,14 +33,6 @@ n_of(const view *v)
     return v->form.like ? (int64_t)v->words[LW_TYPED_N] : 0;
 }
 
-static Py_ssize_t
-length(PyObject *object)
-{
-    const uint64_t *words = lw_typed_words((lw_typed_object *)object);
-
-    return words ? (Py_ssize_t)words[LW_TYPED_N] : -1;
-}
-
 /* The place of an index, which counts from the end if `from_end`; -1 with an IndexError. */
 static int64_t
 place(int64_t i, int64_t n, bool from_end, const char *said)
@@ -229,7 +221,7 @@ drop(view *v, int64_t to, int64_t from)
 static int
 append_all(PyObject *object, PyObject *list)
 {
-    int64_t before = length(object);
+    int64_t before = lw_typed_length(object);
     int result = before < 0 ? -1 : 0;
     PyObject *type, *value, *trace;
     view v;
@@ -466,11 +458,11 @@ static PyType_Slot slots[] = {
     {Py_tp_members, members},
     {Py_tp_methods, methods},
     {Py_tp_iter, iterate},
-    {Py_sq_length, length},
+    {Py_sq_length, lw_typed_length},
     {Py_sq_item, get_item},
     {Py_sq_ass_item, set_item},
     {Py_sq_contains, contains},
-    {Py_mp_length, length},
+    {Py_mp_length, lw_typed_length},
     {Py_mp_subscript, subscript},
     {Py_mp_ass_subscript, assign},
     {Py_tp_traverse, lw_typed_traverse},

@@ -41,6 +41,14 @@ lw_typed_words(const lw_typed_object *self)
     return NULL;
 }
 
+Py_ssize_t
+lw_typed_length(PyObject *object)
+{
+    const uint64_t *words = lw_typed_words((lw_typed_object *)object);
+
+    return words ? (Py_ssize_t)words[LW_TYPED_N] : -1;
+}
+
 PyObject *
 lw_typed_begin(lw_typed_object *self)
 {
@@ -208,7 +216,7 @@ int
 lw_typed_object_register(PyObject *module)
 {
     iterator_type = (PyTypeObject *)PyType_FromSpec(&iterator_spec);
-    if (iterator_type == NULL || lw_typed_items_register(module) < 0 ||
+    if (iterator_type == NULL || lw_typed_form_register(module) < 0 ||
         lw_typed_list_register(module) < 0)
         return -1;
     return lw_typed_dict_register(module);

@@ -1,0 +1,241 @@
+#include "core/base/elements.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Runs `statement` with SIZE, a constant, for `size`: a memcpy of SIZE bytes is a load and a
+ * store. The loops below are inlined there. */
+#define BY_SIZE(size, statement)                                                               \
+    do {                                                                                       \
+        switch (size) {                                                                        \
+        case 1: WITH_SIZE(1, statement)                                                        \
+        case 2: WITH_SIZE(2, statement)                                                        \
+        case 4: WITH_SIZE(4, statement)                                                        \
+        case 8: WITH_SIZE(8, statement)                                                        \
+        default: assert(size == 16); WITH_SIZE(16, statement)                                  \
+        }                                                                                      \
+    } while (0)
+#define WITH_SIZE(constant, statement)                                                         \
+    {                                                                                          \
+        enum { SIZE = constant };                                                              \
+        statement;                                                                             \
+    }                                                                                          \
+    break;
+#define INLINED static inline __attribute__((always_inline))
+
+/* ---- elements of one dimension ---- */
+
+INLINED void
+fill(char *to, const char *from, int64_t n, size_t size)
+{
+    char value[16];
+
+    memcpy(value, from, size);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i * (int64_t)size, value, size);
+}
+
+void
+lw_elements_fill(char *packed, const char *value, uint32_t size, int64_t n)
+{
+    BY_SIZE(size, fill(packed, value, n, SIZE));
+}
+
+/* Where elements are: `step` bytes apart, or those of the numbers in `index`, if there is one.
+ */
+typedef struct places {
+    char *first;
+    int64_t step;
+    const int64_t *index;
+} places;
+
+/* The place of element i + k. Compilers see that those of packed elements, for one i, follow
+ * each other. */
+INLINED char *
+place(places p, int64_t i, int k)
+{
+    return p.index != NULL ? p.first + p.index[i + k] * p.step
+                           : p.first + i * p.step + k * p.step;
+}
+
+/* Copies four elements at a time, which is faster than one by one even from the L1 cache:
+ * compilers put what was loaded into one register before they store it. For numbered elements
+ * that takes longer, so each is stored before the next one is loaded. ahead: bytes from what is
+ * read to what is fetched into the cache; 0: nothing is. */
+INLINED void
+copy(places to, places from, int64_t n, int64_t ahead, size_t size)
+{
+    int64_t i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        char four[4][16];
+        if (ahead != 0) {
+            __builtin_prefetch(place(from, i, 0) + ahead);
+            __builtin_prefetch(place(from, i, 2) + ahead);
+        }
+        for (int k = 0; k < 4; k++) {
+            memcpy(four[k], place(from, i, k), size);
+            if (from.index != NULL)
+                memcpy(place(to, i, k), four[k], size);
+        }
+        for (int k = 0; k < 4 && from.index == NULL; k++)
+            memcpy(place(to, i, k), four[k], size);
+    }
+    for (; i < n; i++)
+        memcpy(place(to, i, 0), place(from, i, 0), size);
+}
+
+INLINED void
+gather(char *packed, const char *from, int64_t stride, uint32_t size, int64_t n, int64_t ahead)
+{
+    places at = {.first = (char *)from, .step = stride};
+
+    if (stride == 0)
+        lw_elements_fill(packed, from, size, n);
+    else if (stride == size)
+        memcpy(packed, from, (size_t)n * size);
+    else
+        BY_SIZE(size, copy((places){packed, SIZE, NULL}, at, n, ahead, SIZE));
+}
+
+void
+lw_elements_gather(char *packed, const char *from, int64_t stride, uint32_t size, int64_t n)
+{
+    gather(packed, from, stride, size, n, 0);
+}
+
+/* Processors prefetch no further than a page: from 16 MB of records of two float64, this is 2.5
+ * times as fast as without. */
+void
+lw_elements_gather_far(char *packed, const char *from, int64_t stride, uint32_t size, int64_t n)
+{
+    enum { NEAR = 64, AHEAD = 12 * 1024 };
+
+    gather(packed, from, stride, size, n,
+           stride > NEAR || stride < -NEAR ? 0
+           : stride < 0                    ? -AHEAD
+                                           : AHEAD);
+}
+
+void
+lw_elements_scatter(char *to, int64_t stride, const char *packed, uint32_t size, int64_t n)
+{
+    places at = {.first = to, .step = stride};
+
+    BY_SIZE(size, copy(at, (places){(char *)packed, SIZE, NULL}, n, 0, SIZE));
+}
+
+void
+lw_elements_gather_at(char *packed, const char *from, int64_t stride, uint32_t size,
+                      const int64_t *index, int64_t n)
+{
+    places at = {.first = (char *)from, .step = stride, .index = index};
+
+    BY_SIZE(size, copy((places){packed, SIZE, NULL}, at, n, 0, SIZE));
+}
+
+void
+lw_elements_scatter_at(char *to, int64_t stride, const char *packed, uint32_t size,
+                       const int64_t *index, int64_t n)
+{
+    places at = {.first = to, .step = stride, .index = index};
+
+    BY_SIZE(size, copy(at, (places){(char *)packed, SIZE, NULL}, n, 0, SIZE));
+}
+
+/* Without a branch, as masks are hard to predict. */
+INLINED int64_t
+keep_one(char *packed, int64_t i, int64_t kept, const uint8_t *mask, size_t size)
+{
+    char element[16];
+
+    memcpy(element, packed + i * (int64_t)size, size);
+    memcpy(packed + kept * (int64_t)size, element, size);
+    return kept + (mask[i] != 0);
+}
+
+INLINED void
+keep(char *packed, const uint8_t *mask, int64_t n, size_t size)
+{
+    int64_t kept = 0, i = 0;
+
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++)
+            kept = keep_one(packed, i + k, kept, mask, size);
+    for (; i < n; i++)
+        kept = keep_one(packed, i, kept, mask, size);
+}
+
+void
+lw_elements_keep(char *packed, uint32_t size, const uint8_t *mask, int64_t n)
+{
+    BY_SIZE(size, keep(packed, mask, n, SIZE));
+}
+
+/* ---- rows of elements ---- */
+
+/* n1 rows of n0 elements, whose first ones are to_row and from_row bytes apart. */
+INLINED void
+copy_rows(places to, int64_t to_row, places from, int64_t from_row, int64_t n0, int64_t n1,
+          size_t size)
+{
+    for (int64_t j = 0; j < n1; j++) {
+        copy(to, from, n0, 0, size);
+        to.first += to_row;
+        from.first += from_row;
+    }
+}
+
+void
+lw_elements_gather_rows(char *packed, const char *from, const int64_t *strides, uint32_t size,
+                        const int64_t *n)
+{
+    places at = {.first = (char *)from, .step = strides[0]};
+
+    BY_SIZE(size, copy_rows((places){packed, SIZE, NULL}, n[0] * SIZE, at, strides[1], n[0],
+                            n[1], SIZE));
+}
+
+void
+lw_elements_scatter_rows(char *to, const int64_t *strides, const char *packed, uint32_t size,
+                         const int64_t *n)
+{
+    places at = {.first = to, .step = strides[0]};
+
+    BY_SIZE(size, copy_rows(at, strides[1], (places){(char *)packed, SIZE, NULL}, n[0] * SIZE,
+                            n[0], n[1], SIZE));
+}
+
+/* Columns, COLUMNS of them or the rest: a constant number is unrolled. */
+enum { COLUMNS = 8 };
+
+INLINED void
+turn_columns(char *packed, int64_t row, const char *from, const int64_t *strides,
+             int64_t columns, int64_t n1, size_t size)
+{
+    places to = {packed, (int64_t)size, NULL}, at = {(char *)from, strides[0], NULL};
+
+    if (columns >= COLUMNS)
+        copy_rows(to, row, at, strides[1], COLUMNS, n1, size);
+    else
+        copy_rows(to, row, at, strides[1], columns, n1, size);
+}
+
+/* A few columns at a time, whose lines of the cache stay there even if all of them have one
+ * place. */
+void
+lw_elements_turn(char *packed, const char *from, const int64_t *strides, uint32_t size,
+                 const int64_t *n)
+{
+    int64_t row = n[0] * size;
+
+    for (int64_t at = 0; at < n[0]; at += COLUMNS) {
+        for (int64_t i = COLUMNS; i < 2 * COLUMNS && at + i < n[0]; i++) {
+            __builtin_prefetch(from + i * strides[0]);
+            __builtin_prefetch(from + i * strides[0] + (n[1] - 1) * strides[1]);
+        }
+        BY_SIZE(size, turn_columns(packed, row, from, strides, n[0] - at, n[1], SIZE));
+        packed += COLUMNS * size;
+        from += COLUMNS * strides[0];
+    }
+}

@@ -1,0 +1,225 @@
+/* The elements of a run, or of a part of it, on one thread: which code for which layout, blocks
+ * of scratch memory for what is not contiguous, and the floating-point flags.
+ *
+ * Flags: vector-math functions and speculated branches raise flags that the scalar formula
+ * would not. When flags appear after such code, the values decide: "invalid" is real only where
+ * an output is NaN and no input is; "overflow" and "divide" only where an output is infinite
+ * and all inputs are finite; "underflow" only where such an output is zero or subnormal
+ * (core/host/value_class.h). */
+#include "ufunc/host_internal.h"
+
+#include "core/base/elements.h"
+#include "core/host/flags.h"
+#include "core/host/value_class.h"
+
+#include <string.h>
+
+/* ---- floating-point flags ---- */
+
+/* Raises the flags that n elements from `begin` on stand for, whatever the code raises. */
+static inline void
+raise_by_rule(const lw_host_kernel *kernel, char *const *args, const int64_t *strides,
+              int64_t begin, int64_t n)
+{
+    char *from[LW_MAX_ARGS];
+
+    if (kernel->flag_rule == NULL)
+        return;
+    for (int i = 0; i < kernel->n; i++)
+        from[i] = args[i] + begin * strides[i];
+    lw_flag_rule_raise(kernel->flag_rule, kernel->dtype, from, strides, n);
+}
+
+/* Which of `flags` element i explains. */
+static int
+explained(const lw_host_kernel *kernel, char *const *args, const int64_t *strides, int64_t i,
+          int flags)
+{
+    unsigned in = 0, out = 0;
+
+    for (int k = 0; k < kernel->nin; k++)
+        if (kernel->size[k] > 0)
+            in |= lw_value_class((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
+    for (int k = kernel->nin; k < kernel->n; k++)
+        out |= lw_value_class((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
+    return lw_flags_explained(in, out, flags);
+}
+
+/* Clears the flags raised since `before` that no element explains. */
+static void
+settle_flags(const lw_host_kernel *kernel, int before, char *const *args,
+             const int64_t *strides, int64_t n)
+{
+    int now = lw_flags_raised(), fresh = now & ~before, real = 0;
+
+    if (fresh == 0)
+        return;
+    for (int64_t i = 0; kernel->float_outputs && i < n && (fresh & ~real); i++)
+        real |= explained(kernel, args, strides, i, now);
+    if (fresh & ~real)
+        feclearexcept(fresh & ~real);
+}
+
+/* ---- blocks ---- */
+
+/* Repeats the last element up to a whole block: other values might raise flags or errors. */
+static void
+pad(char *block, uint32_t size, uint32_t n, uint32_t whole)
+{
+    if (n < whole)
+        lw_elements_fill(block + n * size, block + (n - 1) * size, size, whole - n);
+}
+
+int64_t
+lw_run_block(const lw_run *r, char *const *work, uint32_t n)
+{
+    lw_host_kernel *kernel = r->kernel;
+    uint32_t whole =
+        kernel->strided ? n : (n + LW_HOST_BLOCK - 1) / LW_HOST_BLOCK * LW_HOST_BLOCK;
+    int64_t sizes[LW_MAX_ARGS], key;
+    int before;
+
+    if (kernel->doubts_flags) /* for the analyser, which cannot know that n stays the same */
+        memset(sizes, 0, sizeof sizes);
+    for (int i = 0; i < kernel->n; i++) {
+        sizes[i] = kernel->size[i];
+        if (i < kernel->nin && kernel->size[i] > 0)
+            pad(work[i], kernel->size[i], n, whole);
+    }
+    raise_by_rule(kernel, work, sizes, 0, n);
+    before = kernel->doubts_flags ? lw_flags_raised() : 0;
+    key = kernel->contiguous(work, whole);
+    if (kernel->doubts_flags)
+        settle_flags(kernel, before, work, sizes, n);
+    return key;
+}
+
+static void
+advance(const lw_run *r, int64_t begin, char **args)
+{
+    for (int i = 0; i < r->kernel->n; i++)
+        args[i] = r->args[i] + begin * r->strides[i];
+}
+
+/* n <= kernel->block elements from `begin`: what is not contiguous goes through `scratch`.
+ * constants_ready: inputs of stride 0 were filled by an earlier block, which was not smaller.
+ */
+static void
+block_through_scratch(lw_run *r, int64_t begin, uint32_t n, char *scratch, bool constants_ready)
+{
+    lw_host_kernel *kernel = r->kernel;
+    bool whole = kernel->strided != NULL || n % LW_HOST_BLOCK == 0;
+    char *args[LW_MAX_ARGS], *work[LW_MAX_ARGS];
+
+    advance(r, begin, args);
+    for (int i = 0; i < kernel->n; i++) {
+        uint32_t size = kernel->size[i];
+        bool direct = size == 0 || (r->strides[i] == size && whole);
+        work[i] = direct && !(r->in_place && i < kernel->nin && size > 0) ? args[i] : scratch;
+        scratch += kernel->block * size;
+        if (i < kernel->nin && work[i] != args[i] && !(r->strides[i] == 0 && constants_ready))
+            lw_elements_gather(work[i], args[i], r->strides[i], size, n);
+    }
+    lw_run_note(r, lw_run_block(r, work, n), begin);
+    for (int i = kernel->nin; i < kernel->n; i++)
+        if (work[i] != args[i])
+            lw_elements_scatter(args[i], r->strides[i], work[i], kernel->size[i], n);
+}
+
+static void
+through_scratch(lw_run *r, int64_t begin, int64_t end)
+{
+    _Alignas(64) char scratch[LW_HOST_SCRATCH];
+    int64_t block = r->kernel->block;
+
+    for (int64_t i = begin; i < end; i += block)
+        block_through_scratch(r, i, (uint32_t)(end - i < block ? end - i : block), scratch,
+                              i > begin);
+}
+
+/* ---- in any order ---- */
+
+/* Contiguous elements, where they are. Between two looks of a rule there are few enough that
+ * the code behind it finds what it read in the L1 cache. */
+static void
+straight(lw_run *r, int64_t begin, int64_t end)
+{
+    enum { LOOKED_AT_ONCE = 64 * LW_HOST_BLOCK };
+    lw_host_kernel *kernel = r->kernel;
+    int64_t most = kernel->flag_rule != NULL ? LOOKED_AT_ONCE : end - begin;
+    char *args[LW_MAX_ARGS];
+
+    for (int64_t at = begin, n; at < end; at += n) {
+        int before;
+        n = end - at < most ? end - at : most;
+        if (kernel->strided == NULL)
+            n -= n % LW_HOST_BLOCK;
+        if (n == 0) { /* less than a block is left */
+            through_scratch(r, at, end);
+            return;
+        }
+        raise_by_rule(kernel, r->args, r->strides, at, n);
+        before = kernel->doubts_flags ? lw_flags_raised() : 0;
+        advance(r, at, args);
+        lw_run_note(r, kernel->contiguous(args, n), at);
+        if (kernel->doubts_flags)
+            settle_flags(kernel, before, args, r->strides, n);
+    }
+}
+
+bool
+lw_run_in_any_order(void *run, int64_t begin, int64_t end)
+{
+    lw_run *r = run;
+
+    if (r->contiguous && !(r->in_place && r->kernel->doubts_flags))
+        straight(r, begin, end);
+    else
+        through_scratch(r, begin, end);
+    return true;
+}
+
+bool
+lw_run_is_short(const lw_run *r, int64_t n)
+{
+    enum { SMALL = 32 }; /* elements that the in-order loop runs as fast as any other */
+    const lw_host_kernel *kernel = r->kernel;
+
+    return n <= SMALL && !kernel->has_loop && kernel->strided != NULL && !r->contiguous &&
+           !kernel->doubts_flags && kernel->flag_rule == NULL;
+}
+
+void
+lw_run_span(lw_run *r, int64_t n)
+{
+    if ((n <= LW_HOST_FEW && r->kernel->plain) || lw_run_is_short(r, n))
+        lw_run_note(r, r->kernel->strided(r->args, n, r->strides), 0);
+    else
+        lw_run_in_any_order(r, 0, n);
+}
+
+/* ---- strictly in order ---- */
+
+/* Where a rule looks at the inputs, each element is run after the one before has been stored.
+ */
+bool
+lw_run_in_order(void *run, int64_t begin, int64_t end)
+{
+    lw_run *r = run;
+    lw_host_kernel *kernel = r->kernel;
+    int64_t most = kernel->flag_rule != NULL ? 1 : end - begin;
+    char *args[LW_MAX_ARGS];
+
+    if (kernel->strided == NULL) {
+        _Alignas(64) char scratch[LW_HOST_SCRATCH];
+        for (int64_t i = begin; i < end; i++)
+            block_through_scratch(r, i, 1, scratch, false);
+        return true;
+    }
+    for (int64_t at = begin; at < end; at += most) {
+        raise_by_rule(kernel, r->args, r->strides, at, most);
+        advance(r, at, args);
+        lw_run_note(r, kernel->strided(args, most, r->strides), at);
+    }
+    return true;
+}
