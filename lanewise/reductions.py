@@ -25,7 +25,7 @@ import numpy as np
 
 import lanewise as lw
 from lanewise import _core, _labelled
-from lanewise._containers import answers_itself, is_dask, plain_of, refuse_loss, refuse_progress, says_no_progress, says_no_stream, with_library
+from lanewise._containers import answers_itself, is_dask, plain_of, refuse_loss, refuse_masked_items, refuse_progress, says_no_progress, says_no_stream, with_library
 from lanewise._labelled import is_labelled
 from lanewise._later import later, named
 from lanewise._weak import is_weak
@@ -318,6 +318,8 @@ def _array(a: Any, name: str, place: int = 1, records: bool = False) -> Any:
         refuse_loss(f"{name}: argument {place}", a, labels=True)
         if answers_itself(a):
             a = np.asarray(a)
+    if type(a) in (list, tuple):
+        refuse_masked_items(f"{name}: argument {place}", a)
     if not hasattr(a, "dtype"):
         a = _core.cuda.as_cuda_array(a) if _core.cuda.is_cuda_array(a) else np.asarray(a)
     if not records and getattr(a.dtype, "names", None):
