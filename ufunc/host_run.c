@@ -120,6 +120,10 @@ gather(char *to, const char *from, int64_t stride, uint32_t size, uint32_t n)
         splat(to, from, size, n);
         return;
     }
+    if (stride == (int64_t)size) {
+        memcpy(to, from, (size_t)n * size);
+        return;
+    }
     switch (size) {
     case 1: COPY(uint8_t)
     case 2: COPY(uint16_t)
@@ -428,19 +432,20 @@ run_parts(run *r, int64_t n, lw_piece_body body, _Atomic uint32_t *cost_ps)
     lw_work_run(&work);
 }
 
-/* The common small call: contiguous, serial, nothing to look at afterwards. */
+/* The common small call: contiguous, serial, nothing to look at afterwards but values that are
+ * still there. */
 static inline bool
 is_simple(const lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides)
 {
-    if (n >= SHORT || kernel->has_loop || kernel->strided == NULL || kernel->doubts_flags ||
-        kernel->flag_rule != NULL)
+    if (n >= SHORT || kernel->has_loop || kernel->strided == NULL || kernel->flag_rule != NULL)
         return false;
     for (int i = 0; i < kernel->n; i++)
         if (strides[i] != kernel->size[i] && kernel->size[i] > 0)
             return false;
     for (int out = kernel->nin; out < kernel->n; out++)
         for (int i = 0; i < out; i++) {
-            if (args[i] == args[out] && kernel->size[i] == kernel->size[out])
+            if (args[i] == args[out] && kernel->size[i] == kernel->size[out] &&
+                !kernel->doubts_flags)
                 continue;
             if (args[i] + n * kernel->size[i] > args[out] &&
                 args[out] + n * kernel->size[out] > args[i])
@@ -469,6 +474,7 @@ run_many(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *st
     run r = {
         .kernel = kernel, .args = args, .strides = strides, .stop = stop, .first = INT64_MAX};
     overlap how;
+    int before;
 
     if (n <= 0 || (n == 1 && kernel->has_loop && lw_stop_asked(stop))) /* at() calls for each */
         return;
@@ -479,7 +485,10 @@ run_many(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *st
     }
     if (is_simple(kernel, args, n, strides) &&
         (double)n * (double)kernel->cost_ps < LW_PARALLEL_PS) {
+        before = kernel->doubts_flags ? lw_flags_raised() : 0;
         lw_run_note(&r, kernel->contiguous(args, n), 0);
+        if (kernel->doubts_flags)
+            settle_flags(kernel, before, args, strides, n);
         lw_run_tell(&r, failure);
         return;
     }
