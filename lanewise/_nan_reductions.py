@@ -246,7 +246,7 @@ def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.R
 
 
 def _has_nan(result: Any) -> bool:
-    return isinstance(result, (np.ndarray, np.generic)) and not isinstance(result, _all_elements.DeviceArray) and bool(np.any(np.isnan(result)))
+    return isinstance(result, (np.ndarray, np.generic)) and not isinstance(result, _all_elements.DeviceArray) and bool(np.any(result != result))  # also of objects
 
 
 def _warn_of_few(a: Any, result: Any, axis: Any, where: Any, least: float, text: str) -> None:
