@@ -25,7 +25,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 import lanewise as lw
 from lanewise import _device_array_kernels as _kernels
 from lanewise import _device_arrays, _placing, cuda, reductions
-from lanewise._containers import refuse_masks
+from lanewise._containers import refuse_loss, refuse_masks
 
 # numpy's text for them works on any object with these methods
 _BY_METHOD = {
@@ -197,6 +197,7 @@ def _array(x: Any, like: Any) -> Any:
     """x where `like` lies."""
     if _is_own(x):
         return x
+    refuse_loss("an array beside device arrays", x, labels=False)
     return cuda.as_cuda_array(x) if _home(like) is cuda and cuda.is_cuda_array(x) else _home(like).to_device(np.asarray(x))
 
 

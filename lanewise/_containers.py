@@ -133,11 +133,25 @@ def refuse_loss(what: str, a: Any, labels: bool) -> None:
 def refuse_masks(function: Any, args: Any, kwargs: Any) -> None:
     """TypeError for a masked array among the arguments of NumPy's function, or among the items of one: its result has no mask."""
     for key, value in (*enumerate(args), *kwargs.items()):
-        many = type(value) in (list, tuple)
-        for one in value if many else (value,):
-            if issubclass(type(one), np.ma.MaskedArray):  # isinstance would ask for the attribute __class__
-                name = f"argument {key + 1}" if isinstance(key, int) else f"{key}="
-                refuse_loss(f"{_called(function)}: {'an item of ' * many}{name}", one, labels=False)
+        found = _masked_in(value)
+        if found is not None:
+            name = f"argument {key + 1}" if isinstance(key, int) else f"{key}="
+            refuse_loss(f"{_called(function)}: {'' if found is value else 'an item of '}{name}", found, labels=False)
+
+
+def _masked_in(value: Any) -> Any:
+    """The value if it is a masked array, the first one among the items of lists, or None."""
+    if type(value) in (list, tuple):
+        return next((found for found in map(_masked_in, value) if found is not None), None)
+    return value if issubclass(type(value), np.ma.MaskedArray) else None  # isinstance would ask for the attribute __class__
+
+
+def refuse_masked_items(what: str, items: "list[Any] | tuple[Any, ...]") -> None:
+    """TypeError for a masked array among arrays of which one is made."""
+    if items and isinstance(items[0], (np.ndarray, list, tuple)):
+        found = _masked_in(items)
+        if found is not None:
+            refuse_loss(f"an item of {what}", found, labels=False)
 
 
 def _called(function: Any) -> str:

@@ -26,6 +26,7 @@ import numpy as np
 import lanewise as lw
 from lanewise import _device_array_kernels as kernels
 from lanewise import cuda
+from lanewise._containers import refuse_loss
 
 _EXPECTED = (
     "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`), integer and boolean arrays and field names are valid "
@@ -160,6 +161,7 @@ def _index_of(item: Any) -> _Index:
     else:
         if not isinstance(item, (list, tuple, np.ndarray)) and not hasattr(item, "__array__") and not hasattr(item, "__array_interface__"):
             raise IndexError(_EXPECTED.format(type(item).__name__))
+        refuse_loss("an index", item, labels=False)
         array = np.asarray(item)
         if array.size == 0 and not isinstance(item, np.ndarray):
             array = array.astype(np.intp)
@@ -420,6 +422,7 @@ def take(x: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if cuda.is_cuda_array(indices):
         indices = cuda.as_cuda_array(indices)
     else:
+        refuse_loss("indices", indices, labels=False)
         indices = np.asarray(indices, None if hasattr(indices, "dtype") else np.intp)
     if not np.can_cast(indices.dtype, np.int64, "same_kind"):
         raise TypeError(f"Cannot cast array data from {indices.dtype!r:.200} to dtype('int64') according to the rule 'same_kind'")

@@ -119,7 +119,7 @@ class HostArray(np.ndarray):
             from lanewise import _device_arrays
 
             return _device_arrays.to_record(_plain(self), ary)
-        if not isinstance(ary, np.ndarray) or isinstance(ary, HostArray):
+        if not isinstance(ary, np.ndarray) or isinstance(ary, (HostArray, np.ma.MaskedArray)):
             raise TypeError(f"ary: expected a NumPy array, got {type(ary).__name__}")
         if ary.shape != self.shape:
             raise ValueError("ary: its shape differs from the device array's")
@@ -144,6 +144,10 @@ class HostArray(np.ndarray):
     def ravel(self, order="C", stream=0):
         _check_stream(stream)
         return super().ravel(order)
+
+    def take(self, indices, axis=None, out=None, mode="raise"):
+        refuse_loss("indices", indices, labels=False)
+        return super().take(indices, axis, out, mode)
 
     def squeeze(self, axis=None, stream=0):
         _check_stream(stream)
@@ -196,7 +200,7 @@ class HostArray(np.ndarray):
         refuse_loss("the value", value, labels=False)
         super().__setitem__(key, value)
 
-    __array_priority__ = 100.0
+    __array_priority__ = 12.0  # between np.matrix and masked arrays: what NumPy's own code joins of them is a masked array
 
     sum, prod, min, max = _method("sum"), _method("prod"), _method("min"), _method("max")
     any, all, mean, var, std = _method("any"), _method("all"), _method("mean"), _method("var"), _method("std")
@@ -302,6 +306,8 @@ def _check_index(key):
         whole = item is None or item is Ellipsis or isinstance(item, (slice, str, list, tuple, np.ndarray))
         number = hasattr(item, "__index__") and not isinstance(item, (bool, np.bool_))
         other = (hasattr(item, "__array_interface__") or hasattr(item, "__array__")) and not isinstance(item, np.generic)
+        if other or isinstance(item, np.ndarray):
+            refuse_loss("an index", item, labels=False)
         if not whole and not number and not other:
             raise IndexError(
                 "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`), integer and boolean arrays and field names are "
@@ -430,6 +436,7 @@ def page_lock(array):
 
 def map_array(array, stream):
     _check_stream(stream)
+    refuse_loss("arrays: one", array, labels=False)
     page_lock(array)
     return array.view(HostArray)
 

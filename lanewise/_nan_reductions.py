@@ -127,6 +127,8 @@ def _mean_of(total, n):
 
 _NANSUM = later("nansum", _add, map=_or_zero, identity=0)
 _NANPROD = later("nanprod", _multiply, map=_or_one, identity=1)
+_NANPROD_FROM = {"zero": later("nanprod", _multiply, map=lambda x: _or_one(x) * 0, identity=1),
+                 "infinity": later("nanprod", _multiply, map=lambda x: _or_one(x) * math.inf, identity=1)}
 _NANMIN = later("nanmin", _fmin)
 _NANMAX = later("nanmax", _fmax)
 _COUNTED = later("_add", _add, map=lambda x: 0 if x != x else 1, identity=0)
@@ -244,7 +246,7 @@ def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.R
 
 
 def _has_nan(result: Any) -> bool:
-    return isinstance(result, (np.ndarray, np.generic)) and not isinstance(result, _all_elements.DeviceArray) and bool(np.any(np.isnan(result)))
+    return isinstance(result, (np.ndarray, np.generic)) and not isinstance(result, _all_elements.DeviceArray) and bool(np.any(result != result))  # also of objects
 
 
 def _warn_of_few(a: Any, result: Any, axis: Any, where: Any, least: float, text: str) -> None:
@@ -281,6 +283,8 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., whe
         return _labelled.call(nanprod, locals())
     a = _all_elements._array(a, "nanprod")
     reduction, dtype = _of_dtype(_PRODUCTS, a, dtype, out)
+    start = _all_elements._start(a, initial, dtype) if reduction is _NANPROD.one else None
+    reduction = _NANPROD_FROM[start].one if start else reduction
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
                      **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 

@@ -20,14 +20,33 @@ def _called(name: str, a: Any, axis: Any, out: Any, keepdims: Any, *args: Any, *
     a = _reductions._array(a, name)
     if not isinstance(a, np.ndarray) and _cuda.is_cuda_array(a):
         a = _cuda.as_cuda_array(a)
-    if type(a) is np.ndarray and a.dtype.kind in "biufc" and axis is not None and a.size >= _LONG:
+    if out is not None:
+        _check_out(name, a, axis, out, keepdims, np.shape(args[0]) if args else ())
+    if type(a) is np.ndarray and a.dtype.kind in "biufc" and axis is not None and a.size >= _LONG and (out is None or _is_of_result(name, a, out, args, more)):
         result = _of_rows(name, a, axis, keepdims, args, more)
         if result is not None and out is None:
             return result
-        if result is not None and type(out) is np.ndarray and (out.shape, out.dtype) == (result.shape, result.dtype) and out.flags.writeable:
+        if result is not None:
             out[...] = result
             return out
     return getattr(np, name)(a, *args, axis=axis, out=out, keepdims=bool(keepdims), **more)
+
+
+def _check_out(name: str, a: Any, axis: Any, out: Any, keepdims: Any, of_q: tuple) -> None:
+    """TypeError or ValueError for what cannot be out=, before anything is computed."""
+    if not isinstance(out, np.ndarray) and not _cuda.is_cuda_array(out):
+        raise TypeError(f"{name}: out= must be an array, not {type(out).__name__}")
+    axes = range(a.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, a.ndim)
+    shape = of_q + tuple(1 if d in axes else a.shape[d] for d in range(a.ndim) if keepdims or d not in axes)
+    if tuple(out.shape) != shape:
+        raise ValueError(f"{name}: out= has shape {tuple(out.shape)}, but the result has {shape}")
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise ValueError(f"{name}: out= is read-only")
+
+
+def _is_of_result(name: str, a: Any, out: Any, args: tuple, more: dict) -> bool:
+    """Whether a result of rows could just be copied there; all else about dtypes is NumPy's."""
+    return type(out) is np.ndarray and getattr(np, name)(np.ones(1, a.dtype), *args, **more).dtype == out.dtype
 
 
 # ---- rows in threads: those that have no NaN are the same with and without it, and NumPy takes several times as long to leave it out ----

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
-from lanewise import _core, _device_array_kernels, _placing, cuda
+from lanewise import _core, _device_array_kernels, _placing, cuda, reductions
 
 #: Keywords of vectorize that say how code is made; they hold for the reduction as well.
 _OF_CODE = ("typing", "fastmath", "cache", "link", "debug", "lineinfo", "opt", "fma", "precise", "math", "max_registers")
@@ -284,7 +284,9 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=.
     if n_axes == 1 and not _is_associative(own, dtype, array):
         axis = _one_axis(axis[0] if isinstance(axis, tuple) else 0 if axis is None else axis, ndim or 1)
         return _fold(own, array, axis, dtype, out, keepdims, initial, where, stream)
-    return own.reduction(array, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where, **_on_stream(stream))
+    start = reductions._start(array, initial, dtype) if own.is_numpys and own.name == "multiply" else None
+    reduction = reductions._PROD_FROM[start].one if start else own.reduction
+    return reduction(array, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where, **_on_stream(stream))
 
 
 def _fold(own, array, axis, dtype, out, keepdims, initial, where, stream):

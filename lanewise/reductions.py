@@ -25,7 +25,7 @@ import numpy as np
 
 import lanewise as lw
 from lanewise import _core, _labelled
-from lanewise._containers import answers_itself, is_dask, plain_of, refuse_loss, refuse_progress, says_no_progress, says_no_stream, with_library
+from lanewise._containers import answers_itself, is_dask, plain_of, refuse_loss, refuse_masked_items, refuse_progress, says_no_progress, says_no_stream, with_library
 from lanewise._labelled import is_labelled
 from lanewise._later import later, named
 from lanewise._weak import is_weak
@@ -178,6 +178,9 @@ def _sum_of_segment(a, b):
 
 _SUM = later("sum", _add)
 _PROD = later("prod", _multiply)
+#: From initial=0, and from infinities: each element as NumPy, which starts there, sees it. The product of the elements alone may overflow or
+#: underflow, and infinity times zero is NaN.
+_PROD_FROM = {"zero": later("prod", _multiply, map=lambda x: x * 0), "infinity": later("prod", _multiply, map=lambda x: x * math.inf)}
 _MIN = later("min", _minimum)
 _MAX = later("max", _maximum)
 _ANY = later("any", _or)
@@ -318,6 +321,8 @@ def _array(a: Any, name: str, place: int = 1, records: bool = False) -> Any:
         refuse_loss(f"{name}: argument {place}", a, labels=True)
         if answers_itself(a):
             a = np.asarray(a)
+    if type(a) in (list, tuple):
+        refuse_masked_items(f"{name}: argument {place}", a)
     if not hasattr(a, "dtype"):
         a = _core.cuda.as_cuda_array(a) if _core.cuda.is_cuda_array(a) else np.asarray(a)
     if not records and getattr(a.dtype, "names", None):
@@ -429,6 +434,20 @@ def _initial(value: Any) -> dict[str, Any]:
     return {} if value is ... or value is np._NoValue else {"initial": value}
 
 
+def _start(a: Any, initial: Any, dtype: Any) -> Any:
+    """Of a product that starts from zero, or from an infinity, in its dtype: "zero" or "infinity"; else None."""
+    kind = _asked_for(dtype if dtype is not None else a.dtype)
+    if kind is None or kind.kind not in "fc" or not isinstance(initial, (int, float, complex, np.number, np.bool_)):
+        return None
+    if kind.kind == "f" and isinstance(initial, (complex, np.complexfloating)):
+        return None
+    with np.errstate(all="ignore"):
+        first = np.asarray(initial).astype(kind)
+    if first == 0:
+        return "zero"
+    return "infinity" if kind.kind == "f" and np.isinf(first) else None
+
+
 def _at_once(reduction: later, kinds: str, dtype: Any = None) -> Any:
     """The usual call, of one array of these kinds and at most axis=, goes to the reduction; all others go to the function."""
     return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, dtype), function)
@@ -463,7 +482,8 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=
     """
     if (answer := _theirs(a, "prod", axis, stream, progress, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _PROD.one(_array(a, "prod"), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
+    a = _array(a, "prod")
+    return _PROD_FROM.get(_start(a, initial, dtype), _PROD).one(a, axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_MIN, "biufc")

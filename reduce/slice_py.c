@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/device/copy.h"
 #include "core/device/launch.h"
+#include "core/py/array/host_view.h"
 #include "core/py/raise.h"
 #include "reduce/device/slice_plan.h"
 #include "reduce/device_parts_py.h"
@@ -31,6 +32,8 @@ lw_reduce_read_indices(PyObject *given)
     PyObject *host = NULL;
     PyArrayObject *indices;
 
+    if (lw_refuse_container(given, false, "indices") < 0)
+        return NULL;
     if (lw_is_device_operand(given)) {
         array = lw_operand_as_array(given);
         if (array != NULL)

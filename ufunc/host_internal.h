@@ -82,6 +82,9 @@ bool lw_run_in_any_order(void *run, int64_t begin, int64_t end);
 bool lw_run_in_order(void *run, int64_t begin, int64_t end);
 /* The first n elements of a run, in any order. */
 void lw_run_span(lw_run *r, int64_t n);
+/* Takes back the flags raised since `before` that none of n elements explains. */
+void lw_run_settle_flags(const lw_host_kernel *kernel, int before, char *const *args,
+                         const int64_t *strides, int64_t n);
 /* Whether the kernel's strided entry is as fast as anything else for the first n elements. */
 bool lw_run_is_short(const lw_run *r, int64_t n);
 /* Runs the kernel over n elements (at most kernel->block) in blocks of scratch memory, `work`,

@@ -4,6 +4,7 @@
 
 #include "core/base/lock.h"
 #include "core/host/element_race.h"
+#include "core/host/flags.h"
 #include "core/host/raise_note.h"
 #include "core/host/schedule.h"
 
@@ -163,17 +164,18 @@ run_parts(lw_run *r, int64_t n)
     lw_work_run(&work);
 }
 
-/* Whether it is the common short call: contiguous, on one thread, and with no flags to look at
- * afterwards. */
+/* Whether it is the common short call: contiguous, on one thread, and with nothing to look at
+ * afterwards but values that are still there. */
 static inline bool
 is_simple(const lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides)
 {
-    if (n >= SHORT || kernel->has_loop || kernel->strided == NULL || kernel->doubts_flags ||
+    if (n >= SHORT || kernel->has_loop || kernel->strided == NULL ||
         kernel->flag_rule != NULL || !lw_run_is_contiguous(kernel, strides))
         return false;
     for (int out = kernel->nin; out < kernel->n; out++)
         for (int i = 0; i < out; i++) {
-            if (args[i] == args[out] && kernel->size[i] == kernel->size[out])
+            if (args[i] == args[out] && kernel->size[i] == kernel->size[out] &&
+                !kernel->doubts_flags)
                 continue;
             if (args[i] + n * kernel->size[i] > args[out] &&
                 args[out] + n * kernel->size[out] > args[i])
@@ -190,6 +192,7 @@ run_many(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *st
     lw_run r = {
         .kernel = kernel, .args = args, .strides = strides, .stop = stop, .first = INT64_MAX};
     overlap how;
+    int before;
 
     if (n <= 0 || (n == 1 && kernel->has_loop && lw_stop_asked(stop))) /* at() calls for each */
         return;
@@ -200,7 +203,10 @@ run_many(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *st
     }
     if (is_simple(kernel, args, n, strides) &&
         (double)n * (double)kernel->cost_ps < LW_PARALLEL_PS) {
+        before = kernel->doubts_flags ? lw_flags_raised() : 0;
         lw_run_note(&r, kernel->contiguous(args, n), 0);
+        if (kernel->doubts_flags)
+            lw_run_settle_flags(kernel, before, args, strides, n);
         lw_run_tell(&r, failure);
         return;
     }

@@ -45,10 +45,9 @@ explained(const lw_host_kernel *kernel, char *const *args, const int64_t *stride
     return lw_flags_explained(in, out, flags);
 }
 
-/* Clears the flags raised since `before` that no element explains. */
-static void
-settle_flags(const lw_host_kernel *kernel, int before, char *const *args,
-             const int64_t *strides, int64_t n)
+void
+lw_run_settle_flags(const lw_host_kernel *kernel, int before, char *const *args,
+                    const int64_t *strides, int64_t n)
 {
     int now = lw_flags_raised(), fresh = now & ~before, real = 0;
 
@@ -90,7 +89,7 @@ lw_run_block(const lw_run *r, char *const *work, uint32_t n)
     before = kernel->doubts_flags ? lw_flags_raised() : 0;
     key = kernel->contiguous(work, whole);
     if (kernel->doubts_flags)
-        settle_flags(kernel, before, work, sizes, n);
+        lw_run_settle_flags(kernel, before, work, sizes, n);
     return key;
 }
 
@@ -163,7 +162,7 @@ straight(lw_run *r, int64_t begin, int64_t end)
         advance(r, at, args);
         lw_run_note(r, kernel->contiguous(args, n), at);
         if (kernel->doubts_flags)
-            settle_flags(kernel, before, args, r->strides, n);
+            lw_run_settle_flags(kernel, before, args, r->strides, n);
     }
 }
 

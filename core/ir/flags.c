@@ -11,9 +11,31 @@ has_float(const lw_func *func, lw_ref value)
     return lw_is_float((lw_dtype)func->insts.data[value].type);
 }
 
+/* The CPU widens and rounds a single float16 in a register of several, whose other lanes hold
+ * whatever was there: a signaling NaN, or a number that overflows. */
+static bool
+converts_half(const lw_func *func, const lw_inst *inst)
+{
+    switch (inst->op) {
+    case LW_OP_EQ:
+    case LW_OP_NE: return func->insts.data[inst->a].type == LW_DT_f16;
+    case LW_OP_CAST:
+        return inst->type == LW_DT_f16 || func->insts.data[inst->a].type == LW_DT_f16;
+    case LW_OP_ADD:
+    case LW_OP_SUB:
+    case LW_OP_MUL:
+    case LW_OP_DIV:
+    case LW_OP_FMA:
+    case LW_OP_INTRINSIC: return inst->type == LW_DT_f16;
+    default: return false;
+    }
+}
+
 bool
 lw_inst_raises_stray_flags(const lw_func *func, const lw_inst *inst)
 {
+    if (converts_half(func, inst))
+        return true;
     switch (inst->op) {
     case LW_OP_LT:
     case LW_OP_LE:

@@ -97,3 +97,32 @@ def test_real_powers_of_large_and_small_numbers(p):
 def test_exponents_with_an_imaginary_part_are_numpys():
     z = bases()
     np.testing.assert_allclose(power_of_elements(z, 0.5 + 0.25j), z ** (0.5 + 0.25j), rtol=1e-13)
+
+
+INFINITE = [complex(a, b) for a in (math.inf, -math.inf, 2.0, -0.0) for b in (math.inf, -math.inf, 3.0, -0.0, math.nan) if math.inf in (abs(a), abs(b))]
+
+
+@pytest.mark.parametrize("p", [-0.5, -1.5, -2.5])
+@pytest.mark.parametrize("z", INFINITE)
+def test_infinity_to_negative_half_integer_powers_is_zero(z, p):
+    assert power(z, p) == lw.njit(constant(p))(z) == power_of_elements(z, complex(p)) == 0
+    assert lw.power(np.complex64(z), np.complex64(p)) == lw.power(z, complex(p)) == 0
+
+
+def test_infinite_exponents_are_numpys():
+    z = np.array([0.5 + 0.1j, 1j * 0.25, -0.5, 3j, 2 - 1j, -20j, 1e200 + 1j])
+    for p in (math.inf, -math.inf):
+        with np.errstate(all="ignore"):
+            got, expected = lw.power(z, complex(p)), np.power(z, complex(p))
+        np.testing.assert_array_equal(got.real, expected.real)
+        np.testing.assert_array_equal(np.isnan(got.imag), np.isnan(expected.imag))
+
+
+def test_atanh_beside_its_pole():
+    """4 / y**2 overflowed where y was just large enough for its square not to vanish."""
+    for y in (2.0**-509, 2.0**-510, 2.0**-511, 2.0**-511 * 1.5, 2.0**-512, 5e-324):
+        wanted = (math.log(2) - math.log(y)) / 2
+        for z, part in ((1 + y * 1j, "real"), (complex(1, -y), "real")):
+            got = lw.arctanh(z)
+            assert getattr(got, part) == pytest.approx(wanted, rel=1e-15) and got.imag == pytest.approx(math.copysign(math.pi / 4, z.imag))
+            assert abs(lw.arctan(complex(y, 1)).imag) == pytest.approx(wanted, rel=1e-15)

@@ -391,3 +391,22 @@ def test_kernels_compile_for_gpus(cc):
         assert kernels.count_digits.inspect_cubin(f"void({key}[::1], {key}, int64[::1])", cc)[1:4] == b"ELF"
     rows = "float32[:, :], int64[::1], float32[:, ::1]"
     assert lw.compile(kernels.take_pairs, f"(int64, int64, {rows})", target=cc, output="cubin")[1:4] == b"ELF"
+
+
+@needs_device
+def test_masked_arrays_are_no_indices():
+    """A mask would be ignored, here as where a value or a host array is masked."""
+    x, places = np.array([1.0, 2.0, 3.0]), np.ma.array([0, 1, 2], mask=[0, 1, 0])
+    d, half = cuda.to_device(x), cuda.device_array(3, lw.bfloat16)
+
+    def mapped():
+        with cuda.mapped(np.ma.array(x, mask=[0, 1, 0])):
+            pass
+
+    for f in (lambda: d[places], lambda: d[places > 0], lambda: d[None, places], lambda: d.__setitem__(places, 9), lambda: d.__setitem__(places > 0, 9), lambda: d.take(places),
+              mapped, lambda: lw.reductions._sum.reduceat(d, places), lambda: half.__setitem__(slice(None), places), lambda: np.stack([places, d]), lambda: np.block([[d], [places]])):
+        with pytest.raises(TypeError, match="is a masked array, whose mask compiled code would ignore; pass its .data"):
+            f()
+    with pytest.raises(TypeError, match="ary: expected a NumPy array, got MaskedArray"):
+        d.copy_to_host(np.ma.array(x))
+    assert d.copy_to_host().tolist() == [1, 2, 3]

@@ -668,10 +668,39 @@ def test_no_function_of_numpy_loses_a_mask(cpu):
               lambda: np.add.outer(d, m), lambda: np.add.at(out, slice(None), m), lambda: np.where(d > 1, m, 0), lambda: np.concatenate([d, m]), lambda: np.stack([d, m]),
               lambda: np.dot(d, m), lambda: d.dot(m), lambda: np.copyto(out, m), lambda: d.searchsorted(m), lambda: out.put([0], m[:1]), lambda: np.clip(d, m, None),
               lambda: np.isclose(d, m), lambda: np.array_equal(d, m), lambda: np.cross(d, m), lambda: np.einsum("i,i", d, m), lambda: out.fill(np.ma.masked),
-              lambda: np.add.reduce(d, where=m > 1)):
+              lambda: np.add.reduce(d, where=m > 1), lambda: np.block([[d, m]]), lambda: np.block([[[d]], [[m]]]), lambda: np.apply_along_axis(lambda row: m, 0, d)):
         with pytest.raises(TypeError, match="is a masked array, whose mask compiled code would ignore"):
             f()
     assert d.copy_to_host().tolist() == [1, 2, 3] and out.copy_to_host().tolist() == [0, 0, 0]
+
+
+def test_no_index_and_no_copy_loses_a_mask(cpu):
+    x, places = np.array([1.0, 2.0, 3.0]), np.ma.array([0, 1, 2], mask=[0, 1, 0])
+    d = cuda.to_device(x)
+
+    def mapped():
+        with cuda.mapped(np.ma.array(x, mask=[0, 1, 0])):
+            pass
+
+    for f in (lambda: d[places], lambda: d[places > 0], lambda: d[None, places], lambda: d.__setitem__(places, 9), lambda: d.__setitem__(places > 0, 9), lambda: d.take(places),
+              lambda: np.take(d, places), mapped, lambda: lw.reduce(lambda a, b: a + b).reduceat(x, places), lambda: lw.reductions.sum([x, places])):
+        with pytest.raises(TypeError, match="is a masked array, whose mask compiled code would ignore; pass its .data"):
+            f()
+    with pytest.raises(TypeError, match="ary: expected a NumPy array, got MaskedArray"):
+        d.copy_to_host(np.ma.array(x))
+    assert d.copy_to_host().tolist() == [1, 2, 3]
+
+
+def test_what_numpy_makes_of_a_masked_array_and_a_stand_in(cpu):
+    """A masked array that comes first answers for NumPy's functions, as beside a NumPy array: the result is no device array that has lost a mask."""
+    x, m = np.array([1.0, 2.0, 3.0]), np.ma.array([1.0, 5.0, 2.0], mask=[0, 1, 0])
+    d = cuda.to_device(x)
+    for f in (lambda a: np.concatenate([m, a]), lambda a: np.stack([m, a]), lambda a: np.append(m, a), lambda a: np.block([m, a]), lambda a: np.dot(m.reshape(1, 3), a)):
+        made, expected = f(d), f(x)
+        assert type(made) is np.ma.MaskedArray and type(made.data) is np.ndarray
+        np.testing.assert_array_equal(made.data, expected.data)
+        np.testing.assert_array_equal(np.ma.getmaskarray(made), np.ma.getmaskarray(expected))
+    np.testing.assert_array_equal(np.ma.concatenate([d, m]).mask, [0, 0, 0, 0, 1, 0])
 
 
 def test_ufuncs_of_numpy_give_stand_ins(cpu):

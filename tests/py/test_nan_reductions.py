@@ -168,3 +168,11 @@ def test_a_dtype_of_integers_with_the_other_arguments():
                 got, wanted = call(a, dtype=dtype, **more), np.array(numpys(a, dtype=dtype, **more))
                 assert got.dtype == wanted.dtype and np.array_equal(got, wanted), (name, dtype, more, got, wanted)
     assert lw.reductions.nansum(a[:, :0], dtype=bool) == np.False_ and lw.reductions.nanprod(a[:, :0], dtype="i4") == 1
+
+
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd"])
+def test_results_that_are_python_numbers(name):
+    """out= of objects: it was written, and then a TypeError said that isnan has no such loop."""
+    x, out = np.array([[1.0, np.nan, 4.0], [2.0, 3.0, 5.0]]), np.zeros(2, object)
+    assert getattr(lw.reductions, name)(x, axis=1, out=out) is out
+    np.testing.assert_allclose(out.astype(float), getattr(np, name)(x, axis=1))

@@ -1,5 +1,6 @@
 """typing="numba": variables bound on some paths are zero, with a warning; integers wrap and floats are cut where numba's do."""
 
+import math
 import warnings
 
 import numpy as np
@@ -352,3 +353,32 @@ def test_complex64_beside_integers():
     assert lw.njit(square, typing="numba")(z[0]) == complex(z[0]) ** 2  # an int literal is an int64, and the power complex128
     assert lw.njit(square, typing="numba")(z).dtype == "c8"  # elements of whole arrays follow NumPy
     assert lw.vectorize(square)(z).dtype == lw.vectorize(add)(z, np.array([3], "u2")).dtype == "c8"
+
+
+BIG = np.uint64(2**63 + 3)
+# What numba 0.68.1 gives; the operators, which compute these pairs in int64, are in CASES.
+OF_UINT64 = [
+    (lambda u: int(u), 2**63 + 3), (lambda u: -int(u), 2**63 - 3), (lambda u: int(u) // 2, -(2**62) + 1), (lambda u: math.floor(u), 2**63 + 3), (lambda u: math.ceil(u), 2**63 + 3),
+    (lambda u: math.trunc(u), 2**63 + 3), (lambda u: divmod(u, 3), (3074457345618258432.0, 2.0)), (lambda u: divmod(3, u), (0.0, 3.0)), (lambda u: divmod(u, True), (2**63 + 3, 0)),
+    (lambda u: np.add(u, 1), 2.0**63), (lambda u: np.subtract(3, u), -(2.0**63)), (lambda u: np.multiply(u, np.int8(-1)), -(2.0**63)), (lambda u: np.floor_divide(u, 2), 2.0**62),
+    (lambda u: np.remainder(u, 3), 2.0), (lambda u: np.maximum(u, -7), 2.0**63), (lambda u: np.minimum(u, np.int32(3)), 3.0), (lambda u: np.power(u, 2), 2.0**126), (lambda u: np.fmod(u, 3), 2.0),
+    (lambda u: np.add(u, True), 2**63 + 4), (lambda u: np.maximum(False, u), 2**63 + 3), (lambda u: np.add(u, np.uint8(1)), 2**63 + 4), (lambda u: min(u, 3), 3.0), (lambda u: round(u), 2**63 + 3),
+    (lambda u: round(u, 1), 2.0**63),
+]
+
+
+@pytest.mark.parametrize("function, wanted", OF_UINT64)
+def test_uint64_beside_signed_integers(function, wanted):
+    got = lw.njit(function, typing="numba")(BIG)
+    assert got == wanted and [type(x) for x in (got if isinstance(got, tuple) else (got,))] == [type(x) for x in (wanted if isinstance(wanted, tuple) else (wanted,))]
+    if not isinstance(wanted, tuple):
+        assert lw.vectorize(function, typing="numba")(np.array([BIG])).tolist() == [wanted]
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+def test_conversions_of_integers_keep_their_types(dtype):
+    least = np.array(np.iinfo(dtype).min or 1, dtype)[()]
+    for function in (lambda x: int(x), lambda x: -x, lambda x: -int(x), lambda x: +x):
+        got = lw.vectorize(function, typing="numba")(np.array([least]))
+        assert got.dtype == dtype and got[0] == (least if function(5) == 5 or dtype.startswith("i") else np.iinfo(dtype).max)
+    assert lw.njit(lambda x: round(x, 1), typing="numba")(least) == float(least) and isinstance(lw.njit(lambda x: round(x, 1), typing="numba")(least), float)

@@ -10,6 +10,7 @@ import pytest
 import lanewise as lw
 from lanewise import cuda
 from lanewise import reductions as R
+from lanewise import _quantiles  # isort: skip: behind what it is a part of
 
 rng = np.random.default_rng(5)
 A = rng.random((4, 5, 3))
@@ -74,3 +75,29 @@ def test_arrays_of_other_libraries():
             f(pd.Series([1.0, None], dtype="Float64"), *q)
         with pytest.raises(TypeError, match=f"^{name}: argument 1 is an xarray DataArray .*; pass x.data"):
             f(xr.DataArray(SOME[0], dims=("a", "b")), *q)
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian", "quantile", "nanquantile", "percentile", "nanpercentile"])
+def test_a_wrong_out_is_refused_before_any_work(name, monkeypatch):
+    q = () if name.endswith("median") else ([0.5, 0.25],)
+    front = tuple(map(len, q))
+    for n in (3, 40_000):
+        x = np.arange(4.0 * n).reshape(4, n)
+        frozen = np.full((*front, 4), -7.0)
+        frozen.flags.writeable = False
+        wrong = [(np.full(5, -7.0), ValueError, "out= has shape"), (np.full((*front, 1, 4), -7.0), ValueError, "out= has shape"), (np.full((), -7.0), ValueError, "out= has shape"),
+                 (frozen, ValueError, "read-only"), ([-7.0] * 4, TypeError, "out= must be an array, not list"), ("x", TypeError, "out= must be an array, not str")]
+        with monkeypatch.context() as m:
+            m.setattr(_quantiles, "of_rows", None)
+            m.setattr(np, name, None)
+            for out, error, match in wrong:
+                with pytest.raises(error, match=f"{name}: .*{match}"):
+                    getattr(R, name)(x, *q, axis=1, out=out)
+                assert isinstance(out, (str, list)) or (out == -7).all()
+        for keepdims, shape in ((False, (*front, 4)), (True, (*front, 4, 1))):
+            for dtype in ("f8", "f4", "c16", "O"):
+                out, expected = np.zeros(shape, dtype), np.zeros(shape, dtype)
+                assert getattr(R, name)(x, *q, axis=1, out=out, keepdims=keepdims) is out
+                getattr(np, name)(x, *q, axis=1, out=expected, keepdims=keepdims)
+                np.testing.assert_array_equal(out, expected)
+        assert getattr(R, name)(x, *q, axis=(0, 1), out=np.zeros(front)).shape == front

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lanewise as lw
-from lanewise import reductions
+from lanewise import _ufunc_methods, reductions
 
 REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "argmin", "argmax", "count_nonzero"]
 DTYPES = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"]
@@ -599,3 +599,34 @@ def test_variance_in_integers():
     for x in ([0, 0, 0, 3], [0.0, 1.9], [0.0, 9.0, 9.5, 9.0], [1 + 2j, 3.5j, 4]):
         like_numpy("var", np.array(x), dtype="i8")
         like_numpy("std", np.array(x), dtype="i4")
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("name", ["prod", "nanprod"])
+def test_products_that_start_from_zero_or_infinity(name, dtype):
+    """The product of the elements overflows or underflows, and zero times infinity is NaN; NumPy starts from `initial`."""
+    top, ours, numpys = np.finfo(dtype).max, getattr(reductions, name), getattr(np, name)
+    tiny = 1e-9 if dtype == "f2" else 1e-300  # 0 in the narrow dtypes
+    for n in (1, 3, 40, 3000):
+        signs = np.where(np.arange(n) % 3 == 1, -1, 1)
+        for x in ((top * signs / 2).astype(dtype), (signs / top).astype(dtype), np.where(np.arange(n) == n // 2, np.inf, top / 2).astype(dtype), np.where(np.arange(n) == n - 1, np.nan, top / 2).astype(dtype)):
+            for initial in (0, 0.0, -0.0, False, np.float32(0), *((tiny,) if dtype in ("f2", "f4", "c8") else ()), *((np.inf, -np.inf) if dtype[0] == "f" else (0j,))):
+                for more in ({}, {"where": np.arange(n) % 4 > 0}, {"axis": 0, "keepdims": True}, {"dtype": "f8"} if dtype[0] == "f" and initial != tiny else {}):
+                    with np.errstate(all="ignore"):
+                        got, expected = ours(x, initial=initial, **more), numpys(x, initial=initial, **more)
+                    assert got.dtype == expected.dtype
+                    np.testing.assert_array_equal(got, expected)
+                    if dtype[0] == "f":
+                        np.testing.assert_array_equal(np.signbit(got)[~np.isnan(got)], np.signbit(expected)[~np.isnan(got)])
+    rows = np.full((3, 4), top / 2, dtype)
+    with np.errstate(all="ignore"):
+        assert (ours(rows, axis=1, initial=0) == 0).all() and ours(rows, axis=(0, 1), initial=0) == 0
+        assert ours(np.arange(4), initial=0.0) == 0 and ours(np.ones(4, "?"), initial=0) == 0
+
+
+def test_products_of_stand_ins_start_from_zero():
+    with lw.config(target="cpu"), np.errstate(all="ignore"):
+        d = lw.cuda.to_device(np.full(5, 1e200))
+        for got in (d.prod(initial=0), np.prod(d, initial=0), np.multiply.reduce(d, initial=0), lw.multiply.reduce(d, initial=0), reductions.prod(d, initial=-0.0),
+                    _ufunc_methods.reduce(lw.multiply, d, initial=0)):
+            assert np.asarray(got) == 0

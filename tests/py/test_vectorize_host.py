@@ -749,3 +749,33 @@ def test_warnings_are_those_of_the_result_of_the_whole_function(name):
             lw.vectorize(lambda x, y: x / y)(1.0, np.zeros(4))
     with pytest.raises(ZeroDivisionError):
         lw.vectorize(f, check={"divide"})(1.0, np.zeros(4))
+
+
+HALVES = [lambda x: x * x, lambda x: x + x, lambda x: 1 / x, lambda x: np.sqrt(abs(x)), lambda x: np.float16(np.float32(x) * 3), lambda x: x * x == x]
+
+
+@pytest.mark.parametrize("f", HALVES)
+def test_float16_raises_no_flags_of_its_own(f):
+    """One float16 is converted in a register with seven others, which may be anything; none of these elements overflows, is tiny or NaN."""
+    ufunc = lw.vectorize(f)
+    rng = np.random.default_rng(7)
+    with np.errstate(all="raise"):
+        for n in range(1, 71):
+            for _ in range(20):
+                x = (rng.choice([-1, 1], n) * rng.uniform(0.25, 4, n)).astype("f2")
+                expected = f(x)
+                np.testing.assert_allclose(ufunc(x).astype("f8"), expected.astype("f8"), rtol=1e-3)
+                np.testing.assert_array_equal(ufunc(x[::-1]), ufunc(x)[::-1])
+                if expected.dtype == "f2":
+                    assert ufunc(x, out=x) is x
+
+
+def test_float16_raises_numpys_flags():
+    x = np.array([1, 300, 2, 0, 5e-5, np.inf, np.nan], "f2")
+    for f, place, flag in ((lambda x: x * x, 1, "over"), (lambda x: 1 / x, 3, "divide"), (lambda x: x * x, 4, "under"), (lambda x: x - x, 5, "invalid")):
+        ufunc = lw.vectorize(f)
+        with np.errstate(**{"all": "ignore", flag: "raise"}):
+            for n in (1, 7, 40):
+                with pytest.raises(FloatingPointError, match=flag):
+                    ufunc(np.where(np.arange(n) == n // 2, x[place], np.float16(1)))
+                assert ufunc(np.ones(n, "f2")).dtype == "f2"

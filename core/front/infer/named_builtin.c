@@ -45,7 +45,7 @@ type_round(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args
                   : lw_check_finite(f, args[0].node, args[0].value));
     if (type == LW_DT_b1 || type >= LW_T_FIRST_COMPOUND)
         type = lw_weak_int(f);
-    if (digits && lw_type_is_real(f, type) && !lw_weak_mode(f)) /* numba scales by a float64 */
+    if (digits && !lw_weak_mode(f)) /* numba scales by a float64 */
         type = LW_DT_f64;
     lw_typed_in(&f->nodes, node)->operand = type;
     out->type = lw_type_is_real(f, type) && !digits ? lw_weak_int(f) : type;
@@ -60,8 +60,10 @@ type_divmod(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer_value
     lw_type both[2];
     lw_status status;
 
-    LW_TRY(lw_infer_binary(f, node, LW_PY_FLOORDIV, lw_infer_operand_of(&args[0]),
-                           lw_infer_operand_of(&args[1]), &quotient));
+    LW_TRY(lw_infer_binary(
+        f, node, LW_PY_FLOORDIV,
+        lw_beside_uint64(f, lw_infer_operand_of(&args[0]), args[1].value.type),
+        lw_beside_uint64(f, lw_infer_operand_of(&args[1]), args[0].value.type), &quotient));
     if (quotient.type == LW_T_BOTTOM)
         return LW_OK;
     if (lw_type_kind_of(lw_types_of(f), quotient.type) == LW_TK_LITERAL)
@@ -769,6 +771,8 @@ lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
         if (out->constant)
             return LW_OK;
     }
+    if (pytype == 0 && n && !lw_weak_mode(f) && lw_type_is_strong_int(type))
+        return conversion(f, node, (lw_dtype)type, type, args, out); /* numba's int(x) */
     if (n && pytype == 1)
         LW_TRY(lw_check_literal(f, args[0].node, args[0].value, LW_DT_f64, 0));
     return conversion(f, node,

@@ -55,6 +55,15 @@ fail:
 }
 
 /* The common type of arguments from … n-1, promoted as operands of an operator. */
+/* An operand as NumPy's function computes it beside the other one. */
+static lw_infer_operand
+beside(const numeric_call *c, lw_infer_operand x, lw_type other)
+{
+    bool is_of_numpy = strncmp(c->row->path, "numpy.", 6) == 0;
+
+    return is_of_numpy ? lw_beside_uint64(c->f, x, other) : x;
+}
+
 static lw_status
 promote_arguments(numeric_call *c, uint32_t from, uint32_t n, lw_type *out)
 {
@@ -74,8 +83,9 @@ promote_arguments(numeric_call *c, uint32_t from, uint32_t n, lw_type *out)
         }
         if (so_far.type == LW_DT_b1 && arg->value.type == LW_DT_b1)
             continue;
-        LW_TRY(lw_promote_values(c->f, (lw_infer_operand){first, so_far},
-                                 lw_infer_operand_of(arg), c->row->path, &so_far.type));
+        LW_TRY(lw_promote_values(
+            c->f, beside(c, (lw_infer_operand){first, so_far}, arg->value.type),
+            beside(c, lw_infer_operand_of(arg), so_far.type), c->row->path, &so_far.type));
     }
     *out = so_far.type;
 fail:
@@ -183,6 +193,9 @@ type_float_index(numeric_call *c)
     if (!lw_type_is_real(c->f, c->operand) && c->operand >= LW_N_DTYPES)
         c->operand = lw_weak_int(c->f);
     c->type = lw_weak_int(c->f);
+    if (!lw_weak_mode(c->f) && lw_type_is_strong_int(c->operand) &&
+        lw_dtypes[c->operand].kind == LW_KIND_UINT)
+        c->operand = c->type = LW_DT_u64;
 fail:
     return status;
 }
@@ -278,8 +291,12 @@ type_operator(numeric_call *c)
     } else if (c->n == 1) {
         LW_TRY(lw_infer_unary(c->f, c->node, op, x->value, &value));
     } else {
-        LW_TRY(lw_infer_binary(c->f, c->node, op, lw_infer_operand_of(x),
-                               lw_infer_operand_of(y), &value));
+        bool computes = op <= LW_PY_MOD; /* bits of a float are none */
+        lw_infer_operand left = lw_infer_operand_of(x), right = lw_infer_operand_of(y);
+
+        LW_TRY(lw_infer_binary(c->f, c->node, op,
+                               computes ? beside(c, left, y->value.type) : left,
+                               computes ? beside(c, right, x->value.type) : right, &value));
     }
     c->operand = lw_typed_in(&c->f->nodes, c->node)->operand;
     c->type = value.type;

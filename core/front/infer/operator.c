@@ -259,6 +259,19 @@ lw_promote_operands(lw_infer_frame *f, lw_type x, lw_type y)
     return lw_promote(lw_types_of(f), lw_typing_of(f), x, y);
 }
 
+lw_infer_operand
+lw_beside_uint64(lw_infer_frame *f, lw_infer_operand x, lw_type other)
+{
+    lw_dtype own = lw_type_stored(lw_types_of(f), x.value.type);
+    lw_dtype its = lw_type_stored(lw_types_of(f), other);
+    bool is_signed = lw_dtypes[own].kind == LW_KIND_INT || lw_dtypes[its].kind == LW_KIND_INT;
+
+    if (!lw_weak_mode(f) && (own == LW_DT_u64 || its == LW_DT_u64) &&
+        (is_signed || own == LW_DT_b1))
+        x.value = (lw_infer_value){is_signed ? LW_DT_f64 : LW_DT_u64, 0};
+    return x;
+}
+
 lw_status
 lw_promote_values(lw_infer_frame *f, lw_infer_operand x, lw_infer_operand y, const char *what,
                   lw_type *out)
@@ -787,8 +800,9 @@ lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
     }
     if (lw_type_is_literal(f, type) || (type == LW_DT_b1 && op != LW_PY_INVERT))
         type = lw_weak_int(f);
-    else if (!lw_weak_mode(f) && lw_type_is_strong_int(type) && !is_unsigned(type))
-        type = LW_DT_i64; /* of numba, where unsigned integers keep their widths */
+    else if (op == LW_PY_INVERT && !lw_weak_mode(f) && lw_type_is_strong_int(type) &&
+             !is_unsigned(type))
+        type = LW_DT_i64; /* of numba, where other integers keep their widths */
     out->type = typed->operand = type;
     return LW_OK;
 }

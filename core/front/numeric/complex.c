@@ -396,6 +396,19 @@ constant_exponent(const lw_builder *b, lw_complex y, int *doubled)
     return true;
 }
 
+/* 1 / power, where the power is one of x: zero where x is infinite, of which a division, or a
+ * product on the way, may have made NaN. */
+static lw_complex
+inverse_power(lw_builder *b, lw_complex x, lw_complex power)
+{
+    lw_complex one = {real(b, x, 1), real(b, x, 0)}, none = {one.im, one.im};
+    lw_ref most = real(b, x, INFINITY);
+    lw_ref re_is = lw_ir_compare(b, LW_OP_EQ, absolute(b, x.re), most);
+    lw_ref im_is = lw_ir_compare(b, LW_OP_EQ, absolute(b, x.im), most);
+
+    return lw_complex_select(b, lw_ir_or(b, re_is, im_is), none, lw_complex_div(b, one, power));
+}
+
 /* x**(doubled / 2). A half-integer power is that of the integer below, times the square root:
  * this is exact to about an ulp, where exp(y log x) is wrong by |y log x| of them. */
 static lw_complex
@@ -413,7 +426,8 @@ power_constant(lw_builder *b, lw_complex x, int doubled)
     }
     if (doubled > 0)
         return value;
-    return lw_complex_select(b, lw_complex_truth(b, x), lw_complex_div(b, one, value), nan);
+    value = size % 2 ? inverse_power(b, x, value) : lw_complex_div(b, one, value);
+    return lw_complex_select(b, lw_complex_truth(b, x), value, nan);
 }
 
 /* x**n for an integer 0 <= n < 100 that is known only at run time, multiplied in the order of
@@ -468,7 +482,6 @@ return_short_powers(lw_builder *b, lw_complex x, lw_ref whole, lw_ref exponent)
 static void
 return_half_power(lw_builder *b, lw_complex x, lw_complex y, lw_ref is_real)
 {
-    lw_complex one = {real(b, x, 1), real(b, x, 0)};
     lw_ref size = absolute(b, y.re), below = lw_float_call(b, LW_IN_floor, size);
     lw_ref is_half = lw_ir_compare(b, LW_OP_EQ, lw_ir_sub(b, size, below), real(b, x, 0.5));
     lw_ref is_short = lw_ir_compare(b, LW_OP_LT, size, real(b, x, 100));
@@ -479,12 +492,12 @@ return_half_power(lw_builder *b, lw_complex x, lw_complex y, lw_ref is_real)
     lw_ref is_root = lw_ir_compare(b, LW_OP_EQ, below, real(b, x, 0));
     power = lw_complex_select(b, is_root, root, lw_complex_mul(b, power, root));
     lw_ref negative = lw_ir_compare(b, LW_OP_LT, y.re, real(b, x, 0));
-    return_parts(b, lw_complex_select(b, negative, lw_complex_div(b, one, power), power));
+    return_parts(b, lw_complex_select(b, negative, inverse_power(b, x, power), power));
     lw_ir_end(b);
 }
 
-/* Returns x**y for a real y and an x, both in float64, whose absolute value is in the range of
- * normal numbers: pow(|x|, y), turned by y times the angle. */
+/* Returns x**y for a finite real y and an x, both in float64, whose absolute value is in the
+ * range of normal numbers: pow(|x|, y), turned by y times the angle. */
 static void
 return_turned_power(lw_builder *b, lw_complex x, lw_complex y, lw_dtype type)
 {
@@ -494,6 +507,9 @@ return_turned_power(lw_builder *b, lw_complex x, lw_complex y, lw_dtype type)
                   lw_ir_compare(b, LW_OP_LE, size, lw_ir_float(b, LW_DT_f64, DBL_MAX)));
     lw_ref is_real = lw_ir_compare(b, LW_OP_EQ, y.im, lw_ir_float(b, LW_DT_f64, 0));
 
+    fits = lw_ir_and(
+        b, fits,
+        lw_ir_compare(b, LW_OP_LE, absolute(b, y.re), lw_ir_float(b, LW_DT_f64, DBL_MAX)));
     lw_ir_if(b, lw_ir_and(b, is_real, fits));
     lw_ref power = lw_float_call2(b, LW_IN_pow, size, y.re);
     lw_ref angle = lw_ir_mul(b, y.re, lw_float_call2(b, LW_IN_atan2, x.im, x.re));

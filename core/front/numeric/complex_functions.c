@@ -311,7 +311,7 @@ inverse_hyperbolic_tangent(lw_builder *b, lw_complex z)
         MUL(NEG(CALL2(atan2, MUL(NUM(-2), y), SUB(MUL(gap, ADD(one, x)), MUL(ay, ay)))),
             NUM(0.5))};
     lw_ref large = EITHER(GT(x, limit), GT(ay, limit));
-    lw_ref pole = BOTH(EQ(x, one), LT(ay, NUM(0x1p-511)));
+    lw_ref pole = BOTH(EQ(x, one), LT(ay, NUM(0x1p-510)));
     lw_complex value = lw_complex_select(b, pole, atanh_at_pole(b, y, ay), near);
 
     value = lw_complex_select(b, large, atanh_of_large(b, x, y), value);

@@ -2,6 +2,7 @@
  * managed (ndarrays that are device operands too, by __cuda_array_interface__). */
 #include "core/py/array/cuda_arrays.h"
 #include "core/py/array/device_array_internal.h"
+#include "core/py/array/host_view.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/cuda/memory_manager.h"
 #include "core/py/host_cuda.h"
@@ -361,7 +362,8 @@ map_array(PyObject *Py_UNUSED(module), PyObject *args)
     CUstream stream;
 
     if (!PyArg_ParseTuple(args, "OO:map", &object, &stream_object) ||
-        lw_stream_read(stream_object, &stream) < 0 || !is_lockable(object))
+        lw_stream_read(stream_object, &stream) < 0 ||
+        lw_refuse_container(object, false, "arrays: one") < 0 || !is_lockable(object))
         return NULL;
     array = (PyArrayObject *)object;
     descr = PyArray_DESCR(array);

@@ -653,10 +653,10 @@ convert_bf16(PyObject *value, PyArray_Descr *raw)
 PyArrayObject *
 lw_array_host_value(lw_device_array *to, PyObject *value)
 {
-    if (to->dtype == LW_DT_bf16 && to->descr->type_num == NPY_VOID)
-        return convert_bf16(value, to->descr);
     if (lw_refuse_container(value, false, "the value") < 0)
         return NULL;
+    if (to->dtype == LW_DT_bf16 && to->descr->type_num == NPY_VOID)
+        return convert_bf16(value, to->descr);
     Py_INCREF(to->descr); /* stolen */
     return (PyArrayObject *)PyArray_FromAny(value, to->descr, 0, 0, NPY_ARRAY_FORCECAST, NULL);
 }

@@ -1,5 +1,6 @@
 /* Methods of device arrays that give or take contents. The work is device_array_copy.c's. */
 #include "core/front/read/services.h"
+#include "core/py/array/args.h"
 #include "core/py/array/device_array_internal.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/method_table.h"
@@ -10,9 +11,12 @@ static int
 check_host_target(lw_device_array *array, PyObject *object)
 {
     PyArrayObject *host = (PyArrayObject *)object;
+    int masked = PyArray_CheckExact(object) ? 0 : lw_is_masked_array(object);
     bool same;
 
-    if (!PyArray_Check(object)) {
+    if (masked < 0)
+        return -1;
+    if (masked || !PyArray_Check(object)) {
         PyErr_Format(PyExc_TypeError, "ary: expected a NumPy array, got %.200s",
                      Py_TYPE(object)->tp_name);
         return -1;
