@@ -579,8 +579,13 @@ instantiate(binding *b, lw_infer_value *out)
                                &memo);
     run->quiet -= !final;
     if (status != LW_OK) {
-        if (!final && is_users_fault(status))
+        if (!final && is_users_fault(status)) {
+            f->is_early |= run->memos.data[memo].is_early;
+            if (f->hopes && run->memos.data[memo].is_early)
+                out->type = run->memos.data[memo].early.type;
             return LW_OK;
+        }
+        f->is_early |= is_users_fault(status) && run->memos.data[memo].is_early;
         if (run->quiet == 0 && is_users_fault(status))
             lw_complain_called(f, loc);
         return status;
