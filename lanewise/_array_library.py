@@ -104,10 +104,11 @@ def _length(a, t, order):
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
+    """But for the norms of a matrix that _linear_algebra.py has."""
     zero = np.float64(0) if isinstance(x.dtype.type(0), (np.integer, np.bool_)) else abs(x.dtype.type(0))
     if axis is None and x.ndim > 1:
         if ord is not None and ord != "fro":
-            raise ValueError("compiled code supports only the Frobenius norm of matrices")
+            raise ValueError("Improper number of dimensions to norm.")
         length = _length(ravel(x), type(zero), None)
         return np.full(_ones(x.ndim), length) if keepdims else length
     if isinstance(axis, (tuple, list)):
