@@ -760,6 +760,21 @@ def rows_of_rows(n):
     return t
 
 
+def table_by_rows(n):
+    m = []
+    for i in range(n):
+        m.append([0] * n if i == 0 else [m[-1][j] + j for j in range(n)])
+    return m
+
+
+def table_by_named_rows(n):
+    m = []
+    for i in range(n):
+        row = [1.0] * n if i == 0 else [0.5 * m[i - 1][j] for j in range(n)]
+        m.append(row)
+    return m
+
+
 def last_of(x, otherwise):
     return x[-1] if len(x) else otherwise
 
@@ -785,7 +800,7 @@ def fewest_coins(n):
     return d
 
 
-@pytest.mark.parametrize("function", [halves, binomials, triangle, catalan, rows_of_rows, by_a_function, names_in_turn, fewest_coins])
+@pytest.mark.parametrize("function", [halves, binomials, triangle, catalan, rows_of_rows, table_by_rows, table_by_named_rows, by_a_function, names_in_turn, fewest_coins])
 @pytest.mark.parametrize("typing", ["weak", "numba"])
 def test_first_items_of_choices(function, typing):
     got, expected = lw.njit(typing=typing)(function)(6), function(6)
@@ -803,6 +818,13 @@ def only_read(n):
     return x
 
 
+def rows_only_read(n):
+    m = []
+    for _ in range(n):
+        m.append([m[-1][0] + 1 for _ in range(n)])
+    return m
+
+
 def follows_a_float(n):
     x = []
     for i in range(n):
@@ -811,7 +833,7 @@ def follows_a_float(n):
 
 
 @pytest.mark.parametrize(("function", "said"), [
-    (only_read, "nothing is ever put into this list"), (follows_a_float, "are ints, and this is a float: begin with a float, 0.0")])
+    (only_read, "nothing is ever put into this list"), (rows_only_read, "nothing is ever put into this list"), (follows_a_float, "are ints, and this is a float: begin with a float, 0.0")])
 def test_first_items_that_do_not_follow(function, said):
     with pytest.raises(errors.TypingError, match=said):
         lw.njit(function)(3)

@@ -528,6 +528,7 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     f->recurses |= row->busy || instance->recurses;
     if (row->result.type == LW_T_BOTTOM) {
         f->is_open = true;
+        f->is_early |= b->row->of_package && !row->busy;
         *out = (lw_infer_value){LW_T_BOTTOM, 0};
         return lw_complain_endless(f, lw_node_of(f, b->node)->loc, b->fn);
     }
