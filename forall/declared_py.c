@@ -4,6 +4,7 @@
 
 #include "forall/kernel_py.h"
 #include "forall/specialisation_py_internal.h"
+#include "forall/static_py.h"
 
 #include "core/py/array/convert.h"
 #include "core/py/raise.h"
@@ -265,7 +266,8 @@ add_misfit(const lw_function *self, const lw_specialisation *given, lw_text *out
         return;
     lw_text_addf(out, "\n  argument `%s` is ",
                  self->tree->fns.data[1].params.data[furthest].name);
-    lw_spec_print(&given->specs[furthest], out);
+    if (!lw_static_print_value(given, furthest, out))
+        lw_spec_print(&given->specs[furthest], out);
     lw_text_add(out, "; the signature has ");
     lw_spec_print(&nearest->specs[furthest], out);
 }

@@ -72,15 +72,6 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
     }
 }
 
-static bool
-is_static(const lw_specialisation *specialisation, uint32_t i)
-{
-    uint32_t arg = i - specialisation->function->n_index;
-
-    return specialisation->tree != NULL && arg < LW_MOST_ARRANGED &&
-           (specialisation->statics >> arg & 1);
-}
-
 /* The parameters up to the first that is left to its default. */
 static uint32_t
 n_given(const lw_specialisation *specialisation)
@@ -89,7 +80,7 @@ n_given(const lw_specialisation *specialisation)
 
     for (uint32_t i = specialisation->function->n_index; i < specialisation->n_specs; i++)
         if (specialisation->specs[i].kind == LW_ARGK_CONSTANT &&
-            !is_static(specialisation, i) &&
+            !lw_specialisation_is_static(specialisation, i) &&
             specialisation->specs[i].constant == fn->params.data[i].default_constant)
             return i;
     return specialisation->n_specs;
@@ -102,7 +93,7 @@ lw_specialisation_print(const lw_specialisation *specialisation, lw_text *out)
 
     for (uint32_t i = first; i < n; i++) {
         lw_text_add(out, i > first ? ", " : "");
-        if (is_static(specialisation, i)) {
+        if (lw_specialisation_is_static(specialisation, i)) {
             lw_static_print(specialisation, i, out);
             continue;
         }
@@ -175,7 +166,7 @@ type_of_parameter(const lw_specialisation *specialisation, uint32_t i, lw_arena 
     lw_text text = {0};
     lw_sig_type type;
 
-    if (is_static(specialisation, i)) {
+    if (lw_specialisation_is_static(specialisation, i)) {
         lw_static_print(specialisation, i, &text);
         return lw_text_take(&text);
     }

@@ -190,11 +190,29 @@ lw_specialisation_read_own(lw_specialisation *specialisation, PyObject *const *e
     return failed;
 }
 
+bool
+lw_specialisation_is_static(const lw_specialisation *specialisation, uint32_t param)
+{
+    uint32_t arg = param - specialisation->function->n_index;
+
+    return specialisation->tree != NULL && arg < LW_MOST_ARRANGED &&
+           (specialisation->statics >> arg & 1);
+}
+
+bool
+lw_static_print_value(const lw_specialisation *specialisation, uint32_t param, lw_text *out)
+{
+    const lw_tree *tree = specialisation->tree;
+
+    if (!lw_specialisation_is_static(specialisation, param))
+        return false;
+    lw_constant_print(tree, tree->fns.data[1].params.data[param].default_constant, out);
+    return true;
+}
+
 void
 lw_static_print(const lw_specialisation *specialisation, uint32_t param, lw_text *out)
 {
-    const lw_fn_param *of = &specialisation->tree->fns.data[1].params.data[param];
-
-    lw_text_addf(out, "%s=", of->name);
-    lw_constant_print(specialisation->tree, of->default_constant, out);
+    lw_text_addf(out, "%s=", specialisation->tree->fns.data[1].params.data[param].name);
+    lw_static_print_value(specialisation, param, out);
 }

@@ -27,7 +27,11 @@ PyObject *lw_static_entry(const lw_function *self, uint32_t arg, PyObject *value
  * exception. */
 int lw_specialisation_read_own(lw_specialisation *specialisation, PyObject *const *entries,
                                uint32_t n_args, PyObject *classes);
+bool lw_specialisation_is_static(const lw_specialisation *specialisation, uint32_t param);
 /* Adds "n=3". */
 void lw_static_print(const lw_specialisation *specialisation, uint32_t param, lw_text *out);
+/* Adds "3". Returns whether the parameter is static; if not, nothing is added. */
+bool lw_static_print_value(const lw_specialisation *specialisation, uint32_t param,
+                           lw_text *out);
 
 #endif

@@ -231,7 +231,8 @@ def _convolved(a: Any, v: Any, mode: str) -> Any:
     return out
 
 
-def _rows(name: str, a: Any, v: Any) -> tuple[Any, Any]:
+def _rows(name: str, a: Any, v: Any) -> tuple[Any, Any, bool]:
+    """The two rows, in one dtype, and whether they are bools: counts then say where the result is True."""
     a, v = (x.reshape(1) if x.ndim == 0 and name == "convolve" else x for x in _arrays((a, v)))
     if a.ndim == 0 or v.ndim == 0:
         raise ValueError("object of too small depth for desired array")
@@ -240,29 +241,30 @@ def _rows(name: str, a: Any, v: Any) -> tuple[Any, Any]:
     if a.size == 0 or v.size == 0:
         raise ValueError(f"{'a' if a.size == 0 else 'v'} cannot be empty" if name == "convolve" else f"{'first' if a.size == 0 else 'second'} array argument cannot be empty")
     kind = np.result_type(a.dtype, v.dtype)
-    if kind.kind == "b":
-        kind = np.dtype(np.int8)
-    return a.astype(kind), v.astype(kind)
+    is_bool = kind.kind == "b"
+    if is_bool:
+        kind = np.dtype(np.int64)
+    return a.astype(kind), v.astype(kind), is_bool
 
 
 @_of(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    is_bool = all(np.asarray(x).dtype.kind == "b" if not hasattr(x, "dtype") else x.dtype.kind == "b" for x in (a, v))
     mode = _mode(mode)
-    a, v = _rows("convolve", a, v)
-    made = _convolved(a.astype(np.int64) if is_bool else a, v.astype(np.int64) if is_bool else v, mode)
+    a, v, is_bool = _rows("convolve", a, v)
+    made = _convolved(a, v, mode)
     return made != 0 if is_bool else made
 
 
 @_of(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     mode = _mode(mode)
-    a, v = _rows("correlate", a, v)
+    a, v, is_bool = _rows("correlate", a, v)
     v = lw.ufuncs.conjugate(v)[::-1].copy()
     if mode == "same" and v.size > a.size:  # numpy swaps the two, and turns the result around
-        turned = _convolved(a[::-1].copy(), v[::-1].copy(), mode)
-        return turned[::-1].copy()
-    return _convolved(a, v, mode)
+        made = _convolved(a[::-1].copy(), v[::-1].copy(), mode)[::-1].copy()
+    else:
+        made = _convolved(a, v, mode)
+    return made != 0 if is_bool else made
 
 
 def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:

@@ -29,10 +29,20 @@ def matmul(a, b, out=None):
     return _given(_dot(a, b), out)
 
 
+def _product_type(a, b):
+    """Of the elements of a * b; that of bools is bool."""
+    return type(np.multiply(a.dtype.type(0), b.dtype.type(0)))
+
+
+def _check_difference(a, b):
+    if isinstance(_product_type(a, b)(0), np.bool_):
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
+
+
 def outer(a, b):
     x = ravel(a)
     y = ravel(b)
-    out = np.empty((x.shape[0], y.shape[0]), type(a.dtype.type(0) * b.dtype.type(0)))
+    out = np.empty((x.shape[0], y.shape[0]), _product_type(a, b))
     for i in range(x.shape[0]):
         out[i] = x[i] * y
     return out
@@ -41,7 +51,7 @@ def outer(a, b):
 def kron(a, b):
     if a.ndim != b.ndim or a.ndim > 2 or a.ndim == 0:
         raise ValueError(f"kron in compiled code takes two rows or two matrices, not arrays with {a.ndim} and {b.ndim} axes")
-    t = type(a.dtype.type(0) * b.dtype.type(0))
+    t = _product_type(a, b)
     if a.ndim == 1:
         out = np.empty(a.shape[0] * b.shape[0], t)
         for i in range(a.shape[0]):
@@ -55,9 +65,10 @@ def kron(a, b):
 
 
 def cross(a, b):
+    _check_difference(a, b)
     if a.ndim != 1 or b.ndim != 1 or a.shape[0] != 3 or b.shape[0] != 3:
         raise ValueError("cross in compiled code takes two rows of three numbers")
-    out = np.empty(3, type(a.dtype.type(0) * b.dtype.type(0)))
+    out = np.empty(3, _product_type(a, b))
     for i in range(3):
         j = (i + 1) % 3
         k = (i + 2) % 3
@@ -93,10 +104,11 @@ def _length(a, t, order):
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
+    """But for the norms of a matrix that _linear_algebra.py has."""
     zero = np.float64(0) if isinstance(x.dtype.type(0), (np.integer, np.bool_)) else abs(x.dtype.type(0))
     if axis is None and x.ndim > 1:
         if ord is not None and ord != "fro":
-            raise ValueError("compiled code supports only the Frobenius norm of matrices")
+            raise ValueError("Improper number of dimensions to norm.")
         length = _length(ravel(x), type(zero), None)
         return np.full(_ones(x.ndim), length) if keepdims else length
     if isinstance(axis, (tuple, list)):
@@ -298,6 +310,7 @@ def _diff_again(a, n, k):
 
 
 def ediff1d(ary):
+    _check_difference(ary, ary)
     return diff(ravel(ary))
 
 
@@ -305,7 +318,7 @@ def _trapezoid_of(y, x, dx, t):
     s = t(0)
     for i in range(1, y.shape[0]):
         step = dx if x is None else x[i] - x[i - 1]
-        s += step * (y[i] + y[i - 1]) / 2.0
+        s += step * np.add(y[i], y[i - 1]) / 2.0
     return s
 
 
@@ -422,8 +435,7 @@ def _has_axes(x):
 
 
 def gradient(f, *varargs, axis=None, edge_order=1):
-    if isinstance(f.dtype.type(0), np.bool_):
-        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
+    _check_difference(f, f)
     if f.ndim == 0:
         return ()
     if axis is not None:
@@ -438,7 +450,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
 
 def _full(a, v):
     n = a.shape[0] + v.shape[0] - 1
-    out = zeros(n, type(a.dtype.type(0) * v.dtype.type(0)))
+    out = zeros(n, _product_type(a, v))
     for i in range(a.shape[0]):
         for j in range(v.shape[0]):
             out[i + j] += a[i] * v[j]

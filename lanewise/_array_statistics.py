@@ -342,7 +342,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
     steps = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
-    if f.dtype.kind in "biu":
+    if f.dtype.kind == "b":
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
+    if f.dtype.kind in "iu":
         f = f.astype(np.float64)
     made = [_gradient(f, step, d, edge_order) for step, d in zip(steps, axes)]
     return made[0] if len(axes) == 1 else tuple(made)

@@ -28,6 +28,10 @@ NO_ARRAY = "no array of strings is made, as NumPy's functions, `any` and `all` n
 NARROW = " have a type of fewer bits than this one: convert it, or the first one"
 
 
+class NoTypeYet(TypingError):
+    """An item is read where nobody knows of any that was put: another path may put the first (core/front/infer/infer.c)."""
+
+
 def place(i, n):
     at = i + n if i < 0 else i
     if at < 0 or at >= n:
@@ -58,7 +62,7 @@ def clipped(bound, n, lower, upper):
 
 def get(items, at):
     if items is None:
-        raise TypingError(NO_TYPE)
+        raise NoTypeYet(NO_TYPE)
     if isinstance(items, tuple):
         return get_row(items, at)
     if isinstance(items, (Arrays, Texts)):
@@ -141,7 +145,7 @@ def get_row(items, at):
 
 def put(items, at, x):
     if items is None:
-        raise TypingError(NO_TYPE)
+        raise NoTypeYet(NO_TYPE)
     if isinstance(items, tuple):
         put_row(items, at, x)
     elif isinstance(items, (Arrays, Texts)):

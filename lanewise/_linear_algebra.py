@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from lanewise._array_library import _check_square, _check_type, _copied, _eliminate, _linear, _refuse_axes
+from lanewise._array_library import norm as _norm
 from lanewise._core import intrinsics
 from lanewise._new_arrays import eye, zeros
 
@@ -300,6 +301,54 @@ def cond(x, p=None):
     u, s, v = _singular(x)
     ratio = s[-1] / s[0] if p is not None and p == -2 else s[0] / s[-1]
     return t(ratio if ratio == ratio else math.inf)  # of a matrix of zeros
+
+
+def _check_least(n):
+    if n == 0:
+        raise ValueError("zero-size array to reduction operation minimum which has no identity")
+
+
+def _sum_norm(a, order):
+    """The largest or smallest sum of a column (1, -1) or of a row (inf, -inf)."""
+    if order != 1 and order != -1 and order != math.inf and order != -math.inf:
+        raise ValueError("Invalid norm order for matrices.")
+    wide = type(_wide(a))
+    of_columns = order == 1 or order == -1
+    n = a.shape[1] if of_columns else a.shape[0]
+    if order < 0:
+        _check_least(n)
+    best = 0.0
+    for j in range(n):
+        total = 0.0
+        for i in range(a.shape[0] if of_columns else a.shape[1]):
+            total += abs(wide(a[i, j] if of_columns else a[j, i]))
+        if j == 0 or total != total or (total > best if order > 0 else total < best):
+            best = total
+    return best
+
+
+def _matrix_norm(a, order):
+    """Constants decide, so that only norms of singular values have their code."""
+    if isinstance(order, str):
+        if order != "nuc":
+            raise ValueError("Invalid norm order for matrices.")
+        _check_type(a)
+        return np.sum(_singular(a)[1])
+    if isinstance(order, (int, np.integer)) and (order == 2 or order == -2):
+        _check_type(a)
+        s = _singular(a)[1]
+        if order < 0:
+            _check_least(s.shape[0])
+        return 0.0 if s.shape[0] == 0 else s[0] if order == 2 else s[-1]
+    return _sum_norm(a, order)
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    if axis is not None or x.ndim != 2 or ord is None or (isinstance(ord, str) and ord == "fro"):
+        return _norm(x, ord, axis, keepdims)
+    zero = np.float64(0) if isinstance(x.dtype.type(0), (np.integer, np.bool_)) else abs(x.dtype.type(0))
+    length = type(zero)(_matrix_norm(x, ord))
+    return np.full((1, 1), length) if keepdims else length
 
 
 def slogdet(a):

@@ -617,3 +617,25 @@ def test_histograms_of_equal_bins(dtype):
                 assert np.array_equal(got[0], wanted[0]) and np.allclose(got[1], wanted[1], rtol=1e-7)
     special = np.array([np.nan, 1.0, np.inf, 2.0, -np.inf, 4.0])
     assert with_range(special, 4, 0.0, 4.0)[0].tolist() == np.histogram(special, 4, (0.0, 4.0))[0].tolist()
+
+
+def bools(shape):
+    return np.random.default_rng(3).random(shape) < 0.6
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.outer(x, x[:4]), lambda x: np.outer(x, x * 2), lambda x: np.kron(x, x[:3]), lambda x: np.convolve(x, x[:4]), lambda x: np.convolve(x, x[:3] * 1.5, "same"),
+    lambda x: np.correlate(x, x[:3]), lambda x: np.correlate(x[:3], x, "same"), lambda x: np.trapezoid(x), lambda x: np.trapezoid(x, dx=2), lambda x: np.inner(x, x),
+], ids=range(10))
+def test_products_of_bools(f):
+    """They are bools, as in NumPy, and so are their sums."""
+    for n in (5, 400):
+        check(f, bools(n))
+
+
+@pytest.mark.parametrize("f", [lambda x: np.ediff1d(x), lambda x: np.cross(x[:3], x[3:6]), lambda x: np.gradient(x)], ids=range(3))
+def test_differences_of_bools(f):
+    with pytest.raises(TypeError, match="boolean subtract"):
+        f(bools(9))
+    with pytest.raises(TypeError, match="boolean subtract"):
+        lw.jit(f)(bools(9))

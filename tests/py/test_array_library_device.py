@@ -16,6 +16,7 @@ N = X.copy()
 N[1, 2] = N[4, :3] = np.nan
 I = g.integers(0, 9, (6, 7))
 S = np.sort(X[0])
+B = X > 0
 C = X + 1j * X[::-1]
 E3 = g.normal(size=(3, 4, 5))
 M = g.normal(size=(4, 6))
@@ -64,7 +65,7 @@ CASES = [
     *((f"norm_{o}", lambda x, o=o: np.linalg.norm(x, o, axis=1), X) for o in (0, 1, 2, 3, -1, np.inf, -np.inf)), *((f"norm_matrix_{o}", lambda x, o=o: np.linalg.norm(x, o), X) for o in ("fro", 1, -1, np.inf, -np.inf)),
     ("norm_stack", lambda x: np.linalg.norm(x, 1, axis=(0, 2), keepdims=True), E3), ("norm_stack_inf", lambda x: np.linalg.norm(x, np.inf, axis=(2, 1)), E3),
     *((f"convolve_{m}", lambda a, b, m=m: np.convolve(a, b, m), X[0], X[1, :4]) for m in ("full", "same", "valid")), *((f"convolve_short_{m}", lambda a, b, m=m: np.convolve(a, b, m), X[0, :4], I[1]) for m in ("full", "same", "valid")),
-    *((f"correlate_{m}", lambda a, b, m=m: np.correlate(a, b, m), C[0], C[1, :4]) for m in ("full", "same", "valid")), *((f"correlate_short_{m}", lambda a, b, m=m: np.correlate(a, b, m), X[0, :4], X[1]) for m in ("full", "same", "valid")),
+    *((f"correlate_{m}", lambda a, b, m=m: np.correlate(a, b, m), C[0], C[1, :4]) for m in ("full", "same", "valid")), *((f"correlate_bools_{m}", lambda a, b, m=m: np.correlate(a, b, m), B[0], B[1, :4]) for m in ("full", "same", "valid")), *((f"correlate_short_{m}", lambda a, b, m=m: np.correlate(a, b, m), X[0, :4], X[1]) for m in ("full", "same", "valid")),
     ("convolve_bool", lambda a, b: np.convolve(a, b), X[0] > 0, X[1, :3] > 0), ("convolve_f2", lambda a, b: np.convolve(a, b), F2[0], F2[1]),
     ("cov", lambda x: np.cov(x), X), ("cov_columns", lambda x: np.cov(x, rowvar=False, ddof=0), F4), ("cov_two", lambda x, y: np.cov(x, y), X[0], X[1]), ("cov_row", lambda x: np.cov(x, bias=True), X[0]), ("cov_complex", lambda x: np.cov(x), C), ("corrcoef", lambda x: np.corrcoef(x), X), ("corrcoef_two", lambda x, y: np.corrcoef(x, y), X[0], I[1]),
     ("select", lambda x: np.select([x > 1, x < 0], [x, -x]), X), ("select_default", lambda x: np.select([x > 1, x < 0], [x, 2.5], 7), F4), ("select_int", lambda x, y: np.select([x > 4, x > 2], [x, y], default=-1), I, I[0]), ("select_dates", lambda x: np.select([x > np.datetime64(4, "D")], [x], np.datetime64(0, "D")), I.astype("M8[D]")),
@@ -102,7 +103,7 @@ REFUSED = [
     ("quantile_none", lambda d: np.quantile(d[:0], 0.5), IndexError, "index -1 is out of bounds"), ("method", lambda d: np.quantile(d, 0.5, method="best"), ValueError, "is not a valid method"), ("cdf", lambda d: np.quantile(d, 0.5, method="inverted_cdf"), errors.UnsupportedError, "inverted_cdf"),
     ("median_complex", lambda d: np.median(d * 1j), errors.UnsupportedError, "elements are complex128"), ("einsum_letters", lambda d: np.einsum("ijk", d), ValueError, "fewer dimensions"), ("einsum_sizes", lambda d: np.einsum("ij,ij", d, d.T), ValueError, "could not be broadcast"),
     ("einsum_out", lambda d: np.einsum("ij->k", d), ValueError, "never appeared"), ("einsum_count", lambda d: np.einsum("ij,jk", d), ValueError, "operands provided"), ("norm_order", lambda d: np.linalg.norm(d, 3), ValueError, "Invalid norm order for matrices"),
-    ("convolve", lambda d: np.convolve(d.ravel(), []), ValueError, "v cannot be empty"), ("mode", lambda d: np.convolve(d.ravel(), [1.0], "most"), ValueError, "mode must be one of"), ("gradient", lambda d: np.gradient(d, 1, 2, 3), TypeError, "invalid number of arguments"), ("gradient_small", lambda d: np.gradient(d[:1]), ValueError, "too small"),
+    ("convolve", lambda d: np.convolve(d.ravel(), []), ValueError, "v cannot be empty"), ("mode", lambda d: np.convolve(d.ravel(), [1.0], "most"), ValueError, "mode must be one of"), ("gradient", lambda d: np.gradient(d, 1, 2, 3), TypeError, "invalid number of arguments"), ("gradient_bools", lambda d: np.gradient(d > 0), TypeError, "boolean subtract"), ("gradient_small", lambda d: np.gradient(d[:1]), ValueError, "too small"),
     ("select", lambda d: np.select([d > 0], [d, d]), ValueError, "same length"), ("select_numbers", lambda d: np.select([d], [d]), TypeError, "should be boolean"), ("interp", lambda d: np.interp(d, [], []), ValueError, "sample points is empty"), ("weights", lambda d: np.cov(d, fweights=[1]), errors.UnsupportedError, "fweights"),
     ("interp_complex", lambda d: np.interp(d * 1j, [0.0, 1.0], [1.0, 2.0]), TypeError, "according to the rule 'safe'"), ("interp_points", lambda d: np.interp(d, d[0] * 1j, d[0]), TypeError, "according to the rule 'safe'"),
 ]

@@ -473,3 +473,9 @@ def test_signatures_name_the_classes_of_results():
         f = lw.njit(function)
         f(np.arange(3))
         assert f.signatures == [signature]
+
+
+@pytest.mark.parametrize(("value", "said"), [("a", "'a'"), (None, "none"), (np.float32, "type float32")])
+def test_constants_that_a_signature_does_not_take(value, said):
+    with pytest.raises(TypeError, match=f"E181(?s:.*)argument `x` is {said}; the signature has float64"):
+        lw.njit("f8(f8)")(lambda x: x)(value)

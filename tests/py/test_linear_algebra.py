@@ -173,3 +173,48 @@ def test_loops_of_long_functions_are_not_unrolled():
     svd(a)
     f(a)
     assert "llvm.loop.unroll.disable" in str(svd.inspect_llvm()) and "llvm.loop.unroll.disable" not in str(f.inspect_llvm())
+
+
+NORMS = {"1": lambda a: np.linalg.norm(a, 1), "-1": lambda a: np.linalg.norm(a, -1), "inf": lambda a: np.linalg.norm(a, np.inf), "-inf": lambda a: np.linalg.norm(a, -np.inf),
+         "2": lambda a: np.linalg.norm(a, 2), "-2": lambda a: np.linalg.norm(a, ord=-2), "nuc": lambda a: np.linalg.norm(a, "nuc"), "fro": lambda a: np.linalg.norm(a, "fro"),
+         "keep": lambda a: np.linalg.norm(a, np.inf, keepdims=True), "turned": lambda a: np.linalg.norm(a.T[::-1], 1), "axis": lambda a: np.linalg.norm(a, 1, axis=0)}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_norms_of_matrices(name):
+    norm = lw.njit(NORMS[name])
+    for dtype in (*DTYPES, np.int32, np.bool_):
+        for shape in ((3, 3), (4, 6), (1, 5), (6, 2)):
+            a = (matrix(np.float64, shape) * 3).astype(dtype) if dtype in (np.int32, np.bool_) else matrix(dtype, shape)
+            np.testing.assert_allclose(norm(a), NORMS[name](a), rtol=1e-5 if np.dtype(dtype).itemsize == 4 or dtype == np.complex64 else 1e-12, atol=1e-6 if name == "-2" else 0)
+    bad = np.ones((2, 3))
+    bad[0, 1] = np.nan
+    if name not in ("2", "-2", "nuc", "axis"):
+        assert np.isnan(norm(bad)).all() and np.isnan(NORMS[name](bad)).all()
+    for shape in ((0, 3), (3, 0)):
+        empty = np.empty(shape)
+        try:
+            wanted = NORMS[name](empty)
+        except ValueError as error:
+            with pytest.raises(ValueError, match=str(error)[:40]):
+                norm(empty)
+        else:
+            np.testing.assert_array_equal(norm(empty), wanted)
+
+
+def test_norms_that_there_are_not():
+    a, half = np.eye(3), np.eye(3, dtype=np.float16)
+    for order in (3, "most"):
+        with pytest.raises(ValueError, match="Invalid norm order for matrices"):
+            lw.njit(lambda a: np.linalg.norm(a, order))(a)
+    with pytest.raises(ValueError, match="Improper number of dimensions"):
+        lw.njit(lambda a: np.linalg.norm(a, 1))(np.ones((2, 2, 2)))
+    with pytest.raises(TypeError, match="float16 is unsupported"):
+        lw.njit(lambda a: np.linalg.norm(a, 2))(half)
+
+    @lw.guvectorize("(m,n)->()")
+    def largest_row(x):
+        return np.linalg.norm(x, np.inf)
+
+    x = np.arange(24.0).reshape(2, 3, 4)
+    np.testing.assert_allclose(largest_row(x), np.linalg.norm(x, np.inf, axis=(1, 2)))

@@ -710,3 +710,130 @@ def fields_that_methods_change(n):
 
 def test_fields_that_methods_change():
     assert lw.njit(fields_that_methods_change)(5) == fields_that_methods_change(5)
+
+
+# ---- the first item follows from a choice that reads what is empty so far ----
+
+def counts_by_key(x):
+    found = {}
+    for v in x:
+        found[v % 3] = (found[v % 3] if v % 3 in found else 0) + v
+    return found
+
+
+def halves(n):
+    x = []
+    for _ in range(n):
+        x.append(x[-1] * 0.5 if x else 1.0)
+    return x
+
+
+def binomials(n):
+    c = {}
+    for i in range(n):
+        for j in range(i + 1):
+            c[i, j] = 1 if j in (0, i) else c[i - 1, j - 1] + c[i - 1, j]
+    return c
+
+
+def triangle(n):
+    rows = []
+    for i in range(n):
+        row = []
+        for j in range(i + 1):
+            row.append(1 if j in (0, i) else rows[i - 1][j - 1] + rows[i - 1][j])
+        rows.append(row)
+    return rows
+
+
+def catalan(n):
+    c = []
+    for i in range(n):
+        c.append(1 if i == 0 else sum(c[j] * c[i - 1 - j] for j in range(i)))
+    return c
+
+
+def rows_of_rows(n):
+    t = []
+    for i in range(n):
+        t.append([t[i - 1][k] + k if i else 1 for k in range(3)])
+    return t
+
+
+def table_by_rows(n):
+    m = []
+    for i in range(n):
+        m.append([0] * n if i == 0 else [m[-1][j] + j for j in range(n)])
+    return m
+
+
+def table_by_named_rows(n):
+    m = []
+    for i in range(n):
+        row = [1.0] * n if i == 0 else [0.5 * m[i - 1][j] for j in range(n)]
+        m.append(row)
+    return m
+
+
+def last_of(x, otherwise):
+    return x[-1] if len(x) else otherwise
+
+
+def by_a_function(n):
+    x = []
+    for i in range(n):
+        x.append(last_of(x, 0) + i)
+    return x
+
+
+def names_in_turn(n):
+    names = []
+    for _ in range(n):
+        names.append("b" if names and names[-1] == "a" else "a")
+    return names
+
+
+def fewest_coins(n):
+    d = {}
+    for i in range(n):
+        d[i] = min([d[i - c] for c in (1, 3) if i >= c]) + 1 if i else 0
+    return d
+
+
+@pytest.mark.parametrize("function", [halves, binomials, triangle, catalan, rows_of_rows, table_by_rows, table_by_named_rows, by_a_function, names_in_turn, fewest_coins])
+@pytest.mark.parametrize("typing", ["weak", "numba"])
+def test_first_items_of_choices(function, typing):
+    got, expected = lw.njit(typing=typing)(function)(6), function(6)
+    assert got == expected and repr(got) == repr(expected)
+
+
+def test_counts_by_key():
+    assert lw.njit(counts_by_key)(np.arange(9)) == {0: 9, 1: 12, 2: 15}
+
+
+def only_read(n):
+    x = []
+    for i in range(n):
+        x.append(x[i - 1])
+    return x
+
+
+def rows_only_read(n):
+    m = []
+    for _ in range(n):
+        m.append([m[-1][0] + 1 for _ in range(n)])
+    return m
+
+
+def follows_a_float(n):
+    x = []
+    for i in range(n):
+        x.append(x[-1] * 0.5 if i else 1)
+    return x
+
+
+@pytest.mark.parametrize(("function", "said"), [
+    (only_read, "nothing is ever put into this list"), (rows_only_read, "nothing is ever put into this list"), (follows_a_float, "are ints, and this is a float: begin with a float, 0.0")])
+def test_first_items_that_do_not_follow(function, said):
+    with pytest.raises(errors.TypingError, match=said):
+        lw.njit(function)(3)

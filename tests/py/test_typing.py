@@ -69,6 +69,8 @@ def numba_wanted(x, y):
         return "uint64" if kinds == {"u"} else "int64"
     if {x, y} == {"uint16", "float32"}:
         return "float64"
+    if {x, y} == {"uint16", "complex64"}:
+        return "complex128"
     return str(np.promote_types(x, y))
 
 
@@ -405,3 +407,19 @@ def test_numbers_are_stored_as_bools_by_their_truth(target):
 def test_negative_ints_with_uint64(f, wanted):
     """docs/typing.md: modulo 2**64, except in comparisons (test_signs.py has what raises); an int64 is NumPy's float64."""
     assert lw.jit(f)(np.uint64(2), -2) == wanted
+
+
+SMALL = ("?", "i1", "u1", "i2", "u2")
+
+
+@pytest.mark.parametrize("name", ["hypot", "arctan2", "logaddexp", "copysign", "nextafter", "heaviside"])
+def test_functions_of_two_small_integers_give_float32(name):
+    """As NumPy (but for 8 bits, where NumPy gives float16): float32 holds each of them, though integers that hold both have 32 bits."""
+    function = getattr(np, name)
+    of_numbers, of_arrays = lw.vectorize(lambda x, y: function(x, y)), lw.njit(lambda x, y: function(x, y))
+    for x, y in itertools.product(SMALL, SMALL):
+        a, b = np.array([1, 0, 1], x), np.array([1, 1, 0], y)
+        expected = function(a.astype(np.float32), b.astype(np.float32))
+        for got in (of_numbers(a, b), of_arrays(a, b)):
+            assert got.dtype == np.float32 and np.allclose(got, expected, rtol=1e-6), (x, y)
+    assert of_numbers(np.int8(1), np.int32(1)).dtype == np.float64

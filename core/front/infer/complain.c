@@ -49,6 +49,24 @@ lw_describe_type(lw_infer_frame *f, lw_type type)
     return keep(f, &text);
 }
 
+/* Of a constant that is no number: its type says no more than that. */
+static const char *
+describe_kind(lw_constant_kind kind)
+{
+    switch (kind) {
+    case LW_K_NAMED:
+    case LW_K_FUNCTION:
+    case LW_K_EXTERNAL: return "a function";
+    case LW_K_DTYPE:
+    case LW_K_PYTYPE:
+    case LW_K_RECORD: return "a type";
+    case LW_K_CLASS:
+    case LW_K_EXCEPTION: return "a class";
+    case LW_K_MODULE: return "a module";
+    default: return NULL;
+    }
+}
+
 const char *
 lw_describe_value(lw_infer_frame *f, lw_infer_value value)
 {
@@ -58,6 +76,8 @@ lw_describe_value(lw_infer_frame *f, lw_infer_value value)
     if (constant != NULL && constant->kind == LW_K_BYTES)
         return strlen(constant->text) <= 40 ? lw_format_text(f, "the bytes %s", constant->text)
                                             : "bytes";
+    if (value.type == LW_T_STATIC && constant != NULL && describe_kind(constant->kind) != NULL)
+        return describe_kind(constant->kind);
     if (constant == NULL || constant->kind != LW_K_STR || constant->text == NULL)
         return lw_describe_type(f, value.type);
     said = strlen(constant->text) <= 40 && strpbrk(constant->text, "'\n") == NULL

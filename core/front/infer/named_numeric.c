@@ -161,13 +161,27 @@ numpy_float(lw_type type)
     return lw_dtypes[type].bits <= 16 ? LW_DT_f32 : LW_DT_f64;
 }
 
+/* So are two of them, even if integers that hold both have 32 bits: int8 with uint16. */
+static bool
+are_small(const numeric_call *c)
+{
+    bool small = true;
+
+    for (uint32_t i = 0; small && i < 2; i++)
+        small =
+            c->args[i].value.type < LW_N_DTYPES && lw_dtypes[c->args[i].value.type].bits <= 16;
+    return small;
+}
+
 static lw_status
 numpy_float_operand(numeric_call *c, uint32_t n, int takes)
 {
     lw_status status;
 
     LW_TRY(numpy_operand_of_float(c, n, takes | TAKES_FLOAT | TAKES_BOOL));
-    if (c->operand)
+    if (n == 2 && c->operand == LW_DT_i32 && are_small(c))
+        c->operand = LW_DT_f32;
+    else if (c->operand)
         c->operand = numpy_float(c->operand);
 fail:
     return status;

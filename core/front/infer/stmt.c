@@ -396,12 +396,16 @@ fail:
 }
 
 /* A function of the package raises TypingError where the types that it is called with do not
- * suit it. They are known now, so this is E120 of the call. */
+ * suit it. They are known now, so this is E120 of the call. Or they are not known yet, which is
+ * the class that is derived from it. */
 static bool
 refuses_types(lw_infer_frame *f, uint32_t exception)
 {
-    return f->fn->of_package &&
-           strcmp(lw_constant_of(f, exception)->text, "lanewise.errors:TypingError") == 0;
+    const char *class = f->fn->of_package ? lw_constant_of(f, exception)->text : "";
+    bool is_early = strcmp(class, "lanewise._growing_lists:NoTypeYet") == 0;
+
+    f->is_early |= is_early;
+    return is_early || strcmp(class, "lanewise.errors:TypingError") == 0;
 }
 
 /* Its message is a text, or several that are put together. */

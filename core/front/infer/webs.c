@@ -553,8 +553,8 @@ complain_conflict(lw_infer_frame *f, uint32_t root, uint32_t loc)
             return lw_complain(
                 f, loc, "E140",
                 lw_format_text(f, "`%s` is %s here and %s at line %u; both reach line %u", name,
-                               lw_describe_type(f, tx), lw_describe_type(f, ty), line_of(f, y),
-                               use_line),
+                               lw_describe_value(f, a->value), lw_describe_value(f, b->value),
+                               line_of(f, y), use_line),
                 "use two names", "variable `%s` would have two types", name);
         }
         if (x == root)
