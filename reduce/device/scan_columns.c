@@ -4,7 +4,7 @@
  * ones: what they compute is not stored, and comes before nothing that is. */
 #include "reduce/device/scan_internal.h"
 
-enum { MOST_BATCH = 16 };
+enum { MOST_BATCH = 32 };
 
 static lw_ref
 element_of(maker *m, int64_t k)

@@ -40,13 +40,16 @@ def settled():
 
 
 def check_takes_threads(f):
-    """Whether others are woken. Those of a busy machine may come too late to do anything, which is no fault."""
+    """Whether others are woken. Those of a busy machine may come too late to do anything, or to be seen, which is no fault."""
     with lw.config(threads=4):
         for _ in range(3):  # compiles, and learns what it costs
             f()
-        before = settled()
-        f()
-        assert settled() - before > ENOUGH_NS, "it is done by one thread"
+        for _ in range(5):
+            before = settled()
+            f()
+            if settled() - before > ENOUGH_NS:
+                return
+    pytest.fail("it is done by one thread")
 
 
 def bits(result):
