@@ -447,10 +447,11 @@ def _power_over_gamma(a, x):
         return _lib_pow(x, a) * e * _rgamma1p(a) * (e if is_large else 1.0)
     d = (x - a) / a
     rest = math.exp(-_stirling(a)) / math.sqrt(2.0 * _PI * a)
-    if abs(d) < 0.3 or abs(x - a) > 700.0:
+    q = x / a
+    power = _lib_pow(q, 0.5 * a) if abs(d) >= 0.3 and abs(x - a) <= 1400.0 else 0.0
+    if power < 1e-307:
         return math.exp(a * (_log1pmx(d) if d >= -0.5 else math.log(x / a) - d)) * rest
-    q = x / a  # the root of (x / a)**a * exp(a - x), and what the quotient and the difference lose by rounding
-    root = _lib_pow(q, 0.5 * a) * math.exp(0.5 * (a - x))
+    root = power * math.exp(0.5 * (a - x))  # of (x / a)**a * exp(a - x); below, what the quotient and the difference lose by rounding
     return root * (rest * (1.0 + (_fma(-q, a, x) / q + _lost_of_sum(a, -x)))) * root
 
 
@@ -692,6 +693,18 @@ def _beyond_mean(a, b, x):
     return _fma(x, a + b, -a) + x * _lost_of_sum(a, b)
 
 
+def _lost_beside(x, y):
+    """What the larger one of x and y = 1 - x has lost: it has been rounded, where one was."""
+    return (1.0 - y) - x if y > x else (1.0 - x) - y
+
+
+def _root_of_ratio(x, lost, total, lost_of_total, a):
+    """((x + lost) * (total + lost_of_total) / a)**(a / 2), and what the rounded quotient has lost of its a-th power."""
+    p = x * total
+    q = p / a
+    return _lib_pow(q, 0.5 * a), a * (((_fma(-q, a, p) + _fma(x, total, -p)) + (x * lost_of_total + lost * total)) / p)
+
+
 def _beta_power(a, b, x, y, c):
     """x**a * y**b / beta(a, b), y = 1 - x, c = (a + b) * x - a."""
     if a >= 10.0 and b >= 10.0:
@@ -699,10 +712,24 @@ def _beta_power(a, b, x, y, c):
         e = -c / b
         power = a * (_log1pmx(d) if d >= -0.5 else math.log(x * (a + b) / a) - d) + b * (_log1pmx(e) if e >= -0.5 else math.log(y * (a + b) / b) - e)
         rest = _stirling(a + b) - _stirling(a) - _stirling(b)
-        return math.sqrt(a / (a + b) * b / (2.0 * _PI)) * math.exp(power + rest)
+        front = math.sqrt(a / (a + b) * b / (2.0 * _PI))
+        if power < -12.0 and power > -720.0:  # exp would make |power| ULP of the exponent's rounding
+            lost = _lost_beside(x, y)
+            lost_of_total = _lost_of_sum(a, b)
+            root_x, rest_x = _root_of_ratio(x, 0.0 if y > x else lost, a + b, lost_of_total, a)
+            root_y, rest_y = _root_of_ratio(y, lost if y > x else 0.0, a + b, lost_of_total, b)
+            root = root_x * root_y
+            if root_x > 1e-290 and root_y > 1e-290 and root_x < 1e290 and root_y < 1e290 and abs(rest_x + rest_y) < 1e-8:
+                return root * (front * math.exp(rest) * (1.0 + (rest_x + rest_y))) * root
+        return front * math.exp(power + rest)
     log_y = math.log1p(-x) if x < 0.5 else math.log(y)
     log_x = math.log1p(-y) if y < 0.5 else math.log(x)
     power = a * log_x + b * log_y
+    if power < -12.0:
+        rest = _lost_beside(x, y) * (b / y if y > x else a / x)
+        root = _lib_pow(x, 0.5 * a) * _lib_pow(y, 0.5 * b)
+        if root > 1e-290 and abs(rest) < 1e-8:
+            return root * ((1.0 + rest) / (_beta_right(a, b) if a > b else _beta_right(b, a))) * root
     if power < -708.0:  # the product would be subnormal
         return math.exp(power - (_betaln_right(a, b) if a > b else _betaln_right(b, a)))
     by_x = math.exp(a * log_x) if y < 0.25 else _lib_pow(x, a)
