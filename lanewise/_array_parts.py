@@ -104,6 +104,9 @@ def _kept(a, obj):
 def delete(arr, obj, axis=None):
     if isinstance(obj, (tuple, list)):
         return delete(arr, _index_array(obj), axis)
+    if isinstance(obj, slice):
+        start, stop, step = obj.indices(arr.size if axis is None else arr.shape[_arrays.axis(axis, arr.ndim)])
+        return delete(arr, np.arange(start, stop, step), axis)
     check_integers(obj, "obj")
     if axis is None:
         return _kept(ravel(arr), obj)
@@ -320,8 +323,8 @@ def argpartition(a, kth, axis=-1):
 
 
 def intersect1d(ar1, ar2):
-    x = unique(ravel(ar1))
-    y = unique(ravel(ar2))
+    x = unique(ravel(_array_of(ar1)))
+    y = unique(ravel(_array_of(ar2)))
     out = np.empty(min(x.shape[0], y.shape[0]), _common_type((x, y)))
     i = j = n = 0
     while i < x.shape[0] and j < y.shape[0]:
@@ -338,12 +341,12 @@ def intersect1d(ar1, ar2):
 
 
 def union1d(ar1, ar2):
-    return unique(concatenate((ravel(ar1), ravel(ar2))))
+    return unique(concatenate((ravel(_array_of(ar1)), ravel(_array_of(ar2)))))
 
 
 def setdiff1d(ar1, ar2):
-    x = unique(ravel(ar1))
-    among = isin(x, ravel(ar2))
+    x = unique(ravel(_array_of(ar1)))
+    among = isin(x, ravel(_array_of(ar2)))
     return x[flatnonzero(~among)]
 
 
@@ -596,7 +599,7 @@ def trim_zeros(filt, trim="fb"):
 
 
 def setxor1d(ar1, ar2):
-    both = sorted_copy(concatenate((unique(ravel(ar1)), unique(ravel(ar2)))))
+    both = sorted_copy(concatenate((unique(ravel(_array_of(ar1))), unique(ravel(_array_of(ar2))))))
     n = both.shape[0]
     out = np.empty(n, both.dtype)
     m = 0

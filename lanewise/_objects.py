@@ -383,6 +383,7 @@ class _Writer:
         made = _texts.run(text, path, dict(self.names))[self.name]
         made.__module__ = getattr(like, "__module__", __name__)
         made.__name__ = getattr(like, "__name__", self.name)
+        made._lanewise_part_of = like  # for profiles (core/py/compiled/entry.c)
         return made
 
 

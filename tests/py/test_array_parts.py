@@ -116,3 +116,15 @@ def test_in_kernels():
     x, out = np.random.default_rng(1).normal(size=(50, 6)), np.zeros(50)
     k(50, x, out)
     np.testing.assert_allclose(out, [a[:2].sum() * a[2:4].sum() - a[4:].sum() + np.delete(a, 1).sum() for a in x], rtol=1e-12)
+
+
+@pytest.mark.parametrize("f", [
+    lambda z, m: np.setdiff1d(z, [1, 2]), lambda z, m: np.setdiff1d([1, 2, 3, 9], z), lambda z, m: np.union1d(z, (7, 8.5)), lambda z, m: np.intersect1d(z, [1, 2, 9]), lambda z, m: np.setxor1d([1.5, 2], z),
+    lambda z, m: np.union1d([1, 2], [3.5]), lambda z, m: np.delete(z, slice(1, 3)), lambda z, m: np.delete(m, slice(None, None, 2), axis=1), lambda z, m: np.delete(m, slice(-3, None)),
+    lambda z, m: np.delete(z, slice(5, 1, -2)), lambda z, m: np.delete(z, slice(3, 3)), lambda z, m: np.delete(m, slice(1, 100), 0),
+], ids=range(12))
+def test_lists_of_sets_and_slices_to_delete(f):
+    z, m = np.array([3, 1, -2, 1, 7, 0, 2]), np.arange(20.0).reshape(4, 5)
+    got, wanted = lw.njit(f)(z, m), f(z, m)
+    assert got.dtype == wanted.dtype
+    np.testing.assert_array_equal(got, wanted)

@@ -161,6 +161,18 @@ def test_f_strings(dtype, capsys):
     assert capsys.readouterr().out == wanted
 
 
+def empty_formats(x):
+    print(f"{x:}|{x!s:}|{SIZE:}|{'a':}")
+    return x
+
+
+def test_empty_formats(capsys):
+    x = np.array([0.5, 3.0])
+    wanted = python_prints(empty_formats, x, capsys)
+    lw.vectorize(empty_formats)(x)
+    assert capsys.readouterr().out == wanted
+
+
 def test_f_strings_of_errors():
     with pytest.raises(ValueError, match=r"^1\.50 is more than 1 \(raised"):
         lw.vectorize(joined_error)(np.array([0.5, 1.5, 2.5]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -272,3 +273,29 @@ def test_blocks_of_dask_arrays_are_rows():
         total.accumulate(da.arange(100.0, chunks=10))  # nothing is computed
     calls = {row["function"]: row["calls"] for row in p.table().rows if row["calls"]}
     assert calls["total.partial"] == 10 and calls["total.finish"] == 1 and "total.accumulate" not in calls and "total" not in calls
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    a: float
+    b: float
+
+
+def test_calls_with_objects_have_one_row():
+    """The ufunc of the fields that is made for them is a part of the call, not a call of its own."""
+    @lw.vectorize
+    def at(x, line):
+        return line.a * x + line.b
+
+    @lw.guvectorize("(n),()->()")
+    def mean_at(x, line):
+        return line.a * x.mean() + line.b
+
+    line = Line(2.0, 1.0)
+    total = lw.reduce(lambda p, q: Line(p.a + q.a, p.b * q.b))
+    lines = lw.extending.array_of([line, line])
+    with lw.profile() as p:
+        assert at(np.arange(3.0), line).tolist() == [1, 3, 5] and mean_at(np.arange(3.0), line) == 3
+        assert total(lines).a == 4
+    rows = [row for row in p.table().rows if row["decorator"]]
+    assert sorted(row["decorator"] for row in rows) == ["guvectorize", "reduce", "vectorize"] and {row["calls"] for row in rows} == {1}

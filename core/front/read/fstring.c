@@ -15,6 +15,15 @@ refuse(lw_reader *r, PyObject *node, const char *label)
                          "this part of an f-string cannot be compiled");
 }
 
+/* The format of a field; NULL: there is none, or it is empty, as in f"{x:}". */
+static PyObject *
+format_of(lw_reader *r, PyObject *field)
+{
+    PyObject *format = lw_ast_get(field, r->ast.format_spec), *values;
+
+    return format && lw_ast_list(format, r->ast.values, &values) > 0 ? format : NULL;
+}
+
 /* The text of {…:spec}, borrowed from the tree; NULL without exception: it is made at run
  * time. */
 static PyObject *
@@ -49,7 +58,7 @@ static uint32_t
 read_field(lw_reader *r, PyObject *node)
 {
     enum { STR = 's', REPR = 'r' };
-    PyObject *format = lw_ast_get(node, r->ast.format_spec), *spec = NULL, *text;
+    PyObject *format = format_of(r, node), *spec = NULL, *text;
     uint32_t conversion = lw_ast_number(node, r->ast.conversion);
     uint32_t loc = lw_read_loc(r, node), value, constant = 0;
 

@@ -133,14 +133,29 @@ range_begin(lw_compiled *head)
     Py_XDECREF(name);
 }
 
+/* Whether calls of the function are a part of the one that is measured: it is the same, or was
+ * made for objects that are passed to it (lanewise/_objects.py). */
+static bool
+is_part_of(PyObject *function, const lw_profile_frame *top)
+{
+    PyObject *whole;
+    bool is_part = top != NULL && top->function == function;
+
+    if (top == NULL || is_part)
+        return is_part;
+    whole = PyObject_GetAttrString(function, "_lanewise_part_of");
+    is_part = whole != NULL && whole == top->function;
+    PyErr_Clear();
+    Py_XDECREF(whole);
+    return is_part;
+}
+
 bool
 lw_profile_call_begin(lw_profile_frame *frame, lw_compiled *head, const char *method,
                       PyObject *const *args, Py_ssize_t n_args)
 {
-    const lw_profile_frame *top = lw_profile_top();
-
-    if (!lw_profiling() || (top != NULL && top->function == head->py_func))
-        return false; /* the call is a part of one that is measured */
+    if (!lw_profiling() || is_part_of(head->py_func, lw_profile_top()))
+        return false;
     frame->object = head;
     frame->function = head->py_func;
     frame->row = row_of((PyObject *)head, method);
