@@ -1,6 +1,4 @@
-/* What calls on host arrays that do not go through NumPy have in common: short calls on
- * contiguous arrays, and long calls of any layout, of ufuncs and gufuncs. */
-#include "core/py/numpy/host_loops.h"
+#include "core/py/numpy/host_calls.h"
 
 #include "core/base/memory_span.h"
 #include "core/host/flags.h"
