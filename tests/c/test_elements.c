@@ -36,6 +36,9 @@ test_elements(uint32_t size, int64_t stride, int64_t n)
         memcpy(expected + i * size, memory + MIDDLE + i * stride, size);
     lw_elements_gather(packed, memory + MIDDLE, stride, size, n);
     CHECK(memcmp(packed, expected, ROOM) == 0);
+    scramble(packed, 2);
+    lw_elements_gather_far(packed, memory + MIDDLE, stride, size, n);
+    CHECK(memcmp(packed, expected, ROOM) == 0);
 
     begin();
     memcpy(expected, memory, ROOM);
