@@ -10,6 +10,7 @@
  *   completely when it is fetched. */
 #include "ufunc/host_internal.h"
 
+#include "core/base/divider.h"
 #include "core/base/elements.h"
 #include "core/plan/walk.h"
 
@@ -319,7 +320,7 @@ choose_rectangles(walk_run *w, lw_walk *walk)
         return false;
     for (int d = 0; d < 2; d++) {
         w->sides[d] = least(w->sides[d], walk->shape[d]);
-        w->counts[d] = (walk->shape[d] + w->sides[d] - 1) / w->sides[d];
+        w->counts[d] = lw_divide_up(walk->shape[d], w->sides[d]);
     }
     return true;
 }
