@@ -8,6 +8,7 @@
  * subclasses, keywords, empty arrays, outputs that lie where an input does. */
 #include "gufunc/gufunc_parts_py.h"
 
+#include "core/py/numpy/host_calls.h"
 #include "core/py/numpy/host_loops.h"
 
 #include <string.h>

@@ -10,6 +10,7 @@
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/plan/walk.h"
+#include "core/py/numpy/host_calls.h"
 #include "core/py/numpy/host_loops.h"
 #include "core/py/signals.h"
 

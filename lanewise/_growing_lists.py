@@ -29,7 +29,7 @@ NARROW = " have a type of fewer bits than this one: convert it, or the first one
 
 
 class NoTypeYet(TypingError):
-    """An item is read where nobody knows of any that was put: another path may put the first (core/front/infer/infer.c)."""
+    """An item is read from a list into which nothing has been put so far; another path may put the first one (core/front/infer/infer.c)."""
 
 
 def place(i, n):

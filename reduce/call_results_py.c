@@ -4,25 +4,18 @@
 
 #include "reduce/call_parts_py.h"
 
-#include "core/py/array/device_array.h"
+#include "core/py/array/whole_array.h"
 #include "core/py/float_flags.h"
 #include "core/py/raise_row.h"
 #include "reduce/form_py.h"
 #include "reduce/function/raised.h"
 
-static lw_memory_span
-span_of(PyArrayObject *array)
-{
-    return lw_memory_span_of(PyArray_NDIM(array), (const int64_t *)PyArray_SHAPE(array),
-                             (const int64_t *)PyArray_STRIDES(array), PyArray_ITEMSIZE(array),
-                             (uint64_t)(uintptr_t)PyArray_BYTES(array));
-}
-
 static bool
 is_apart(const lw_reduce_call *call, PyArrayObject *out)
 {
     for (uint32_t i = 0; i <= call->n_in; i++)
-        if (call->in[i] != NULL && lw_memory_spans_overlap(span_of(out), span_of(call->in[i])))
+        if (call->in[i] != NULL &&
+            lw_memory_spans_overlap(lw_numpy_span(out), lw_numpy_span(call->in[i])))
             return false;
     return true;
 }

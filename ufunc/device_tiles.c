@@ -1,9 +1,9 @@
 /* TILED kernels, in which some input is contiguous along dimension 1 and the others along
  * dimension 0. Patches: each warp covers 8 x 4 elements at a time, which costs every operand 4
  * to 8 whole sectors. STAGED, where addresses and strides permit vectors: a block loads a
- * square of such an input by vectors along dimension 1, turns it in shared memory, and goes on
- * by vectors along dimension 0. The pitch there is an odd number of words, so that both a row
- * and a column of the square meet each bank at most twice. */
+ * square of such an input by vectors along dimension 1, transposes it in shared memory, and
+ * goes on by vectors along dimension 0. The pitch there is an odd number of words, so that both
+ * a row and a column of the square meet each bank at most twice. */
 #include "ufunc/device_kernel_internal.h"
 
 #include <string.h>
@@ -83,8 +83,8 @@ typedef struct passes {
 } passes;
 
 typedef struct square {
-    passes turned, straight;    /* along dimensions 1 and 0 */
-    lw_ref shared[LW_MAX_ARGS]; /* of operands that are contiguous along dimension 1 */
+    passes transposed, straight; /* along dimensions 1 and 0 */
+    lw_ref shared[LW_MAX_ARGS];  /* of operands that are contiguous along dimension 1 */
 } square;
 
 static bool
@@ -120,8 +120,8 @@ at_square(lw_ufunc_maker *k, const square *q, int operand, lw_ref y, lw_ref x)
 
 /* The thread's vectors of an operand that is contiguous along dimension 1. */
 static void
-fetch_turned(lw_ufunc_maker *k, const square *q, int operand, const lw_ref *corner,
-             lw_ref *vectors)
+fetch_transposed(lw_ufunc_maker *k, const square *q, int operand, const lw_ref *corner,
+                 lw_ref *vectors)
 {
     lw_builder *b = &k->b;
     lw_dtype memory = lw_dtype_memory_part(lw_ufunc_dtype(k, operand));
@@ -129,35 +129,36 @@ fetch_turned(lw_ufunc_maker *k, const square *q, int operand, const lw_ref *corn
     lw_ref coordinate[LW_WALK_DIMS], across;
 
     memcpy(coordinate, corner, (size_t)k->key->ndim * sizeof *coordinate);
-    coordinate[1] = lw_ir_add(b, corner[1], q->turned.along);
-    for (unsigned p = 0; p < q->turned.n; p++) {
-        across = lw_ir_add(b, q->turned.across, u32(k, (int64_t)p * q->turned.step));
+    coordinate[1] = lw_ir_add(b, corner[1], q->transposed.along);
+    for (unsigned p = 0; p < q->transposed.n; p++) {
+        across = lw_ir_add(b, q->transposed.across, u32(k, (int64_t)p * q->transposed.step));
         coordinate[0] = lw_ir_add(b, corner[0], across);
         vectors[p] = lw_ir_load(
-            b, memory, q->turned.width * n,
+            b, memory, q->transposed.width * n,
             lw_ir_offset(b, k->pointer[operand], lw_ufunc_offset(k, operand, coordinate)),
-            q->turned.width * size_of(k, operand), k->key->noalias ? LW_MEM_INVARIANT : 0);
+            q->transposed.width * size_of(k, operand), k->key->noalias ? LW_MEM_INVARIANT : 0);
     }
 }
 
 /* Puts them into shared memory, where they are a column. */
 static void
-put_turned(lw_ufunc_maker *k, const square *q, int operand, const lw_ref *vectors)
+put_transposed(lw_ufunc_maker *k, const square *q, int operand, const lw_ref *vectors)
 {
     lw_builder *b = &k->b;
     lw_dtype memory = lw_dtype_memory_part(lw_ufunc_dtype(k, operand));
-    unsigned n = lw_dtype_n_parts(lw_ufunc_dtype(k, operand)), lanes = q->turned.width * n;
+    unsigned n = lw_dtype_n_parts(lw_ufunc_dtype(k, operand)), lanes = q->transposed.width * n;
 
-    for (unsigned p = 0; p < q->turned.n; p++)
-        for (unsigned e = 0; e < q->turned.width; e++) {
-            lw_ref x = lw_ir_add(b, q->turned.across, u32(k, (int64_t)p * q->turned.step)),
+    for (unsigned p = 0; p < q->transposed.n; p++)
+        for (unsigned e = 0; e < q->transposed.width; e++) {
+            lw_ref x = lw_ir_add(b, q->transposed.across,
+                                 u32(k, (int64_t)p * q->transposed.step)),
                    parts[2], value;
             for (unsigned i = 0; i < n; i++)
                 parts[i] = lanes > 1 ? lw_ir_lane(b, vectors[p], e * n + i) : vectors[p];
             value = n > 1 ? lw_ir_pack(b, memory, parts, n) : parts[0];
-            lw_ir_store(b,
-                        at_square(k, q, operand, lw_ir_add(b, q->turned.along, u32(k, e)), x),
-                        value, size_of(k, operand), 0);
+            lw_ir_store(
+                b, at_square(k, q, operand, lw_ir_add(b, q->transposed.along, u32(k, e)), x),
+                value, size_of(k, operand), 0);
         }
 }
 
@@ -200,8 +201,8 @@ whole_square(lw_ufunc_maker *k, const square *q, const lw_ref *corner, lw_error 
 {
     lw_builder *b = &k->b;
     lw_ufunc_work *w = lw_arena_take(&b->module->arena, q->straight.n * sizeof *w);
-    lw_ref *vectors =
-        lw_arena_take(&b->module->arena, (size_t)k->key->n_in * q->turned.n * sizeof *vectors);
+    lw_ref *vectors = lw_arena_take(&b->module->arena,
+                                    (size_t)k->key->n_in * q->transposed.n * sizeof *vectors);
     lw_ref coordinate[LW_WALK_DIMS];
 
     if (w == NULL || vectors == NULL)
@@ -210,7 +211,7 @@ whole_square(lw_ufunc_maker *k, const square *q, const lw_ref *corner, lw_error 
     coordinate[0] = lw_ir_add(b, corner[0], q->straight.along);
     for (int i = 0; i < k->key->n_in; i++)
         if (is_staged(k, i))
-            fetch_turned(k, q, i, corner, vectors + (size_t)i * q->turned.n);
+            fetch_transposed(k, q, i, corner, vectors + (size_t)i * q->transposed.n);
     for (unsigned p = 0; p < q->straight.n; p++) {
         coordinate[1] =
             lw_ir_add(b, corner[1],
@@ -223,7 +224,7 @@ whole_square(lw_ufunc_maker *k, const square *q, const lw_ref *corner, lw_error 
     }
     for (int i = 0; i < k->key->n_in; i++)
         if (is_staged(k, i))
-            put_turned(k, q, i, vectors + (size_t)i * q->turned.n);
+            put_transposed(k, q, i, vectors + (size_t)i * q->transposed.n);
     lw_ir_barrier(b);
     for (unsigned p = 0; p < q->straight.n; p++) {
         for (int i = 0; i < k->key->n_in; i++)
@@ -306,8 +307,8 @@ passes_by(lw_ufunc_maker *k, lw_ref tid, unsigned width)
 static void
 describe_square(lw_ufunc_maker *k, lw_ref tid, square *q)
 {
-    q->turned = passes_by(k, tid, k->key->staged);
-    q->straight = k->key->masked ? passes_by(k, tid, 1) : q->turned;
+    q->transposed = passes_by(k, tid, k->key->staged);
+    q->straight = k->key->masked ? passes_by(k, tid, 1) : q->transposed;
     for (int i = 0; i < k->key->n_in; i++)
         if (is_staged(k, i))
             q->shared[i] = lw_ir_shared(

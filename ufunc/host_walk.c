@@ -5,11 +5,12 @@
  * - spans: a row, or a part of one, is run where it is.
  * - blocks: several short rows, or rows of inputs that are converted, are copied to scratch
  *   memory and run as one block.
- * - turned: where an input is contiguous along another dimension than the outputs, rectangles
- *   of it are turned in scratch memory, so that each line of the cache is used whole when it is
- *   fetched. */
+ * - transposed: where an input is contiguous along another dimension than the outputs,
+ *   rectangles of it are transposed in scratch memory, so that each cache line is used
+ *   completely when it is fetched. */
 #include "ufunc/host_internal.h"
 
+#include "core/base/divider.h"
 #include "core/base/elements.h"
 #include "core/plan/walk.h"
 
@@ -17,7 +18,7 @@
 
 enum {
     SHORT_ROW = 48, /* elements of a row that is not worth a span of its own */
-    LINE = 64       /* bytes of a line of the cache */
+    LINE = 64       /* bytes of a cache line */
 };
 
 /* Where a rectangle begins, and how many elements it has of the dimensions 0 and 1. */
@@ -30,7 +31,7 @@ typedef struct walk_run {
     const lw_walk *walk;
     bool masked;
     const lw_converter *converters; /* of inputs; or NULL */
-    bool turned[LW_MAX_ARGS];       /* inputs that are turned */
+    bool transposed[LW_MAX_ARGS];   /* inputs that are transposed */
     /* Of the dimensions 0 and 1: how long a rectangle is, and how many of them there are. */
     int64_t sides[2], counts[2];
     void (*run_rectangle)(struct walk_run *w, const rectangle *one, char *scratch);
@@ -115,11 +116,11 @@ number_of(const walk_run *w, const rectangle *one)
     return at;
 }
 
-/* ---- turned inputs ---- */
+/* ---- transposed inputs ---- */
 
-/* Operands that are not turned are run where they are. */
+/* Operands that are not transposed are run where they are. */
 static void
-run_turned(walk_run *w, const rectangle *one, char *scratch)
+run_transposed(walk_run *w, const rectangle *one, char *scratch)
 {
     const lw_walk *walk = w->walk;
     const lw_host_kernel *kernel = w->whole.kernel;
@@ -130,9 +131,10 @@ run_turned(walk_run *w, const rectangle *one, char *scratch)
     for (int k = 0; k < n_args; k++) {
         first[k] = lw_walk_address(walk, k, one->index);
         step[k] = walk->operands[k].strides[1];
-        if (!w->turned[k])
+        if (!w->transposed[k])
             continue;
-        lw_elements_turn(scratch, first[k], walk->operands[k].strides, kernel->size[k], one->n);
+        lw_elements_transpose(scratch, first[k], walk->operands[k].strides, kernel->size[k],
+                              one->n);
         first[k] = scratch;
         step[k] = one->n[0] * kernel->size[k];
         scratch += w->sides[0] * w->sides[1] * kernel->size[k];
@@ -162,27 +164,27 @@ dimension_across(const lw_host_kernel *kernel, const lw_walk *walk, int k)
     return closest;
 }
 
-/* Whether the lines of a row of n such elements stay in the cache until the next row, which
- * uses the next element of each line. This is estimated for a cache of 512 KB in which an
- * address has 8 places, half of which are left to other operands. */
+/* Whether the cache lines of a row of n such elements stay in the cache until the next row,
+ * which uses the next element of each line. This is estimated for a cache of 512 KB with 1024
+ * sets of 8 ways, half of which are left to other operands. */
 static bool
 row_stays(int64_t stride, int64_t n)
 {
-    enum { SETS = 1024, PLACES = 4 };
+    enum { SETS = 1024, WAYS = 4 };
     int64_t apart = lw_magnitude(stride) & -lw_magnitude(stride); /* as a power of two */
 
     if (apart < LINE)
         apart = LINE;
-    return n <= SETS * LINE / (apart < SETS * LINE ? apart : SETS * LINE) * PLACES;
+    return n <= SETS * LINE / (apart < SETS * LINE ? apart : SETS * LINE) * WAYS;
 }
 
-/* Chooses the inputs to turn, and how large their rectangles are. false: there are none, or so
- * many that rectangles would be small; then nothing has been changed. */
+/* Chooses the inputs to transpose, and how large their rectangles are. false: there are none,
+ * or so many that rectangles would be small; then nothing has been changed. */
 static bool
-choose_turned(walk_run *w, lw_walk *walk)
+choose_transposed(walk_run *w, lw_walk *walk)
 {
     const lw_host_kernel *kernel = w->whole.kernel;
-    bool turned[LW_MAX_ARGS] = {false};
+    bool transposed[LW_MAX_ARGS] = {false};
     uint32_t smallest = 16, bytes = 0;
     int64_t columns, rows;
     int across = 0;
@@ -193,8 +195,8 @@ choose_turned(walk_run *w, lw_walk *walk)
     if (across == 0)
         return false;
     for (int k = 0; k < kernel->nin; k++) {
-        turned[k] = dimension_across(kernel, walk, k) == across;
-        if (!turned[k])
+        transposed[k] = dimension_across(kernel, walk, k) == across;
+        if (!transposed[k])
             continue;
         bytes += kernel->size[k];
         smallest = kernel->size[k] < smallest ? kernel->size[k] : smallest;
@@ -205,7 +207,7 @@ choose_turned(walk_run *w, lw_walk *walk)
         return false;
     if (across > 1)
         lw_walk_swap(walk, 1, across);
-    memcpy(w->turned, turned, sizeof w->turned);
+    memcpy(w->transposed, transposed, sizeof w->transposed);
     w->sides[0] = columns;
     w->sides[1] = rows;
     return true;
@@ -312,13 +314,13 @@ choose_rectangles(walk_run *w, lw_walk *walk)
         w->sides[1] = w->sides[0] < walk->shape[0] ? 1 : w->whole.kernel->block / w->sides[0];
     } else if (w->masked || walk->ndim < 2)
         return false;
-    else if (choose_turned(w, walk))
-        w->run_rectangle = run_turned;
+    else if (choose_transposed(w, walk))
+        w->run_rectangle = run_transposed;
     else
         return false;
     for (int d = 0; d < 2; d++) {
         w->sides[d] = least(w->sides[d], walk->shape[d]);
-        w->counts[d] = (walk->shape[d] + w->sides[d] - 1) / w->sides[d];
+        w->counts[d] = lw_divide_up(walk->shape[d], w->sides[d]);
     }
     return true;
 }
@@ -378,7 +380,7 @@ lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked,
         work.line = 0;
     }
     for (int k = 0; k < kernel->n; k++)
-        strides[k] = w.turned[k] ? kernel->size[k] : walk->operands[k].strides[0];
+        strides[k] = w.transposed[k] ? kernel->size[k] : walk->operands[k].strides[0];
     w.whole.contiguous = lw_run_is_contiguous(kernel, strides);
     w.whole.mask_step = masked ? walk->operands[kernel->n].strides[0] : 0;
     lw_work_run(&work);

@@ -8,6 +8,7 @@
  * scalars, results of several arrays. */
 #include "ufunc/ufunc_parts.h"
 
+#include "core/py/numpy/host_calls.h"
 #include "core/py/numpy/host_loops.h"
 
 #include <string.h>

@@ -10,6 +10,7 @@
 #include "ufunc/ufunc_parts.h"
 
 #include "core/plan/walk.h"
+#include "core/py/numpy/host_calls.h"
 #include "core/py/numpy/host_loops.h"
 #include "core/py/signals.h"
 

@@ -1,6 +1,7 @@
 #include "core/host/schedule.h"
 
 #include "core/base/clock.h"
+#include "core/base/divider.h"
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
 
@@ -159,12 +160,6 @@ sample(void *context, int64_t begin, int64_t end)
     return true;
 }
 
-static int64_t
-divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
 /* The pool gives each thread as many grains as the others. So that all of them get the same,
  * what a thread should get is divided, into as many grains as are long enough. */
 static int64_t
@@ -175,11 +170,11 @@ grain_of(const lw_work *work, int64_t n, double cost_ps)
 
     if (parts < 2)
         return n;
-    share = divide_up(n, parts);
+    share = lw_divide_up(n, parts);
     grains = share / least < LW_POOL_STEPS ? share / least : LW_POOL_STEPS;
-    share = divide_up(share, grains);
+    share = lw_divide_up(share, grains);
     step = share < work->line || work->line == 0 ? unit_of(work) : work->line;
-    return divide_up(share, step) * step;
+    return lw_divide_up(share, step) * step;
 }
 
 bool

@@ -2,6 +2,7 @@
 #include "core/host/thread_pool.h"
 
 #include "core/base/clock.h"
+#include "core/base/divider.h"
 #include "core/base/lock.h"
 #include "core/base/memory.h"
 #include "core/host/flags.h"
@@ -192,12 +193,6 @@ static int64_t
 least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
-}
-
-static int64_t
-divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
 }
 
 /* Takes a step of a chunk: its first one, or its last one. -1: there is none left. */
@@ -473,17 +468,17 @@ lw_thread_pool_stop(void)
 static void
 describe_loop(int64_t n, int64_t grain, lw_loop_body body, void *context)
 {
-    int64_t grains = divide_up(divide_up(n, grain), n_workers); /* of a chunk */
+    int64_t grains = lw_divide_up(lw_divide_up(n, grain), n_workers); /* of a chunk */
 
     current.body = body;
     current.context = context;
     current.n = n;
     current.chunk = grains * grain;
-    current.step = divide_up(grains, least(grains, LW_POOL_STEPS)) * grain;
-    current.n_chunks = (uint32_t)divide_up(n, current.chunk);
-    current.steps = (uint32_t)divide_up(current.chunk, current.step);
+    current.step = lw_divide_up(grains, least(grains, LW_POOL_STEPS)) * grain;
+    current.n_chunks = (uint32_t)lw_divide_up(n, current.chunk);
+    current.steps = (uint32_t)lw_divide_up(current.chunk, current.step);
     current.last_steps =
-        (uint32_t)divide_up(n - (current.n_chunks - 1) * current.chunk, current.step);
+        (uint32_t)lw_divide_up(n - (current.n_chunks - 1) * current.chunk, current.step);
     current.core = sched_getcpu();
     atomic_store_explicit(&crowded, false, memory_order_relaxed);
     fegetenv(&current.environment);

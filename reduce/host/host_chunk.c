@@ -147,7 +147,7 @@ compress(const run *s, char *const *operands, const uint8_t *mask, int64_t n)
         return kept;
     for (uint32_t k = 0; k < s->n_operands; k++) {
         assert(operands[k] != NULL);
-        lw_elements_keep(operands[k], (uint32_t)s->operand_size[k], mask, n);
+        lw_elements_compress(operands[k], (uint32_t)s->operand_size[k], mask, n);
     }
     return kept;
 }

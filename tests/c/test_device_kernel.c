@@ -195,13 +195,13 @@ test_strided(void)
     lw_module_free(scalar.module);
 }
 
-/* Which squares are turned in shared memory, and by accesses of how many elements. */
+/* Which squares are transposed in shared memory, and by accesses of how many elements. */
 static void
 test_squares(void)
 {
     static const struct {
         lw_dtype dtype;
-        int64_t rows, columns, skew; /* bytes of the turned operand's address */
+        int64_t rows, columns, skew; /* bytes of the transposed operand's address */
         uint32_t cost;
         unsigned staged;
     } cases[] = {

@@ -36,6 +36,9 @@ test_elements(uint32_t size, int64_t stride, int64_t n)
         memcpy(expected + i * size, memory + MIDDLE + i * stride, size);
     lw_elements_gather(packed, memory + MIDDLE, stride, size, n);
     CHECK(memcmp(packed, expected, ROOM) == 0);
+    scramble(packed, 2);
+    lw_elements_gather_far(packed, memory + MIDDLE, stride, size, n);
+    CHECK(memcmp(packed, expected, ROOM) == 0);
 
     begin();
     memcpy(expected, memory, ROOM);
@@ -86,7 +89,7 @@ test_filled_and_kept(uint32_t size, int64_t n)
         if (mask[i])
             memcpy(expected + kept++ * size, packed + i * size, size);
     }
-    lw_elements_keep(packed, size, mask, n);
+    lw_elements_compress(packed, size, mask, n);
     CHECK(memcmp(packed, expected, (size_t)kept * size) == 0);
 }
 
@@ -106,7 +109,7 @@ test_rows(uint32_t size, int64_t n0, int64_t n1, bool across)
     lw_elements_gather_rows(packed, memory, strides, size, n);
     CHECK(memcmp(packed, expected, ROOM) == 0);
     scramble(packed, 2);
-    lw_elements_turn(packed, memory, strides, size, n);
+    lw_elements_transpose(packed, memory, strides, size, n);
     CHECK(memcmp(packed, expected, ROOM) == 0);
 
     begin();

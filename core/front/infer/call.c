@@ -528,7 +528,7 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     f->recurses |= row->busy || instance->recurses;
     if (row->result.type == LW_T_BOTTOM) {
         f->is_open = true;
-        f->is_early |= b->row->of_package && !row->busy;
+        f->reads_untyped |= b->row->of_package && !row->busy;
         *out = (lw_infer_value){LW_T_BOTTOM, 0};
         return lw_complain_endless(f, lw_node_of(f, b->node)->loc, b->fn);
     }
@@ -581,12 +581,12 @@ instantiate(binding *b, lw_infer_value *out)
     run->quiet -= !final;
     if (status != LW_OK) {
         if (!final && is_users_fault(status)) {
-            f->is_early |= run->memos.data[memo].is_early;
-            if (f->hopes && run->memos.data[memo].is_early)
-                out->type = run->memos.data[memo].early.type;
+            f->reads_untyped |= run->memos.data[memo].reads_untyped;
+            if (f->joins_untyped && run->memos.data[memo].reads_untyped)
+                out->type = run->memos.data[memo].partial.type;
             return LW_OK;
         }
-        f->is_early |= is_users_fault(status) && run->memos.data[memo].is_early;
+        f->reads_untyped |= is_users_fault(status) && run->memos.data[memo].reads_untyped;
         if (run->quiet == 0 && is_users_fault(status))
             lw_complain_called(f, loc);
         return status;

@@ -258,9 +258,9 @@ lw_help_for_choice(void)
 /* Whether a value without a type gets that of another path: what ends a recursion, or what is
  * put into an empty list first, gives the type. */
 static bool
-may_follow(const lw_infer_frame *f)
+takes_other_type(const lw_infer_frame *f)
 {
-    return f->is_open || f->hopes;
+    return f->is_open || f->joins_untyped;
 }
 
 static lw_status
@@ -275,7 +275,7 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
         return lw_out_of_memory(f);
     for (uint32_t i = 0; i < n; i++) {
         types[i] = set[i].type;
-        if (types[i] == LW_T_BOTTOM && !may_follow(f))
+        if (types[i] == LW_T_BOTTOM && !takes_other_type(f))
             return LW_OK;
     }
     *out = lw_join_optional(lw_types_of(f), lw_typing_of(f), types, n, &problem);
@@ -479,7 +479,7 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     } else if ((a_stops || a.type != LW_T_BOTTOM) && (b_stops || b.type != LW_T_BOTTOM)) {
         LW_TRY(lw_join_values(f, node, a_stops ? b.type : a.type, node,
                               b_stops ? a.type : b.type, &out->type));
-    } else if (may_follow(f)) {
+    } else if (takes_other_type(f)) {
         out->type = a.type != LW_T_BOTTOM ? a.type : b.type;
     }
     take_copied(f, node, truth == 0 ? 0 : n->b);

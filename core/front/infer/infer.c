@@ -35,7 +35,7 @@ walk(lw_infer_frame *f, bool report)
     f->acts = false;
     f->recurses = false;
     f->is_open = false;
-    f->is_early = false;
+    f->reads_untyped = false;
     f->loop = NULL;
     f->tries = NULL;
     f->finallies = NULL;
@@ -52,12 +52,13 @@ fail:
     return status;
 }
 
-/* Its caller may put the first item, by what this function returns: a comprehension that reads
- * what the list has so far. */
+/* A function that reads an untyped item may have no result type of its own. Its caller may put
+ * the first item by what the other paths of this function return, as a comprehension does that
+ * reads what the list has so far. */
 static lw_status
-keep_early(lw_infer_frame *f)
+keep_partial(lw_infer_frame *f)
 {
-    return f->is_early ? lw_infer_result(f, &f->run->memos.data[f->memo].early) : LW_OK;
+    return f->reads_untyped ? lw_infer_result(f, &f->run->memos.data[f->memo].partial) : LW_OK;
 }
 
 static lw_status
@@ -74,10 +75,11 @@ walk_until_settled(lw_infer_frame *f)
         LW_TRY(walk(f, false));
         if (!f->changed)
             LW_TRY(lw_recursion_again(f, &again));
-        if (!f->changed && !again && f->is_early && !f->hopes && !f->fn->of_package)
-            f->hopes = again = true;
+        if (!f->changed && !again && f->reads_untyped && !f->joins_untyped &&
+            !f->fn->of_package)
+            f->joins_untyped = again = true;
     } while (f->changed || again);
-    LW_TRY(keep_early(f));
+    LW_TRY(keep_partial(f));
     if (!lw_recursion_is_open(f))
         LW_TRY(walk(f, true));
 fail:
@@ -242,7 +244,7 @@ run_frame(lw_run *run, uint32_t memo)
     run->depth = depth;
     run->memos.data[memo].busy = false;
     run->memos.data[memo].result = result;
-    run->memos.data[memo].is_early = frame->is_early;
+    run->memos.data[memo].reads_untyped = frame->reads_untyped;
     lw_recursion_leave(run, frame, status);
 fail:
     run->memos.data[memo].status = status;

@@ -154,9 +154,9 @@ typedef struct lw_memo {
     uint32_t depth;         /* of its frame, while busy */
     uint32_t rests_on; /* the least depth of a busy frame whose result's type was used and may
                           still change; UINT32_MAX: there is none */
-    lw_infer_value result; /* busy: what is known of it so far */
-    bool is_early;         /* its frame is, … */
-    lw_infer_value early;  /* … and may give this nevertheless */
+    lw_infer_value result;  /* busy: what is known of it so far */
+    bool reads_untyped;     /* as that of its frame; then … */
+    lw_infer_value partial; /* … what those of its paths return that have a type */
 } lw_memo;
 
 /* Functions whose int arguments have no constants in the keys of instances: they are called
@@ -244,8 +244,11 @@ typedef struct lw_infer_frame {
     bool changed, report, can_raise, allocates, resizes, acts, falls_off;
     bool recurses; /* it makes a recursive call, or calls what makes one */
     bool is_open;  /* a recursive call of this walk has no type yet */
-    bool is_early; /* it reads an item of a list or dict whose items have no type yet, … */
-    bool hopes;    /* … which may follow from what is put there on another path */
+    /* it reads an item of a list or dict into which nothing has been put so far */
+    bool reads_untyped;
+    /* set once the walks have settled without its type: where paths meet, such an item gets
+     * the type of the other ones */
+    bool joins_untyped;
     uint32_t stop; /* the node of a call that never returns, which has just been inferred; 0 */
 } lw_infer_frame;
 

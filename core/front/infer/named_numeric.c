@@ -54,7 +54,6 @@ fail:
     return status;
 }
 
-/* The common type of arguments from … n-1, promoted as operands of an operator. */
 /* An operand as NumPy's function computes it beside the other one. */
 static lw_infer_operand
 beside(const numeric_call *c, lw_infer_operand x, lw_type other)
@@ -64,6 +63,7 @@ beside(const numeric_call *c, lw_infer_operand x, lw_type other)
     return is_of_numpy ? lw_beside_uint64(c->f, x, other) : x;
 }
 
+/* The common type of arguments from … n-1, promoted as operands of an operator. */
 static lw_status
 promote_arguments(numeric_call *c, uint32_t from, uint32_t n, lw_type *out)
 {

@@ -396,16 +396,16 @@ fail:
 }
 
 /* A function of the package raises TypingError where the types that it is called with do not
- * suit it. They are known now, so this is E120 of the call. Or they are not known yet, which is
- * the class that is derived from it. */
+ * suit it. They are known now, so this is E120 of the call. NoTypeYet, which is derived from
+ * it, says that a type is not known yet. */
 static bool
 refuses_types(lw_infer_frame *f, uint32_t exception)
 {
     const char *class = f->fn->of_package ? lw_constant_of(f, exception)->text : "";
-    bool is_early = strcmp(class, "lanewise._growing_lists:NoTypeYet") == 0;
+    bool is_untyped = strcmp(class, "lanewise._growing_lists:NoTypeYet") == 0;
 
-    f->is_early |= is_early;
-    return is_early || strcmp(class, "lanewise.errors:TypingError") == 0;
+    f->reads_untyped |= is_untyped;
+    return is_untyped || strcmp(class, "lanewise.errors:TypingError") == 0;
 }
 
 /* Its message is a text, or several that are put together. */

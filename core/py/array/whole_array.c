@@ -222,6 +222,14 @@ lw_whole_array_key(const lw_whole_array *array, uint8_t *out)
     return 3 + sizeof spec->record;
 }
 
+lw_memory_span
+lw_numpy_span(PyArrayObject *array)
+{
+    return lw_memory_span_of(PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array),
+                             (const int64_t *)PyArray_STRIDES(array), PyArray_ITEMSIZE(array),
+                             (uint64_t)(uintptr_t)PyArray_BYTES(array));
+}
+
 bool
 lw_array_span(PyObject *object, lw_memory_span *span)
 {
@@ -229,11 +237,7 @@ lw_array_span(PyObject *object, lw_memory_span *span)
     bool found;
 
     if (PyArray_Check(object)) {
-        PyArrayObject *array = (PyArrayObject *)object;
-        *span =
-            lw_memory_span_of(PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array),
-                              (const int64_t *)PyArray_STRIDES(array), PyArray_ITEMSIZE(array),
-                              (uint64_t)(uintptr_t)PyArray_DATA(array));
+        *span = lw_numpy_span((PyArrayObject *)object);
         return true;
     }
     if (!lw_is_device_operand(object) || lw_operand_look(&operand, object) < 0)

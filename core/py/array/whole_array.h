@@ -31,7 +31,9 @@ void lw_whole_array_release(lw_whole_array *array);
 /* Bytes that tell its type from others, for keys of specialisations; at most 16. */
 uint32_t lw_whole_array_key(const lw_whole_array *array, uint8_t *out);
 
-/* The addresses that an array on host or device covers; false: it is no array, or an exception
+/* The addresses that an array of NumPy's covers. */
+lw_memory_span lw_numpy_span(PyArrayObject *array);
+/* The same for an array on host or device; false: it is no array, or an exception
  * is set. */
 bool lw_array_span(PyObject *object, lw_memory_span *span);
 

@@ -10,7 +10,6 @@
 #include "core/py/compiled/resources.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/numpy/ufunc_choose.h"
-#include "core/py/numpy/ufunc_inspect.h"
 
 enum { MOST_KEY_BYTES = 1024 };
 

@@ -1,10 +1,8 @@
-/* What calls on host arrays that do not go through NumPy have in common: short calls on
- * contiguous arrays, and long calls of any layout, of ufuncs and gufuncs. */
-#include "core/py/numpy/host_loops.h"
+#include "core/py/numpy/host_calls.h"
 
-#include "core/base/memory_span.h"
 #include "core/host/flags.h"
 #include "core/plan/walk.h"
+#include "core/py/array/whole_array.h"
 #include "core/py/float_flags.h"
 #include "core/py/numpy/loop_rows.h"
 #include "core/py/numpy/numpy_rules.h"
@@ -92,18 +90,10 @@ lw_is_written_apart(PyArrayObject *array)
     return true;
 }
 
-static lw_memory_span
-span_of(PyArrayObject *array)
-{
-    return lw_memory_span_of(PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array),
-                             (const int64_t *)PyArray_STRIDES(array), PyArray_ITEMSIZE(array),
-                             (uint64_t)(uintptr_t)PyArray_BYTES(array));
-}
-
 bool
 lw_may_meet(PyArrayObject *a, PyArrayObject *b)
 {
-    return lw_memory_spans_overlap(span_of(a), span_of(b));
+    return lw_memory_spans_overlap(lw_numpy_span(a), lw_numpy_span(b));
 }
 
 /* ---- which loop ---- */

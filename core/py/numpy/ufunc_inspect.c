@@ -1,6 +1,6 @@
 /* The text and binary forms of a ufunc's loops, for the host and, without a GPU, for any
  * compute capability. */
-#include "core/py/numpy/ufunc_inspect.h"
+#include "core/py/numpy/ufunc_type.h"
 
 #include "core/device/context.h"
 #include "core/py/compiled/link_ask.h"

@@ -5,7 +5,6 @@
 #include "core/py/compiled/entry.h"
 #include "core/py/numpy/family.h"
 #include "core/py/numpy/loop_rows.h"
-#include "core/py/numpy/ufunc_inspect.h"
 #include "core/py/numpy/ufunc_names.h"
 
 #include <stddef.h>

@@ -11,6 +11,7 @@
 
 #include "core/front/signature.h"
 #include "core/link/build.h"
+#include "core/link/cubin_info.h"
 #include "core/py/compiled/renew.h"
 #include "core/py/compiled/resolved.h"
 
@@ -166,6 +167,17 @@ bool lw_says_no_loop(void);
  * and has no loop for the call, what that one says. NULL with an exception, else. */
 PyObject *lw_ufunc_numpys_answer(const lw_ufunc_head *self, const char *method,
                                  PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
+
+/* ---- ufunc_inspect.c: inspect_*, resources, compile, export ---- */
+
+enum { LW_N_UFUNC_INSPECTIONS = 9 };
+
+extern PyMethodDef lw_ufunc_inspections[LW_N_UFUNC_INSPECTIONS];
+
+/* What the kernel of a loop takes on cc. -1 with an exception. */
+int lw_ufunc_info(lw_ufunc_head *self, void *loop, int cc, lw_cubin_info *out);
+/* One form ("ptx", "cubin", "object") of one loop: bytes or str. NULL with an exception. */
+PyObject *lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form);
 
 /* ---- ufunc_life.c ---- */
 

@@ -3,7 +3,7 @@
 #include "core/base/memory.h"
 #include "core/front/read/python.h"
 #include "core/front/signature.h"
-#include "core/py/numpy/host_loops.h"
+#include "core/py/numpy/host_calls.h"
 #include "core/py/raise.h"
 #include "core/py/text_py.h"
 
