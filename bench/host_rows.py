@@ -24,6 +24,7 @@ from lanewise import reductions
 
 warnings.filterwarnings("ignore")
 ROUND = 1e-3  # seconds of a round of short calls
+REST = 50e-3  # seconds before a round beside numba, after which the threads of the other one do not wait actively any more
 rounds = 30
 clock = time.perf_counter
 
@@ -56,6 +57,9 @@ def race(title: str, runs: Runs, same: Callable[[Any, Any], None] | None = None)
     for _ in range(rounds):
         for name, run in runs.items():
             repeat = range(numbers[name])
+            if any(other.startswith("numba") for other in runs):
+                time.sleep(REST)
+                run()
             start = clock()
             for _ in repeat:
                 run()

@@ -20,7 +20,8 @@ enum {
 typedef struct job {
     const lw_work *work;
     int64_t first;                   /* number of the piece at which the pool's loop begins */
-    _Atomic int64_t spent_ns, n_run; /* the pool's loop: the time of its threads, and pieces */
+    _Atomic int64_t spent_ns, n_run; /* the pool's loop: the time of its threads, and pieces; */
+    _Atomic double least_ps;         /* the least cost of a piece in one of its steps; or 0 */
     atomic_bool failed;
 } job;
 
@@ -93,18 +94,31 @@ run_part(job *j, int64_t begin, int64_t end)
     lw_in_pieces(work->stop, begin, end, first, unit_of(work), run_piece, j);
 }
 
+static void
+note_cost(job *j, double ps)
+{
+    double least = atomic_load_explicit(&j->least_ps, memory_order_relaxed);
+
+    while ((least == 0 || ps < least) &&
+           !atomic_compare_exchange_weak(&j->least_ps, &least, ps))
+        ;
+}
+
 static lw_status
 part(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     job *j = context;
-    int64_t since = lw_now_ns();
+    int64_t since = lw_now_ns(), took;
 
     (void)worker;
     if (j->work->stop != NULL && j->work->stop->stopped)
         return LW_OK;
     run_part(j, j->first + begin, j->first + end);
-    atomic_fetch_add_explicit(&j->spent_ns, lw_now_ns() - since, memory_order_relaxed);
+    took = lw_now_ns() - since;
+    atomic_fetch_add_explicit(&j->spent_ns, took, memory_order_relaxed);
     atomic_fetch_add_explicit(&j->n_run, end - begin, memory_order_relaxed);
+    if (j->work->steady)
+        note_cost(j, (double)took * 1000 / (double)(end - begin));
     return LW_OK;
 }
 
@@ -229,8 +243,10 @@ lw_work_run(const lw_work *work)
         return all_run(&j);
     }
     lw_parallel_until(left, grain_of(work, left, cost_of(work)), part, &j, work->stop);
-    /* the wait for threads is not counted, which would make parts of few pieces permanent */
+    /* The wait for threads is not counted, which would make parts of few pieces permanent.
+     * Where all pieces cost the same, a step that took longer than another was interrupted. */
     if (j.n_run > 0)
-        learn(&j, j.spent_ns, j.n_run, lw_host_threads());
+        learn(&j, work->steady ? (int64_t)(j.least_ps / 1000 * (double)j.n_run) : j.spent_ns,
+              j.n_run, lw_host_threads());
     return all_run(&j);
 }
