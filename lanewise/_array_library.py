@@ -30,7 +30,7 @@ def matmul(a, b, out=None):
 
 
 def _product_type(a, b):
-    """Of the elements of a * b; that of bools is bool."""
+    """The type of the elements of a product of a and b, as NumPy has it: for bools, it is bool."""
     return type(np.multiply(a.dtype.type(0), b.dtype.type(0)))
 
 
@@ -104,7 +104,7 @@ def _length(a, t, order):
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
-    """But for the norms of a matrix that _linear_algebra.py has."""
+    """np.linalg.norm, except for those norms of a matrix that _linear_algebra.py computes."""
     zero = np.float64(0) if isinstance(x.dtype.type(0), (np.integer, np.bool_)) else abs(x.dtype.type(0))
     if axis is None and x.ndim > 1:
         if ord is not None and ord != "fro":

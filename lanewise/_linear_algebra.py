@@ -328,7 +328,7 @@ def _sum_norm(a, order):
 
 
 def _matrix_norm(a, order):
-    """Constants decide, so that only norms of singular values have their code."""
+    """The conditions are constants, so that code for singular values is compiled only for the norms that need it."""
     if isinstance(order, str):
         if order != "nuc":
             raise ValueError("Invalid norm order for matrices.")

@@ -435,7 +435,7 @@ def _initial(value: Any) -> dict[str, Any]:
 
 
 def _start(a: Any, initial: Any, dtype: Any) -> Any:
-    """Of a product that starts from zero, or from an infinity, in its dtype: "zero" or "infinity"; else None."""
+    """What a product starts from in its dtype: "zero", "infinity", or None, which stands for every other value."""
     kind = _asked_for(dtype if dtype is not None else a.dtype)
     if kind is None or kind.kind not in "fc" or not isinstance(initial, (int, float, complex, np.number, np.bool_)):
         return None

@@ -49,7 +49,7 @@ usual_ndim(const direct_call *self, PyObject *object)
     return strchr(self->kinds, kind) != NULL ? ndim : -1;
 }
 
-/* Whether the keywords are axis=, an int. */
+/* Whether axis= is the only keyword, and an int. */
 static bool
 is_axis(PyObject *kwnames, PyObject *value)
 {
@@ -69,8 +69,7 @@ is_usual(const direct_call *self, PyObject *const *args, Py_ssize_t n_args, PyOb
     return self->scans ? ndim == 1 : has_keywords ? ndim > 0 : ndim >= 0;
 }
 
-/* Borrowed. It is asked for by the first usual call, because making it takes some milliseconds.
- */
+/* Borrowed. The first usual call asks for it, because making it takes some milliseconds. */
 static PyObject *
 reduction_of(direct_call *self)
 {
@@ -167,7 +166,8 @@ traverse(PyObject *object, visitproc visit, void *arg)
     return 0;
 }
 
-/* What calls need is kept: a cycle through it is broken by the module, or by the function. */
+/* What calls need is not released here, so that they work to the end: a cycle through it is
+ * broken by the module, or by the function. */
 static int
 clear(PyObject *object)
 {
@@ -209,7 +209,7 @@ bind(PyObject *object, PyObject *instance, PyObject *Py_UNUSED(type))
                                                    : PyMethod_New(object, instance);
 }
 
-/* By its name, as functions. */
+/* It is pickled by its name, as functions are. */
 static PyObject *
 reduce(PyObject *object, PyObject *Py_UNUSED(unused))
 {

@@ -2,7 +2,6 @@
 
 #include "ufunc/ufunc_aot_py.h"
 
-#include "core/py/raise.h"
 #include "core/py/target_read.h"
 #include "ufunc/ufunc_device_py.h"
 #include "ufunc/ufunc_parts.h"

@@ -15,9 +15,9 @@
 
 enum {
     MOST_INPUTS = 8,
-    MOST_DIMS = 4,      /* of arrays that are not contiguous, or not of one shape; */
-    MOST_ROWS = 8192,   /* elements of such a call, if rows are contiguous */
-    MOST_STRIDED = 1024 /* and if not: NumPy copies long rows, which is faster */
+    MOST_DIMS = 4,        /* of arrays that are not contiguous, or not of one shape; */
+    MOST_ELEMENTS = 8192, /* of such a call, if rows are contiguous */
+    MOST_STRIDED = 1024   /* and if not: NumPy copies long rows, which is faster */
 };
 
 typedef struct direct_call {
@@ -107,7 +107,8 @@ read_inputs(direct_call *c, PyObject *const *args)
     return true;
 }
 
-/* Whether the output lies as input i does, or apart from it. */
+/* Whether the output has the elements of input i at the same addresses, or none of its memory.
+ */
 static bool
 may_overwrite(const direct_call *c, int i)
 {
@@ -158,7 +159,7 @@ find_shape(direct_call *c)
     for (int d = 0; d < c->ndim; d++)
         if (c->dims[d] == 0 || __builtin_mul_overflow(c->n, c->dims[d], &c->n))
             return false;
-    return c->n <= MOST_ROWS;
+    return c->n <= MOST_ELEMENTS;
 }
 
 /* The steps of an operand; false: some are negative, for which NumPy has another order. */
@@ -177,8 +178,9 @@ find_steps(direct_call *c, int i)
     return true;
 }
 
-/* Whether NumPy's iterator takes these two axes in this order, and makes a result in C order:
- * it does if an operand lies so, or if none lies otherwise. */
+/* Whether NumPy's iterator keeps these two axes in this order, so that a new result is in C
+ * order: it does if the steps of some operand have this order, or if none have the other one.
+ */
 static bool
 is_in_order(const direct_call *c, int outer, int inner)
 {
@@ -193,7 +195,8 @@ is_in_order(const direct_call *c, int outer, int inner)
     return !swapped;
 }
 
-/* An output of this shape that is apart from all inputs, or lies as one does. */
+/* Whether the output has this shape and, of each input, the elements at the same addresses, or
+ * none of its memory. */
 static bool
 takes_output_of_rows(const direct_call *c)
 {
@@ -213,7 +216,7 @@ takes_output_of_rows(const direct_call *c)
     return true;
 }
 
-/* An axis along which all operands go on where its inner one ends is one with it. */
+/* Merges two axes where each operand continues along the outer one as along the inner one. */
 static void
 merge_axes(direct_call *c)
 {
@@ -238,7 +241,7 @@ merge_axes(direct_call *c)
     memmove(c->steps, c->steps + to, (size_t)c->ndim * sizeof *c->steps);
 }
 
-/* Everything about rows but the steps of an output that is made. */
+/* Finds all that rows need, except the steps of an output that is not made yet. */
 static bool
 find_rows(direct_call *c)
 {

@@ -49,8 +49,8 @@ typedef struct places {
     const int64_t *index;
 } places;
 
-/* The place of element i + k. Compilers see that those of packed elements, for one i, follow
- * each other. */
+/* The address of element i + k, written so that compilers see that the addresses of packed
+ * elements for k = 0, 1, 2, 3 follow each other. */
 INLINED char *
 place(places p, int64_t i, int k)
 {

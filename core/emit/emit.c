@@ -3,8 +3,6 @@
 
 #include "core/emit/emit_internal.h"
 
-#include <string.h>
-
 /* What libNVVM documents for 64-bit targets; without it the newer reader aborts. */
 static const char gpu_head[] =
     "target datalayout = "

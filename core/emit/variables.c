@@ -6,9 +6,6 @@
  * becomes a node of metadata, or a leaf at its offset. */
 #include "core/emit/emit_internal.h"
 
-#include "core/base/memory.h"
-
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
 
-#define STEP_PS  5e6  /* the least that a thread should get */
-#define LONG_PS  20e6 /* worth looking for what would stop it, and for other Python threads */
+#define STEP_PS  5e6 /* the least that a thread should get: calling the pool takes 2 to 5 µs */
+#define LONG_PS  20e6 /* from here on, Ctrl-C is looked for and other Python threads may run */
 #define SHORT_PS 2e6  /* the clock itself takes some 50 ns */
 #define PIECE_PS 1e9  /* the first piece of a part where all cost the same */
 #define MOST_PS  4e9  /* a step that costs more counts as this */
@@ -174,8 +174,8 @@ sample(void *context, int64_t begin, int64_t end)
     return true;
 }
 
-/* The pool gives each thread as many grains as the others. So that all of them get the same,
- * what a thread should get is divided, into as many grains as are long enough. */
+/* The pool gives each thread the same number of grains. Their size is therefore the share of a
+ * thread, divided into as many grains as are long enough (LW_POOL_STEPS at most). */
 static int64_t
 grain_of(const lw_work *work, int64_t n, double cost_ps)
 {

@@ -22,7 +22,7 @@ void lw_failure_init(lw_failure *failure);
 void lw_failure_note(lw_failure *failure, int64_t at, int32_t status);
 
 /* Work that goes over several threads: calling the pool's and waiting for them takes 2 to 5 µs
- * while they are awake, and some 10 µs more if they sleep. */
+ * while they are awake, and 10 to 50 µs more if they sleep. */
 #define LW_PARALLEL_PS 12e6
 
 typedef struct lw_work {

@@ -4,7 +4,6 @@
 #include "core/base/clock.h"
 #include "core/base/divider.h"
 #include "core/base/lock.h"
-#include "core/base/memory.h"
 #include "core/host/flags.h"
 #include "core/host/pieces.h"
 #include "core/ir/thread_names.h"
@@ -36,12 +35,16 @@
 enum { CALL_BITS = 9 };
 static_assert(LW_MAX_THREADS < 1 << CALL_BITS, "the workers of a loop fit into a call");
 
+/* What is left of a chunk is one number, too: loop << LEFT_BITS | first << STEP_BITS | end. */
+enum { STEP_BITS = 8, LEFT_BITS = 2 * STEP_BITS, STEP_MASK = (1 << STEP_BITS) - 1 };
+static_assert(LW_POOL_STEPS < 1 << STEP_BITS, "the number of a step fits into what is left");
+
 /* A worker and what it needs, on its own cache lines. */
 typedef struct worker {
     /* The last call that it has followed, or that was taken back. */
     _Alignas(128) atomic_uint_fast64_t answered;
-    /* Steps of its chunk that nobody has taken: loop << 16 | first << 8 | end. Those of another
-     * loop: nobody has taken any. So the caller of a loop need not write here. */
+    /* Steps of its chunk that nobody has taken. The number of another loop means that nobody
+     * has taken any, so that the caller of a loop need not write here. */
     atomic_uint_fast64_t left;
     atomic_uint asleep; /* what it sleeps on: 1 while it may be in the futex */
     uint32_t index;
@@ -74,9 +77,10 @@ static worker *workers;                  /* [n_workers]; 0 is the caller's and h
 static uint32_t n_workers, n_wanted;     /* fewer than wanted where threads cannot be started */
 static loop current;
 static report found = {.lock = LW_LOCK_INIT};
-_Alignas(
-    128) static atomic_uint_fast64_t call; /* the last one; all workers wait for it to change */
-_Alignas(128) static atomic_uint pending;  /* workers that were called and have not ended */
+/* The last call; all workers wait for it to change. */
+_Alignas(128) static atomic_uint_fast64_t call;
+/* Workers that were called and have not ended. */
+_Alignas(128) static atomic_uint pending;
 _Alignas(128) static atomic_uint caller_asleep;
 static atomic_bool crowded; /* a worker of the loop under way is on the caller's core */
 static _Thread_local bool inside;
@@ -150,7 +154,7 @@ await_workers(lw_stop *stop)
     atomic_store(&caller_asleep, 0);
 }
 
-/* ---- workers ---------------------------------------------------------------------------- */
+/* ---- workers ---- */
 
 /* The chunks of a call, and so the workers that it calls, the caller included. */
 static uint32_t
@@ -201,20 +205,20 @@ take_step(uint32_t chunk, bool first)
 {
     atomic_uint_fast64_t *word = &workers[chunk].left;
     uint64_t left = atomic_load_explicit(word, memory_order_relaxed), rest;
-    uint64_t number = call >> CALL_BITS << 16;
+    uint64_t number = call >> CALL_BITS << LEFT_BITS;
     uint32_t begin, end;
 
     do {
-        if ((left ^ number) >> 16 != 0)
+        if ((left ^ number) >> LEFT_BITS != 0)
             rest =
                 number | (chunk + 1 == current.n_chunks ? current.last_steps : current.steps);
         else
             rest = left;
-        begin = rest >> 8 & 255;
-        end = rest & 255;
+        begin = rest >> STEP_BITS & STEP_MASK;
+        end = rest & STEP_MASK;
         if (begin == end)
             return -1;
-        rest = first ? rest + 256 : rest - 1;
+        rest = first ? rest + (1 << STEP_BITS) : rest - 1;
     } while (!atomic_compare_exchange_weak(word, &left, rest));
     return first ? begin : end - 1;
 }
@@ -377,8 +381,7 @@ lw_pool_thread(void)
     return own_index;
 }
 
-/* ---- starting and ending; need the pool's lock ----------------------------------------------
- */
+/* ---- starting and ending; need the pool's lock ---- */
 
 /* Workers block all signals, which are for the program's own threads. */
 static bool
@@ -461,8 +464,7 @@ lw_thread_pool_stop(void)
     lw_lock_give(&pool_lock);
 }
 
-/* ---- loops
- * ------------------------------------------------------------------------------------ */
+/* ---- loops ---- */
 
 /* needs: the pool's lock, two workers or more */
 static void
@@ -535,7 +537,7 @@ lw_parallel_for(int64_t n, int64_t grain, lw_loop_body body, void *context)
     return lw_parallel_until(n, grain, body, context, NULL);
 }
 
-/* ---- as compiled code asks -------------------------------------------------------------- */
+/* ---- functions that compiled code calls ---- */
 
 static int64_t
 num_threads(void)

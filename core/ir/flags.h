@@ -14,8 +14,8 @@ typedef enum lw_flags_kind {
 
 /* Whether the instruction alone may raise flags that its result does not stand for: libm's own;
  * comparisons of a NaN, which the CPU's vector unit calls invalid, and so conversions of a
- * float that is out of range, on their way to saturation; and whatever is computed of float16,
- * of which the CPU converts several at once, also those that are none. */
+ * float that is out of range, on their way to saturation; and operations on float16, because
+ * the CPU converts several numbers at once, some of which are no elements. */
 bool lw_inst_raises_stray_flags(const lw_func *func, const lw_inst *inst);
 /* Whether an instruction of a module does. */
 bool lw_ir_raises_stray_flags(const lw_module *module);

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "core/link/elf_loader.h"
 
-#include "core/base/lock.h"
 #include "core/base/memory.h"
 
 #include <assert.h>

@@ -3,7 +3,6 @@
 #include "core/base/memory_span.h"
 
 #include <assert.h>
-#include <stddef.h>
 
 /* ---- normalising ---- */
 

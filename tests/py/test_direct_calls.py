@@ -141,7 +141,7 @@ def test_few_elements_of_any_layout(scaled, i):
 
 
 def test_layouts_as_they_come(scaled):
-    """Whatever lies how, the call gives what NumPy's does; most of those whose result is in C order go without it."""
+    """Results and outputs are those of NumPy's call for operands of any strides; most calls whose result is in C order do not go through NumPy."""
     random, direct = np.random.default_rng(5), 0
     memory = np.arange(4096.0)
 

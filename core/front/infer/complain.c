@@ -49,7 +49,7 @@ lw_describe_type(lw_infer_frame *f, lw_type type)
     return keep(f, &text);
 }
 
-/* Of a constant that is no number: its type says no more than that. */
+/* What a constant is that is no number, as its type does not tell; NULL: none of these. */
 static const char *
 describe_kind(lw_constant_kind kind)
 {

@@ -565,9 +565,9 @@ lw_type lw_float_of(lw_type complex); /* complex -> the type of its parts; other
 lw_type lw_complex_of(lw_infer_frame *f, lw_type real);
 /* The common type of two operands. */
 lw_type lw_promote_operands(lw_infer_frame *f, lw_type x, lw_type y);
-/* Of numba's typing, where NumPy's functions and divmod, unlike operators, compute a uint64
- * beside a signed integer in float64, and beside a bool in uint64: the operand beside one of
- * type `other`. Most stay what they are. */
+/* The operand x as it is computed beside one of type `other`. It is another one only with
+ * numba's typing, where NumPy's functions and divmod, unlike operators, compute a uint64 beside
+ * a signed integer in float64, and beside a bool in uint64. */
 lw_infer_operand lw_beside_uint64(lw_infer_frame *f, lw_infer_operand x, lw_type other);
 lw_status lw_promote_values(lw_infer_frame *f, lw_infer_operand x, lw_infer_operand y,
                             const char *what, lw_type *out);

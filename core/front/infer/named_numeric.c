@@ -161,7 +161,8 @@ numpy_float(lw_type type)
     return lw_dtypes[type].bits <= 16 ? LW_DT_f32 : LW_DT_f64;
 }
 
-/* So are two of them, even if integers that hold both have 32 bits: int8 with uint16. */
+/* Whether both arguments have at most 16 bits. Their result is float32 then, even if integers
+ * that hold both have 32 bits: int8 with uint16. */
 static bool
 are_small(const numeric_call *c)
 {
@@ -305,7 +306,7 @@ type_operator(numeric_call *c)
     } else if (c->n == 1) {
         LW_TRY(lw_infer_unary(c->f, c->node, op, x->value, &value));
     } else {
-        bool computes = op <= LW_PY_MOD; /* bits of a float are none */
+        bool computes = op <= LW_PY_MOD; /* others work on bits, which floats do not have */
         lw_infer_operand left = lw_infer_operand_of(x), right = lw_infer_operand_of(y);
 
         LW_TRY(lw_infer_binary(c->f, c->node, op,

@@ -4,7 +4,6 @@
  * argument is narrow. */
 #include "core/front/infer/infer_internal.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 

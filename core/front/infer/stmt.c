@@ -3,7 +3,6 @@
  * dead and is not typed. Loops are walked with the states that earlier walks found at the end
  * of their bodies. */
 #include "core/front/infer/infer_internal.h"
-#include "core/front/records.h"
 
 #include <assert.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 
 #include "core/front/diagnose.h"
 #include "core/front/lower/address.h"
-#include "core/front/named.h"
 #include "core/ir/counted.h"
 
 #include <string.h>

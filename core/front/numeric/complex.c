@@ -9,7 +9,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static lw_dtype
@@ -396,8 +395,8 @@ constant_exponent(const lw_builder *b, lw_complex y, int *doubled)
     return true;
 }
 
-/* 1 / power, where the power is one of x: zero where x is infinite, of which a division, or a
- * product on the way, may have made NaN. */
+/* 1 / power, for a power of x whose exponent is positive. It is zero if x is infinite; the
+ * division, or a product that led to the power, may give NaN there. */
 static lw_complex
 inverse_power(lw_builder *b, lw_complex x, lw_complex power)
 {

@@ -2,7 +2,6 @@
  * Defaults of live functions are frozen objects with a guard; an annotation counts if it names
  * a type of ours or NumPy's, and may be a text that is looked up in the function's module. */
 #include "core/front/read/read_internal.h"
-#include "core/front/signature.h"
 
 #include <assert.h>
 #include <string.h>

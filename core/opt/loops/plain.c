@@ -254,7 +254,7 @@ release_owners(plainer *p, const copy *c, const lw_inst *like)
             emit_like(p, like, LW_OP_HOLD, LW_DT_void, c->to[i], emit_zero(p, like, LW_DT_ptr));
 }
 
-/* Whether the function is none that the user has written. */
+/* Whether the function was not written by the user, but by lanewise. */
 static bool
 is_hidden(const plainer *p, const lw_func *func)
 {

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "core/base/memory.h"
 #include "core/device/heap.h"
 #include "core/py/compiled/link_ask.h"
 #include "core/py/compiled/resources.h"

@@ -12,8 +12,6 @@
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
 
-#include <string.h>
-
 /* Whose the loop is, borrowed. */
 static lw_ufunc_head *
 owner_of(lw_ufunc_head *self, const void *loop)
