@@ -131,7 +131,7 @@ def write(folder: Path) -> None:
     for module, heading in MODULES.items():
         made = importlib.import_module(f"lanewise.{module}")
         names = getattr(made, "__all__", None) or [name for name in dir(made) if not name.startswith("_") and getattr(getattr(made, name), "__module__", "") == f"lanewise.{module}"]
-        shown = [name for name in names if type(getattr(made, name)).__name__ in ("type", "ABCMeta", "function", "builtin_function_or_method")]
+        shown = [name for name in names if type(getattr(made, name)).__name__ in ("type", "ABCMeta") or inspect.isroutine(getattr(made, name))]
         pages[module] = [*title(f"lanewise.{module}: {heading[0].lower()}{heading[1:]}"), *doc_of(f"lanewise.{module}"), *section(f"lanewise.{module}", shown)]
         rest = [name for name in names if name not in shown and not inspect.isclass(getattr(made, name))]
         if module == "types":
