@@ -687,7 +687,7 @@ lw_reduce_register(PyObject *module)
     memcpy(reducer_methods, methods_head, sizeof methods_head);
     memcpy(reducer_methods + N_HEAD, lw_reducer_inspections, sizeof lw_reducer_inspections);
     if (lw_compiled_type(module, LW_DOOR_REDUCE, &reducer_spec, NULL) == NULL ||
-        lw_reduce_direct_register(module) < 0)
+        lw_reduction_function_register(module) < 0)
         return -1;
     return lw_door_add(module, module, decorator, LW_DOOR_REDUCE, "f=None, /, *", reduce_doc);
 }

@@ -95,6 +95,6 @@ PyObject *lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *lw_reducer_accumulate(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *lw_reducer_reduceat(PyObject *self, PyObject *args, PyObject *kwargs);
 /* The type of lanewise.reductions' functions. -1 with an exception. */
-int lw_reduce_direct_register(PyObject *module);
+int lw_reduction_function_register(PyObject *module);
 
 #endif

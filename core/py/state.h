@@ -35,7 +35,7 @@ typedef struct lw_found_pair {
     X(device_array)                                                                            \
     X(mapped_array)                                                                            \
     X(bound_forall)                                                                            \
-    X(direct_call)                                                                             \
+    X(reduction_function)                                                                      \
     X(jit)                                                                                     \
     X(launcher)
 

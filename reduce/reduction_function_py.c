@@ -13,7 +13,7 @@
 
 enum { MOST_KINDS = 8 };
 
-typedef struct direct_call {
+typedef struct reduction_function {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *function;
@@ -23,11 +23,11 @@ typedef struct direct_call {
     PyObject *dict, *weakrefs;
     bool scans;             /* accumulate, of arrays with one dimension and without keywords */
     char kinds[MOST_KINDS]; /* of the dtypes, as NumPy calls them */
-} direct_call;
+} reduction_function;
 
 /* The number of dimensions of an array that the reduction takes as it is; else -1. */
 static int
-usual_ndim(const direct_call *self, PyObject *object)
+usual_ndim(const reduction_function *self, PyObject *object)
 {
     char kind;
     int ndim;
@@ -58,7 +58,8 @@ is_axis(PyObject *kwnames, PyObject *value)
 }
 
 static bool
-is_usual(const direct_call *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+is_usual(const reduction_function *self, PyObject *const *args, Py_ssize_t n_args,
+         PyObject *kwnames)
 {
     bool has_keywords = kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0;
     int ndim;
@@ -71,7 +72,7 @@ is_usual(const direct_call *self, PyObject *const *args, Py_ssize_t n_args, PyOb
 
 /* Borrowed. The first usual call asks for it, because making it takes some milliseconds. */
 static PyObject *
-reduction_of(direct_call *self)
+reduction_of(reduction_function *self)
 {
     PyObject *one = lw_found_get(&self->reduction);
 
@@ -91,7 +92,7 @@ scan(PyObject *reduction, PyObject *array)
 }
 
 static PyObject *
-call_reduction(direct_call *self, PyObject *const *args, bool has_axis)
+call_reduction(reduction_function *self, PyObject *const *args, bool has_axis)
 {
     PyObject *one = reduction_of(self), *stack[3] = {args[0]};
     int n = 1;
@@ -110,7 +111,7 @@ call_reduction(direct_call *self, PyObject *const *args, bool has_axis)
 static PyObject *
 call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    direct_call *self = (direct_call *)object;
+    reduction_function *self = (reduction_function *)object;
 
     if (is_usual(self, args, PyVectorcall_NARGS(nargsf), kwnames))
         return call_reduction(self, args, kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0);
@@ -126,7 +127,7 @@ make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     PyObject *function, *source, *dtype = NULL;
     const char *kinds;
     int scans = 0;
-    direct_call *self;
+    reduction_function *self;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOs|O$p", keywords, &function, &source,
                                      &kinds, &dtype, &scans))
@@ -135,7 +136,7 @@ make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         PyErr_Format(PyExc_ValueError, "kinds: at most %d, got '%s'", MOST_KINDS - 1, kinds);
         return NULL;
     }
-    self = (direct_call *)type->tp_alloc(type, 0);
+    self = (reduction_function *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
     self->vectorcall = call;
@@ -155,7 +156,7 @@ make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static int
 traverse(PyObject *object, visitproc visit, void *arg)
 {
-    direct_call *self = (direct_call *)object;
+    reduction_function *self = (reduction_function *)object;
 
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->function);
@@ -171,14 +172,14 @@ traverse(PyObject *object, visitproc visit, void *arg)
 static int
 clear(PyObject *object)
 {
-    Py_CLEAR(((direct_call *)object)->dict);
+    Py_CLEAR(((reduction_function *)object)->dict);
     return 0;
 }
 
 static void
 dealloc(PyObject *object)
 {
-    direct_call *self = (direct_call *)object;
+    reduction_function *self = (reduction_function *)object;
     PyTypeObject *type = Py_TYPE(object);
 
     PyObject_GC_UnTrack(object);
@@ -198,7 +199,7 @@ dealloc(PyObject *object)
 static PyObject *
 repr(PyObject *object)
 {
-    return PyObject_Repr(((direct_call *)object)->function);
+    return PyObject_Repr(((reduction_function *)object)->function);
 }
 
 /* Like a function, so that inspect and pydoc take it for one. */
@@ -222,9 +223,10 @@ static PyMethodDef methods[] = {
 };
 
 static PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(direct_call, vectorcall), READONLY, NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(direct_call, weakrefs), READONLY, NULL},
-    {"__dictoffset__", T_PYSSIZET, offsetof(direct_call, dict), READONLY, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(reduction_function, vectorcall), READONLY,
+     NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(reduction_function, weakrefs), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(reduction_function, dict), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
 static PyGetSetDef attributes[] = {
@@ -246,16 +248,16 @@ static PyType_Slot slots[] = {
     {0, NULL}};
 
 static PyType_Spec spec = {.name = "lanewise._core.ReductionFunction",
-                           .basicsize = sizeof(direct_call),
+                           .basicsize = sizeof(reduction_function),
                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                     Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
                            .slots = slots};
 
 int
-lw_reduce_direct_register(PyObject *module)
+lw_reduction_function_register(PyObject *module)
 {
     PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
 
-    lw_core->direct_call_type = (PyTypeObject *)type;
+    lw_core->reduction_function_type = (PyTypeObject *)type;
     return type ? PyModule_AddObjectRef(module, "ReductionFunction", type) : -1;
 }
