@@ -209,6 +209,19 @@ bind(PyObject *object, PyObject *instance, PyObject *Py_UNUSED(type))
                                                    : PyMethod_New(object, instance);
 }
 
+/* For what looks at the object itself, and not at __wrapped__: inspect.getfullargspec. */
+static PyObject *
+signature(PyObject *object, void *Py_UNUSED(closure))
+{
+    PyObject *inspect = PyImport_ImportModule("inspect"), *result;
+
+    if (inspect == NULL)
+        return NULL;
+    result = PyObject_CallMethod(inspect, "signature", "O", ((direct_call *)object)->function);
+    Py_DECREF(inspect);
+    return result;
+}
+
 /* By its name, as functions. */
 static PyObject *
 reduce(PyObject *object, PyObject *Py_UNUSED(unused))
@@ -229,6 +242,7 @@ static PyMemberDef members[] = {
 
 static PyGetSetDef attributes[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {"__signature__", signature, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyType_Slot slots[] = {
