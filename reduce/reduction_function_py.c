@@ -210,6 +210,20 @@ bind(PyObject *object, PyObject *instance, PyObject *Py_UNUSED(type))
                                                    : PyMethod_New(object, instance);
 }
 
+/* For what looks at the object itself, and not at __wrapped__: inspect.getfullargspec. */
+static PyObject *
+signature(PyObject *object, void *Py_UNUSED(closure))
+{
+    PyObject *inspect = PyImport_ImportModule("inspect"), *result;
+
+    if (inspect == NULL)
+        return NULL;
+    result = PyObject_CallMethod(inspect, "signature", "O",
+                                 ((reduction_function *)object)->function);
+    Py_DECREF(inspect);
+    return result;
+}
+
 /* It is pickled by its name, as functions are. */
 static PyObject *
 reduce(PyObject *object, PyObject *Py_UNUSED(unused))
@@ -231,6 +245,7 @@ static PyMemberDef members[] = {
 
 static PyGetSetDef attributes[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {"__signature__", signature, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyType_Slot slots[] = {

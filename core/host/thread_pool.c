@@ -82,6 +82,7 @@ _Alignas(128) static atomic_uint_fast64_t call;
 /* Workers that were called and have not ended. */
 _Alignas(128) static atomic_uint pending;
 _Alignas(128) static atomic_uint caller_asleep;
+static bool lost;           /* the loop under way is the copy of one in the parent process */
 static atomic_bool crowded; /* a worker of the loop under way is on the caller's core */
 static _Thread_local bool inside;
 static _Thread_local bool is_worker; /* a thread of the pool */
@@ -416,20 +417,41 @@ stop_workers(void)
     n_workers = n_wanted = 0;
 }
 
-/* In the child there is no worker, and nobody who could release the lock. */
+/* In the child of a handler that ran while its thread waited, or between two steps: nothing is
+ * left to wait for, and the memory of the workers is that of the loop until it ends. The lock
+ * is this thread's. */
+static void
+lose_workers(void)
+{
+    for (uint32_t i = 1; i < n_workers; i++)
+        atomic_store(&workers[i].answered, call);
+    lost = true;
+}
+
+/* In the child there is no worker, and nobody who could release a lock that another thread
+ * holds. Such a thread may have been about to free the workers: their memory is left alone. */
 static void
 after_fork(void)
 {
     static const lw_lock fresh = LW_LOCK_INIT;
 
-    pool_lock = found.lock = fresh;
-    free(workers);
-    workers = NULL;
-    n_workers = n_wanted = 0;
-    inside = false;
-    current.stop = false;
+    found.lock = fresh;
     atomic_store(&pending, 0);
-    atomic_store(&caller_asleep, 0);
+    if (inside) {
+        lose_workers();
+    } else {
+        pool_lock = fresh;
+        workers = NULL;
+        current.stop = false;
+        atomic_store(&caller_asleep, 0);
+    }
+    n_workers = n_wanted = 0;
+}
+
+bool
+lw_pool_is_lost(void)
+{
+    return lost && inside;
 }
 
 /* Starts as many workers as wanted, or as the system allows. */
@@ -499,7 +521,7 @@ run_loop(lw_stop *stop)
     run_steps(0);
     recall_workers();
     await_workers(stop);
-    inside = false;
+    inside = lost = false;
     fp_flags = atomic_load(&found.fp_flags);
     if (fp_flags != 0)
         lw_flags_raise(fp_flags);

@@ -41,6 +41,10 @@ lw_status lw_parallel_until(int64_t n, int64_t grain, lw_loop_body body, void *c
                             struct lw_stop *stop);
 /* Whether this thread is one of the pool's, not one that called it. */
 bool lw_pool_is_worker(void);
+/* Whether this process was forked in the middle of the loop that this thread runs, by a signal
+ * handler. What the workers were doing then is done in the parent alone, so the loop must end,
+ * and its results must not be used. */
+bool lw_pool_is_lost(void);
 
 /* The number of this thread among those of the pool; 0 for a thread that calls it. */
 uint32_t lw_pool_thread(void);

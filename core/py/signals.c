@@ -1,5 +1,7 @@
 #include "core/py/signals.h"
 
+#include "core/host/thread_pool.h"
+
 #include <fenv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,6 +36,20 @@ runs_handlers(void)
     return PyThread_get_thread_ident() == main_thread || syscall(SYS_gettid) == getpid();
 }
 
+/* A handler may call os.fork(), and return in the child, too. */
+static bool
+run_handlers(void)
+{
+    if (PyErr_CheckSignals() < 0)
+        return true;
+    if (!lw_pool_is_lost())
+        return false;
+    PyErr_SetString(PyExc_RuntimeError,
+                    "a signal handler called os.fork() while threads were at work: only the "
+                    "parent process has what they compute, so the call ends in the child");
+    return true;
+}
+
 bool
 lw_signal_raised(void *context)
 {
@@ -43,7 +59,7 @@ lw_signal_raised(void *context)
     if (!runs_handlers())
         return false;
     PyEval_RestoreThread(*state);
-    raised = PyErr_CheckSignals() < 0;
+    raised = run_handlers();
     *state = PyEval_SaveThread();
     return raised;
 }
@@ -73,7 +89,7 @@ lw_signal_raised_anyhow(void *keeps)
     feholdexcept(&flags);
     if (gil == PyGILState_LOCKED && keeps == NULL)
         let_others_run();
-    raised = PyErr_CheckSignals() < 0;
+    raised = run_handlers();
     fesetenv(&flags);
     PyGILState_Release(gil);
     return raised;

@@ -287,6 +287,51 @@ test_fork(void)
     CHECK(lw_parallel_for(1000, 1, add_up, &sum) == LW_OK);
 }
 
+typedef struct divided {
+    atomic_llong sum;
+    atomic_int child; /* -1: not forked yet */
+    bool lost;
+} divided;
+
+/* As a handler does that runs in the middle of a loop. */
+static inline lw_status
+fork_once(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    divided *all = context;
+
+    if (worker == 0 && all->child < 0) {
+        usleep(1000); /* the others are at work */
+        all->child = fork();
+        all->lost = lw_pool_is_lost();
+    }
+    while (all->child < 0)
+        continue;
+    atomic_fetch_add(&all->sum, end - begin);
+    return LW_OK;
+}
+
+/* The child comes out of the loop, without what its workers were at, and starts its own. */
+static inline void
+test_fork_within(void)
+{
+    divided all = {.child = -1};
+    atomic_llong sum = 0;
+    int how = 0;
+
+    CHECK(lw_parallel_for(1000, 1, fork_once, &all) == LW_OK);
+    if (all.child == 0) {
+        bool good = all.lost && !lw_pool_is_lost();
+        alarm(20); /* hanging is a failure */
+        for (int i = 0; i < 20; i++)
+            good = good && lw_parallel_for(1000, 1, add_up, &sum) == LW_OK;
+        lw_thread_pool_stop();
+        _exit(!good || sum != 20000);
+    }
+    CHECK(all.child > 0 && waitpid(all.child, &how, 0) == all.child && how == 0);
+    CHECK(all.sum == 1000 && !all.lost);
+    CHECK(lw_parallel_for(1000, 1, add_up, &sum) == LW_OK && sum == 1000);
+}
+
 static void
 test_stop(void)
 {
@@ -336,6 +381,7 @@ main(void)
     test_floating_point();
 #ifndef __SANITIZE_THREAD__ /* its shadow memory cannot be forked everywhere */
     test_fork();
+    test_fork_within();
 #endif
     test_stop();
     show_speed();

@@ -23,6 +23,7 @@ late_syscall(long number, void *word, int what, unsigned value, const void *most
 #define syscall                 late_syscall
 #define lw_parallel_for         late_parallel_for
 #define lw_parallel_until       late_parallel_until
+#define lw_pool_is_lost         late_pool_is_lost
 #define lw_pool_is_worker       late_pool_is_worker
 #define lw_pool_thread          late_pool_thread
 #define lw_thread_pool_register late_thread_pool_register

@@ -14,6 +14,7 @@ static bool exchange_late(atomic_uint_fast64_t *word, uint64_t *before, uint64_t
 #define atomic_compare_exchange_strong exchange_late
 #define lw_parallel_for                late_parallel_for
 #define lw_parallel_until              late_parallel_until
+#define lw_pool_is_lost                late_pool_is_lost
 #define lw_pool_is_worker              late_pool_is_worker
 #define lw_pool_thread                 late_pool_thread
 #define lw_thread_pool_register        late_thread_pool_register

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import inspect
+import pickle
+import pydoc
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -630,3 +635,23 @@ def test_products_of_stand_ins_start_from_zero():
         for got in (d.prod(initial=0), np.prod(d, initial=0), np.multiply.reduce(d, initial=0), lw.multiply.reduce(d, initial=0), reductions.prod(d, initial=-0.0),
                     _ufunc_methods.reduce(lw.multiply, d, initial=0)):
             assert np.asarray(got) == 0
+
+
+@pytest.mark.parametrize("name", [name for name in reductions.__all__ if name not in {"affine_scan", "segmented_sum"}])
+def test_functions_are_objects_like_any_other(name):
+    """Whether calls of a function go through C or not, it is pickled by its name, and shows its parameters, however it is asked."""
+    f = getattr(reductions, name)
+    assert pickle.loads(pickle.dumps(f)) is copy.copy(f) is copy.deepcopy(f) is f and {f: 1}[f] == 1 and weakref.ref(f)() is f
+    shown = list(inspect.signature(f).parameters)
+    assert shown[0] == "a" and shown == inspect.getfullargspec(f).args + inspect.getfullargspec(f).kwonlyargs
+    assert f.__name__ == f.__qualname__ == name and f.__module__.startswith("lanewise.") and name in pydoc.render_doc(f, renderer=pydoc.plaintext)
+    assert inspect.isroutine(f) and f.__doc__ and f"def {name}(" in inspect.getsource(f)
+
+
+def test_functions_bind_as_functions_do():
+    class Own(np.ndarray):
+        total = reductions.sum
+        still = staticmethod(reductions.sum)
+
+    x = np.arange(6.0).reshape(2, 3).view(Own)
+    assert x.total() == 15 and (x.total(axis=0) == [3, 5, 7]).all() and x.still(np.ones(3)) == 3 and Own.total is reductions.sum
