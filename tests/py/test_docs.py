@@ -102,6 +102,16 @@ def test_every_public_name_has_a_docstring():
     assert not bare, bare
 
 
+def test_the_api_pages_have_every_public_function(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    pages = importlib.import_module("api_pages")
+    pages.write(tmp_path)
+    for module in pages.MODULES:
+        made, text = importlib.import_module(f"lanewise.{module}"), (tmp_path / f"{module}.rst").read_text(encoding="utf-8")
+        shown = set(re.findall(rf"^\.\. [\w:]+:: lanewise\.{module}\.(\w+)", text, re.M))
+        assert {name for name in getattr(made, "__all__", ()) if inspect.isroutine(getattr(made, name))} <= shown, module
+
+
 # ---- documents ----
 
 
