@@ -36,13 +36,16 @@ runs_handlers(void)
     return PyThread_get_thread_ident() == main_thread || syscall(SYS_gettid) == getpid();
 }
 
-/* A handler may call os.fork(), and return in the child, too. */
+/* A handler may call os.fork(), and return in the child, too. What is called there before it
+ * returns is not the loop that ends. */
 static bool
 run_handlers(void)
 {
+    bool was_lost = lw_pool_is_lost();
+
     if (PyErr_CheckSignals() < 0)
         return true;
-    if (!lw_pool_is_lost())
+    if (was_lost || !lw_pool_is_lost())
         return false;
     PyErr_SetString(PyExc_RuntimeError,
                     "a signal handler called os.fork() while threads were at work: only the "
