@@ -19,9 +19,10 @@ enum {
 
 typedef struct job {
     const lw_work *work;
-    int64_t first;                   /* number of the piece at which the pool's loop begins */
-    _Atomic int64_t spent_ns, n_run; /* the pool's loop: the time of its threads, and pieces; */
-    _Atomic double least_ps;         /* the least cost of a piece in one of its steps; or 0 */
+    int64_t first;            /* number of the piece at which the pool's loop begins */
+    _Atomic int64_t n_run;    /* pieces that the pool's loop has run, and either */
+    _Atomic int64_t spent_ns; /* the time of its threads, or for steady work */
+    _Atomic double least_ps;  /* the least cost of a piece in one of its steps; or 0 */
     atomic_bool failed;
 } job;
 
@@ -94,11 +95,16 @@ run_part(job *j, int64_t begin, int64_t end)
     lw_in_pieces(work->stop, begin, end, first, unit_of(work), run_piece, j);
 }
 
+/* Steady pieces cost the same, so of two steps one that took longer was interrupted. The last
+ * piece may be shorter than the others. */
 static void
-note_cost(job *j, double ps)
+note_least_cost(job *j, int64_t took_ns, int64_t begin, int64_t end)
 {
     double least = atomic_load_explicit(&j->least_ps, memory_order_relaxed);
+    double ps = (double)took_ns * 1000 / (double)(end - begin);
 
+    if (j->first + end == j->work->n)
+        return;
     while ((least == 0 || ps < least) &&
            !atomic_compare_exchange_weak(&j->least_ps, &least, ps))
         ;
@@ -115,10 +121,11 @@ part(void *context, int64_t begin, int64_t end, uint32_t worker)
         return LW_OK;
     run_part(j, j->first + begin, j->first + end);
     took = lw_now_ns() - since;
-    atomic_fetch_add_explicit(&j->spent_ns, took, memory_order_relaxed);
     atomic_fetch_add_explicit(&j->n_run, end - begin, memory_order_relaxed);
     if (j->work->steady)
-        note_cost(j, (double)took * 1000 / (double)(end - begin));
+        note_least_cost(j, took, begin, end);
+    else
+        atomic_fetch_add_explicit(&j->spent_ns, took, memory_order_relaxed);
     return LW_OK;
 }
 
@@ -129,8 +136,8 @@ all_run(const job *j)
            (j->work->stop == NULL || !j->work->stop->stopped);
 }
 
-/* took_ns: of all threads together. A short run may have been disturbed by a page fault or by
- * another process, so that it may at most double the known cost. */
+/* took_ns: of all threads together; 0: not known. A short run may have been disturbed by a page
+ * fault or by another process, so that it may at most double the known cost. */
 static void
 learn(const job *j, int64_t took_ns, int64_t n, int64_t n_threads)
 {
@@ -139,7 +146,7 @@ learn(const job *j, int64_t took_ns, int64_t n, int64_t n_threads)
     double cost =
         (double)took_ns * 1000 / (double)n / (double)(work->steps > 0 ? work->steps : 1);
 
-    if (!all_run(j))
+    if (!all_run(j) || took_ns == 0)
         return;
     if (before > 0 && cost > 2 * before && took_ns < n_threads * SURE_NS)
         cost = 2 * before;
@@ -186,6 +193,8 @@ grain_of(const lw_work *work, int64_t n, double cost_ps)
         return n;
     share = lw_divide_up(n, parts);
     grains = share / least < LW_POOL_STEPS ? share / least : LW_POOL_STEPS;
+    while (lw_divide_up(share, grains) * grains > share + share / 32)
+        grains--; /* a few more pieces in one share are as many fewer in the last one */
     share = lw_divide_up(share, grains);
     step = share < work->line || work->line == 0 ? unit_of(work) : work->line;
     return lw_divide_up(share, step) * step;
@@ -243,8 +252,7 @@ lw_work_run(const lw_work *work)
         return all_run(&j);
     }
     lw_parallel_until(left, grain_of(work, left, cost_of(work)), part, &j, work->stop);
-    /* The wait for threads is not counted, which would make parts of few pieces permanent.
-     * Where all pieces cost the same, a step that took longer than another was interrupted. */
+    /* The wait for threads is not counted, which would make parts of few pieces permanent. */
     if (j.n_run > 0)
         learn(&j, work->steady ? (int64_t)(j.least_ps / 1000 * (double)j.n_run) : j.spent_ns,
               j.n_run, lw_host_threads());

@@ -25,8 +25,8 @@
 /* How long a thread spins before it sleeps. A worker takes the long time if its last call came
  * within that time, so that workers stay awake while a program calls one loop after the other,
  * and the short time otherwise. Waking a thread takes some 5 us, and up to 50 us where its core
- * is a virtual one that has stopped. After the short time, a thread yields its core to others
- * that want to run. */
+ * is a virtual one that has stopped. After each short time, a thread yields its core to others
+ * that want to run, which can take as long as waking it. */
 #define SPIN_NS      30000
 #define LONG_SPIN_NS 500000
 
@@ -59,7 +59,7 @@ typedef struct loop {
     void *context;
     int64_t n, chunk, step;               /* chunk i is [i * chunk, min(n, (i + 1) * chunk)) */
     uint32_t n_chunks, steps, last_steps; /* of a chunk, of the last chunk */
-    int core;                             /* the caller's */
+    atomic_int core;                      /* the caller's */
     fenv_t environment;
     bool stop;
 } loop;
@@ -114,7 +114,7 @@ breathe(void)
 static bool
 spin_until(bool (*is_over)(const void *), const void *what, int64_t most_ns)
 {
-    int64_t begin = lw_now_ns(), spent = 0;
+    int64_t begin = lw_now_ns(), yields_at = SPIN_NS, spent = 0;
 
     do {
         for (int i = 0; i < 64; i++) {
@@ -122,8 +122,10 @@ spin_until(bool (*is_over)(const void *), const void *what, int64_t most_ns)
                 return true;
             breathe();
         }
-        if (spent > SPIN_NS)
+        if (spent > yields_at) {
             sched_yield();
+            yields_at += SPIN_NS;
+        }
         spent = lw_now_ns() - begin;
     } while (spent < most_ns);
     return false;
@@ -281,6 +283,13 @@ follows_call(worker *self)
            atomic_compare_exchange_strong(&self->answered, &before, one);
 }
 
+/* Whether this thread is on the core of the caller, whose time it would take. */
+static bool
+shares_core(void)
+{
+    return sched_getcpu() == atomic_load_explicit(&current.core, memory_order_relaxed);
+}
+
 static bool
 is_called(const void *worker_)
 {
@@ -290,21 +299,28 @@ is_called(const void *worker_)
     return self->index < chunks_of(one) && atomic_load(&self->answered) != one;
 }
 
-/* A worker that came too late to its last loop sleeps at once: its core has other work. */
 static void
-await_call(worker *self, bool spins)
+sleep_until_called(worker *self)
 {
-    int64_t begin = lw_now_ns();
+    atomic_exchange(&self->asleep, 1);
+    if (!is_called(self))
+        futex_wait(&self->asleep, 1, NULL);
+    atomic_store(&self->asleep, 0);
+}
 
-    if (spins)
-        spin_until(is_called, self, self->spin_ns);
-    while (!follows_call(self)) {
-        atomic_exchange(&self->asleep, 1);
-        if (!is_called(self))
-            futex_wait(&self->asleep, 1, NULL);
-        atomic_store(&self->asleep, 0);
-    }
-    self->spin_ns = lw_now_ns() - begin < LONG_SPIN_NS ? LONG_SPIN_NS : SPIN_NS;
+/* A worker that was woken too late, when its call had been taken back, spins like one that has
+ * worked: otherwise it would be too late for each of several short loops. */
+static void
+await_call(worker *self)
+{
+    int64_t begin;
+
+    do {
+        begin = lw_now_ns();
+        if (shares_core() || !spin_until(is_called, self, self->spin_ns))
+            sleep_until_called(self);
+        self->spin_ns = lw_now_ns() - begin < LONG_SPIN_NS ? LONG_SPIN_NS : SPIN_NS;
+    } while (!follows_call(self));
 }
 
 static void
@@ -324,15 +340,14 @@ static void *
 work(void *argument)
 {
     worker *self = argument;
-    bool stop = false, shares = false;
+    bool stop = false;
 
     inside = is_worker = true; /* an inner loop runs in its worker alone */
     own_index = self->index;
     while (!stop) {
-        await_call(self, !shares);
+        await_call(self);
         rouse_below(self->index);
-        shares = sched_getcpu() == current.core;
-        if (shares)
+        if (shares_core())
             atomic_store_explicit(&crowded, true, memory_order_relaxed);
         stop = current.stop;
         if (!stop)
@@ -503,7 +518,7 @@ describe_loop(int64_t n, int64_t grain, lw_loop_body body, void *context)
     current.steps = (uint32_t)lw_divide_up(current.chunk, current.step);
     current.last_steps =
         (uint32_t)lw_divide_up(n - (current.n_chunks - 1) * current.chunk, current.step);
-    current.core = sched_getcpu();
+    atomic_store_explicit(&current.core, sched_getcpu(), memory_order_relaxed);
     atomic_store_explicit(&crowded, false, memory_order_relaxed);
     fegetenv(&current.environment);
     found.status = LW_OK;

@@ -115,6 +115,29 @@ test_costs(void)
     CHECK(cost_ps > 10000000);
 }
 
+static bool
+last_is_short(void *context, int64_t begin, int64_t end)
+{
+    const int64_t *n = context;
+
+    for (int64_t i = begin; i < end; i++)
+        work_for(i == *n - 1 ? 0 : 100000);
+    return true;
+}
+
+/* The last of equal pieces may be short, and says nothing of the others then. */
+static void
+test_last_piece(void)
+{
+    for (int64_t n = 2; n < 12; n++) {
+        _Atomic uint32_t cost_ps = 100000000;
+        lw_work work = {
+            .n = n, .body = last_is_short, .context = &n, .cost_ps = &cost_ps, .steady = true};
+        CHECK(lw_work_run(&work));
+        CHECK(cost_ps > 50000000);
+    }
+}
+
 static void
 test_one_raises(void)
 {
@@ -179,6 +202,7 @@ main(void)
     lw_pieces_register();
     test_every_piece_once();
     test_costs();
+    test_last_piece();
     test_one_raises();
     check_stop(false);
     check_stop(true); /* the caller is done and waits */
