@@ -8,7 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { N_LOOPS = 300, APART_NS = 200000, STEP_NS = 50000 };
+
 static atomic_int loops_run;
+static _Atomic(void *) late_word; /* what the worker sleeps on */
 
 static long
 late_syscall(long number, void *word, int what, unsigned value, const void *most, void *none,
@@ -17,7 +20,8 @@ late_syscall(long number, void *word, int what, unsigned value, const void *most
     int before = loops_run;
     long result = syscall(number, word, what, value, most, none, zero);
 
-    while (what == FUTEX_WAIT_PRIVATE && most == NULL && loops_run == before)
+    while (what == FUTEX_WAIT_PRIVATE && word == late_word && loops_run == before &&
+           loops_run < N_LOOPS)
         usleep(10);
     return result;
 }
@@ -32,8 +36,6 @@ late_syscall(long number, void *word, int what, unsigned value, const void *most
 #include "core/host/thread_pool.c"
 
 #include "core/base/env.h"
-
-enum { N_LOOPS = 300, APART_NS = 200000, STEP_NS = 50000 };
 
 static atomic_int by_worker;
 
@@ -64,9 +66,9 @@ main(void)
         if (lw_parallel_for(2, 1, take_time, NULL) != LW_OK)
             return 1;
         loops_run++;
+        late_word = &workers[1].asleep;
         let_pass(APART_NS);
     }
-    loops_run = N_LOOPS + 1; /* lets it return from the call that ends it */
     lw_thread_pool_stop();
     return by_worker < N_LOOPS / 10;
 }
