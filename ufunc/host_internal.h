@@ -31,6 +31,7 @@ struct lw_host_kernel {
     bool doubts_flags;         /* and may raise ones that NumPy would not: look at the values */
     bool float_outputs;        /* some output can be NaN or infinite */
     bool has_loop;             /* the body's cost is anyone's guess */
+    bool is_light;             /* a few operations: waits for memory if operands are there */
     bool plain;                /* the strided entry alone is right for any run: no more to do */
     lw_flag_rule flag_rule;    /* flags that the code does not raise and NumPy would; or NULL */
     uint32_t block;            /* elements gathered at a time */
@@ -56,6 +57,7 @@ typedef struct lw_run {
     lw_stop *stop;
     bool contiguous;                /* every stride is its itemsize */
     bool in_place;                  /* an output is exactly an input */
+    bool streams;                   /* outputs are contiguous, and written past the caches */
     _Atomic int64_t first;          /* element << LW_HOST_ROW_BITS | row of the first failure */
     uint64_t words[LW_RAISE_WORDS]; /* what its exception carries */
     const char *mask;               /* of where=; else NULL */
@@ -67,6 +69,9 @@ typedef struct lw_run {
 /* ---- host_run.c ---- */
 
 bool lw_run_is_contiguous(const lw_host_kernel *kernel, const int64_t *strides);
+/* Whether the outputs of n elements are better written past the caches, which they may be where
+ * no output shares memory with another operand. */
+bool lw_run_may_stream(const lw_run *r, int64_t n);
 /* Takes note of a failure: `key`, of elements that are counted from `begin`. INT64_MAX: there
  * is none. */
 void lw_run_note(lw_run *r, int64_t key, int64_t begin);

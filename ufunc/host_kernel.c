@@ -564,8 +564,12 @@ lw_uniforms_none(lw_uniforms *out, int nin)
 static uint32_t
 guess_cost_ps(const lw_loop *loop, const facts *f, lw_host_kernel *kernel)
 {
-    uint64_t cost = 20 * (uint64_t)lw_scalar_cost(loop->scalar, &kernel->has_loop);
+    enum { LIGHT = 6 }; /* instructions */
+    uint32_t instructions = lw_scalar_cost(loop->scalar, &kernel->has_loop);
+    uint64_t cost = 20 * (uint64_t)instructions;
 
+    kernel->is_light =
+        instructions <= LIGHT && !kernel->has_loop && !f->vector_math && f->own_math == 0;
     for (int i = 0; i < kernel->n; i++)
         cost += 20u * kernel->size[i];
     if (f->vector_math)

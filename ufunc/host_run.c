@@ -3,6 +3,7 @@
 #include "ufunc/host_internal.h"
 
 #include "core/base/lock.h"
+#include "core/base/stream_copy.h"
 #include "core/host/element_race.h"
 #include "core/host/flags.h"
 #include "core/host/raise_note.h"
@@ -65,6 +66,24 @@ overlaps(const lw_run *r, int64_t n)
         }
     }
     return worst;
+}
+
+/* That is so where a kernel mostly waits for memory, where the operands are so large that the
+ * outputs would be gone from the cache before somebody reads them, and where outputs are a good
+ * part of what is moved. */
+bool
+lw_run_may_stream(const lw_run *r, int64_t n)
+{
+    const lw_host_kernel *kernel = r->kernel;
+    int64_t in = 0, out = 0;
+
+    for (int i = 0; i < kernel->n; i++) {
+        *(i < kernel->nin ? &in : &out) += kernel->size[i];
+        if (i >= kernel->nin && r->strides[i] != kernel->size[i])
+            return false;
+    }
+    return kernel->is_light && kernel->size[kernel->nin] > 1 && 3 * out >= in &&
+           n * (in + out) > lw_stream_from();
 }
 
 /* ---- failures ---- */
@@ -213,6 +232,7 @@ run_many(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *st
     how = overlaps(&r, n);
     r.in_place = how == SAME;
     r.contiguous = lw_run_is_contiguous(kernel, strides);
+    r.streams = how == APART && lw_run_may_stream(&r, n);
     if (how == DEPENDENT || (n == 1 && kernel->has_loop && kernel->strided != NULL))
         lw_in_pieces(stop, 0, n, kernel->has_loop ? 1 : SHORT, 1, lw_run_in_order, &r);
     else if (lw_run_is_short(&r, n))

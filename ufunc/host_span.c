@@ -9,6 +9,7 @@
 #include "ufunc/host_internal.h"
 
 #include "core/base/elements.h"
+#include "core/base/stream_copy.h"
 #include "core/host/flags.h"
 #include "core/host/value_class.h"
 
@@ -100,9 +101,34 @@ advance(const lw_run *r, int64_t begin, char **args)
         args[i] = r->args[i] + begin * r->strides[i];
 }
 
-/* n <= kernel->block elements from `begin`: what is not contiguous goes through `scratch`.
- * constants_ready: inputs of stride 0 were filled by an earlier block, which was not smaller.
- */
+/* Copies n results of a block to the outputs. What the next block reads is fetched while the
+ * first of them is copied past the caches. */
+static void
+deliver(const lw_run *r, int64_t begin, char *const *work, uint32_t n)
+{
+    const lw_host_kernel *kernel = r->kernel;
+    lw_stream_ahead ahead[LW_MAX_ARGS];
+    int n_ahead = 0;
+
+    for (int i = 0; r->streams && i < kernel->nin; i++)
+        if (r->strides[i] == kernel->size[i] && kernel->size[i] > 0)
+            ahead[n_ahead++] =
+                (lw_stream_ahead){.at = r->args[i] + (begin + n) * r->strides[i],
+                                  .per_line = LW_STREAM_LINE * (size_t)kernel->size[i] /
+                                              kernel->size[kernel->nin]};
+    for (int i = kernel->nin; i < kernel->n; i++) {
+        char *to = r->args[i] + begin * r->strides[i];
+        if (r->streams)
+            lw_stream_copy(to, work[i], (size_t)n * kernel->size[i], ahead,
+                           i == kernel->nin ? n_ahead : 0);
+        else if (work[i] != to)
+            lw_elements_scatter(to, r->strides[i], work[i], kernel->size[i], n);
+    }
+}
+
+/* n <= kernel->block elements from `begin`: what is not contiguous goes through `scratch`, and
+ * so do outputs that are written past the caches. constants_ready: inputs of stride 0 were
+ * filled by an earlier block, which was not smaller. */
 static void
 block_through_scratch(lw_run *r, int64_t begin, uint32_t n, char *scratch, bool constants_ready)
 {
@@ -113,16 +139,15 @@ block_through_scratch(lw_run *r, int64_t begin, uint32_t n, char *scratch, bool 
     advance(r, begin, args);
     for (int i = 0; i < kernel->n; i++) {
         uint32_t size = kernel->size[i];
-        bool direct = size == 0 || (r->strides[i] == size && whole);
+        bool streams = r->streams && i >= kernel->nin;
+        bool direct = size == 0 || (r->strides[i] == size && whole && !streams);
         work[i] = direct && !(r->in_place && i < kernel->nin && size > 0) ? args[i] : scratch;
         scratch += kernel->block * size;
         if (i < kernel->nin && work[i] != args[i] && !(r->strides[i] == 0 && constants_ready))
             lw_elements_gather(work[i], args[i], r->strides[i], size, n);
     }
     lw_run_note(r, lw_run_block(r, work, n), begin);
-    for (int i = kernel->nin; i < kernel->n; i++)
-        if (work[i] != args[i])
-            lw_elements_scatter(args[i], r->strides[i], work[i], kernel->size[i], n);
+    deliver(r, begin, work, n);
 }
 
 static void
@@ -136,21 +161,58 @@ through_scratch(lw_run *r, int64_t begin, int64_t end)
                               i > begin);
 }
 
+/* How many elements from `begin` on there are before the first output begins a line. */
+static int64_t
+up_to_line(const lw_run *r, int64_t begin)
+{
+    uint32_t size = r->kernel->size[r->kernel->nin];
+    uintptr_t at = (uintptr_t)r->args[r->kernel->nin] + (uintptr_t)(begin * size);
+
+    return (int64_t)(-at % LW_STREAM_LINE / size);
+}
+
+/* Blocks whose outputs are written past the caches. The first one is shorter, so that the first
+ * output begins a line in the others. */
+static void
+stream(lw_run *r, int64_t begin, int64_t end)
+{
+    enum { TILE = 2048 }; /* bytes: the next block's inputs are fetched in the meantime */
+    _Alignas(64) char scratch[LW_HOST_SCRATCH];
+    const lw_host_kernel *kernel = r->kernel;
+    uint32_t size = kernel->size[kernel->nin];
+    int64_t block = TILE / size < kernel->block ? TILE / size : kernel->block;
+    int64_t n = up_to_line(r, begin), ready = 0;
+
+    n = n > 0 ? n : block;
+    for (int64_t i = begin; i < end; i += n, n = block) {
+        n = end - i < n ? end - i : n;
+        block_through_scratch(r, i, (uint32_t)n, scratch, ready >= n);
+        ready = n;
+    }
+    lw_stream_end();
+}
+
 /* ---- in any order ---- */
 
 /* Contiguous elements, where they are. Between two looks of a rule there are few enough that
- * the code behind it finds what it read in the L1 cache. */
+ * the code behind it finds what it read in the L1 cache. Where accesses take most of the time,
+ * the first elements are run by themselves, so that no later vector lies in two lines of the
+ * first output. */
 static void
 straight(lw_run *r, int64_t begin, int64_t end)
 {
-    enum { LOOKED_AT_ONCE = 64 * LW_HOST_BLOCK };
+    enum { LOOKED_AT_ONCE = 64 * LW_HOST_BLOCK, MANY = 4096 };
     lw_host_kernel *kernel = r->kernel;
+    bool aligns = kernel->is_light && kernel->strided != NULL && end - begin >= MANY;
     int64_t most = kernel->flag_rule != NULL ? LOOKED_AT_ONCE : end - begin;
+    int64_t first = aligns ? up_to_line(r, begin) : 0;
     char *args[LW_MAX_ARGS];
 
     for (int64_t at = begin, n; at < end; at += n) {
         int before;
         n = end - at < most ? end - at : most;
+        if (at == begin && first > 0)
+            n = first;
         if (kernel->strided == NULL)
             n -= n % LW_HOST_BLOCK;
         if (n == 0) { /* less than a block is left */
@@ -171,7 +233,9 @@ lw_run_in_any_order(void *run, int64_t begin, int64_t end)
 {
     lw_run *r = run;
 
-    if (r->contiguous && !(r->in_place && r->kernel->doubts_flags))
+    if (r->streams)
+        stream(r, begin, end);
+    else if (r->contiguous && !(r->in_place && r->kernel->doubts_flags))
         straight(r, begin, end);
     else
         through_scratch(r, begin, end);

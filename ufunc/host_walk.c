@@ -17,8 +17,9 @@
 #include <string.h>
 
 enum {
-    SHORT_ROW = 48, /* elements of a row that is not worth a span of its own */
-    LINE = 64       /* bytes of a cache line */
+    SHORT_ROW = 48,           /* elements of a row that is not worth a span of its own */
+    STREAMED_ROW = 16 * 1024, /* bytes of an output's row that may be written past the caches */
+    LINE = 64                 /* bytes of a cache line */
 };
 
 /* Where a rectangle begins, and how many elements it has of the dimensions 0 and 1. */
@@ -54,6 +55,7 @@ part_of(walk_run *w, char *const *args, const int64_t *strides, int64_t at)
                     .strides = strides,
                     .contiguous = w->whole.contiguous,
                     .in_place = w->whole.in_place,
+                    .streams = w->whole.streams,
                     .first = INT64_MAX,
                     .mask_step = w->whole.mask_step,
                     .whole = &w->whole,
@@ -382,6 +384,9 @@ lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked,
     for (int k = 0; k < kernel->n; k++)
         strides[k] = w.transposed[k] ? kernel->size[k] : walk->operands[k].strides[0];
     w.whole.contiguous = lw_run_is_contiguous(kernel, strides);
+    w.whole.streams = work.body == spans && !masked && !w.whole.in_place &&
+                      walk->shape[0] * kernel->size[kernel->nin] >= STREAMED_ROW &&
+                      lw_run_may_stream(&w.whole, walk->n);
     w.whole.mask_step = masked ? walk->operands[kernel->n].strides[0] : 0;
     lw_work_run(&work);
     lw_run_tell(&w.whole, failure);
