@@ -10,7 +10,6 @@
 #include "core/link/elf_loader.h"
 
 #include <assert.h>
-#include <fenv.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -60,7 +59,7 @@ typedef struct loop {
     int64_t n, chunk, step;               /* chunk i is [i * chunk, min(n, (i + 1) * chunk)) */
     uint32_t n_chunks, steps, last_steps; /* of a chunk, of the last chunk */
     atomic_int core;                      /* the caller's */
-    fenv_t environment;
+    lw_float_mode mode;                   /* the caller's */
     bool stop;
 } loop;
 
@@ -328,7 +327,7 @@ take_part(worker *self)
 {
     int flags;
 
-    fesetenv(&current.environment);
+    lw_float_mode_set(current.mode);
     lw_flags_clear();
     run_steps(self->index);
     flags = lw_flags_raised();
@@ -520,7 +519,7 @@ describe_loop(int64_t n, int64_t grain, lw_loop_body body, void *context)
         (uint32_t)lw_divide_up(n - (current.n_chunks - 1) * current.chunk, current.step);
     atomic_store_explicit(&current.core, sched_getcpu(), memory_order_relaxed);
     atomic_store_explicit(&crowded, false, memory_order_relaxed);
-    fegetenv(&current.environment);
+    current.mode = lw_float_mode_here();
     found.status = LW_OK;
     atomic_store_explicit(&found.fp_flags, 0, memory_order_relaxed);
 }

@@ -232,13 +232,17 @@ static lw_status
 divide(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     numbers *all = context;
+    volatile double one = 1, little = 1e-30;
+    int flags = fetestexcept(FE_ALL_EXCEPT);
     int64_t i;
 
     (void)worker;
-    if (fegetround() == FE_UPWARD)
+    if (one + little > 1) /* rounded upward */
         atomic_fetch_add(&all->n_upward, 1);
+    if ((flags & FE_INEXACT) == 0)
+        feclearexcept(FE_INEXACT); /* the sum's */
     for (i = begin; i < end; i++) {
-        volatile double x = all->x[i], one = 1.0;
+        volatile double x = all->x[i];
         all->y[i] = one / x;
     }
     return LW_OK;
