@@ -166,18 +166,14 @@ dimension_across(const lw_host_kernel *kernel, const lw_walk *walk, int k)
     return closest;
 }
 
-/* Whether the cache lines of a row of n such elements stay in the cache until the next row,
- * which uses the next element of each line. This is estimated for a cache of 512 KB with 1024
- * sets of 8 ways, half of which are left to other operands. */
-static bool
-row_stays(int64_t stride, int64_t n)
+/* The length of equal parts of n elements, `most` at most, for whole vectors. */
+static int64_t
+even_part(int64_t n, int64_t most)
 {
-    enum { SETS = 1024, WAYS = 4 };
-    int64_t apart = lw_magnitude(stride) & -lw_magnitude(stride); /* as a power of two */
+    enum { WHOLE = 16 };
+    int64_t part = lw_divide_up(n, lw_divide_up(n, most));
 
-    if (apart < LINE)
-        apart = LINE;
-    return n <= SETS * LINE / (apart < SETS * LINE ? apart : SETS * LINE) * WAYS;
+    return least(lw_divide_up(part, WHOLE) * WHOLE, most);
 }
 
 /* Chooses the inputs to transpose, and how large their rectangles are. false: there are none,
@@ -192,8 +188,7 @@ choose_transposed(walk_run *w, lw_walk *walk)
     int across = 0;
 
     for (int k = 0; k < kernel->nin && across == 0; k++)
-        if (!row_stays(walk->operands[k].strides[0], walk->shape[0]))
-            across = dimension_across(kernel, walk, k);
+        across = dimension_across(kernel, walk, k);
     if (across == 0)
         return false;
     for (int k = 0; k < kernel->nin; k++) {
@@ -210,8 +205,8 @@ choose_transposed(walk_run *w, lw_walk *walk)
     if (across > 1)
         lw_walk_swap(walk, 1, across);
     memcpy(w->transposed, transposed, sizeof w->transposed);
-    w->sides[0] = columns;
-    w->sides[1] = rows;
+    w->sides[0] = even_part(walk->shape[0], columns);
+    w->sides[1] = even_part(walk->shape[1], rows);
     return true;
 }
 

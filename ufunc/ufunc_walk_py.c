@@ -160,6 +160,33 @@ read_casts(walk_call *c)
     return true;
 }
 
+/* Whether an input's elements are closer to each other along another dimension than along the
+ * last one, so that it is faster to transpose a part of it first. NULL: it is a number. */
+static bool
+lies_across(PyArrayObject *array)
+{
+    enum { NEAR = 64 }; /* bytes */
+    int last = array != NULL ? PyArray_NDIM(array) - 1 : 0;
+
+    if (last < 1 || lw_magnitude(PyArray_STRIDE(array, last)) < NEAR)
+        return false;
+    for (int d = 0; d < last; d++)
+        if (PyArray_STRIDE(array, d) != 0 && PyArray_DIM(array, d) > 1 &&
+            lw_magnitude(PyArray_STRIDE(array, d)) < NEAR)
+            return true;
+    return false;
+}
+
+static bool
+any_lies_across(const walk_call *c)
+{
+    bool any = false;
+
+    for (int k = 0; k < c->nin; k++)
+        any |= lies_across(c->operands[k]);
+    return any;
+}
+
 static bool
 find_loop(walk_call *c, PyObject *const *args, int64_t n)
 {
@@ -174,7 +201,7 @@ find_loop(walk_call *c, PyObject *const *args, int64_t n)
     if (c->kernel == NULL)
         c->kernel = lw_ufunc_kernel(c->self->base.table, c->loop);
     return c->kernel != NULL && lw_host_may_walk(c->kernel, c->masked) &&
-           (c->masked || lw_host_is_long(c->kernel, n)) &&
+           (c->masked || lw_host_is_long(c->kernel, n) || any_lies_across(c)) &&
            lw_make_numbers(args, c->nin, c->loop->types, c->operands, c->made) && read_casts(c);
 }
 

@@ -206,20 +206,100 @@ lw_elements_scatter_rows(char *to, const int64_t *strides, const char *packed, u
                             n[0], n[1], SIZE));
 }
 
-/* Copies COLUMNS columns, or those that are left. The loop over a constant number is unrolled.
- */
-enum { COLUMNS = 8 };
+/* ---- transposed rows ---- */
 
+/* Vectors that all processors have, by the size of their elements. */
+enum { VECTOR = 16 };
+typedef uint8_t vector1 __attribute__((vector_size(VECTOR)));
+typedef uint16_t vector2 __attribute__((vector_size(VECTOR)));
+typedef uint32_t vector4 __attribute__((vector_size(VECTOR)));
+typedef uint64_t vector8 __attribute__((vector_size(VECTOR)));
+#if defined(__clang__)
+#define PICK(type, x, y, ...)                                                                  \
+    ((vector1)__builtin_shufflevector((type)(x), (type)(y), __VA_ARGS__))
+#else
+#define PICK(type, x, y, ...)                                                                  \
+    ((vector1)__builtin_shuffle((type)(x), (type)(y), (type){__VA_ARGS__}))
+#endif
+
+/* x[0], y[0], x[1], y[1] … of the first halves of two vectors, */
+INLINED vector1
+interleave_low(vector1 x, vector1 y, int64_t size)
+{
+    return size == 1
+               ? PICK(vector1, x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+           : size == 2 ? PICK(vector2, x, y, 0, 8, 1, 9, 2, 10, 3, 11)
+           : size == 4 ? PICK(vector4, x, y, 0, 4, 1, 5)
+                       : PICK(vector8, x, y, 0, 2);
+}
+
+/* and of the second ones. */
+INLINED vector1
+interleave_high(vector1 x, vector1 y, int64_t size)
+{
+    return size == 1 ? PICK(vector1, x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30,
+                            15, 31)
+           : size == 2 ? PICK(vector2, x, y, 4, 12, 5, 13, 6, 14, 7, 15)
+           : size == 4 ? PICK(vector4, x, y, 2, 6, 3, 7)
+                       : PICK(vector8, x, y, 1, 3);
+}
+
+/* Transposes a square of as many vectors as one has elements. Each step interleaves the first
+ * half of the vectors with the second one, so that the elements that belong together are twice
+ * as many. */
+INLINED void
+transpose_square(char *to, int64_t to_row, const char *from, int64_t from_row, int64_t size)
+{
+    enum { MOST = VECTOR };
+    vector1 x[MOST], y[MOST];
+    int64_t n = VECTOR / size;
+
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < n; i++)
+        memcpy(&x[i], from + i * from_row, VECTOR);
+#pragma GCC unroll 4
+    for (int64_t together = 1; together < n; together *= 2) {
+#pragma GCC unroll 8
+        for (int64_t i = 0; i < n / 2; i++) {
+            y[2 * i] = interleave_low(x[i], x[i + n / 2], size);
+            y[2 * i + 1] = interleave_high(x[i], x[i + n / 2], size);
+        }
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < n; i++)
+            x[i] = y[i];
+    }
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i * to_row, &x[i], VECTOR);
+}
+
+/* Columns that are copied at a time: as many as a square has, or eight. */
+INLINED int64_t
+columns_at_once(int64_t size)
+{
+    return size == 1 ? VECTOR : 8;
+}
+
+/* Copies columns_at_once(size) columns, or those that are left. Contiguous elements are copied
+ * in squares. The loop over a constant number of columns is unrolled. */
 INLINED void
 transpose_columns(char *packed, int64_t row, const char *from, const int64_t *strides,
-                  int64_t columns, int64_t n1, size_t size)
+                  int64_t columns, int64_t n1, int64_t size)
 {
-    places to = {packed, (int64_t)size, NULL}, at = {(char *)from, strides[0], NULL};
+    int64_t most = columns_at_once(size), side = VECTOR / size, done = 0;
+    places to = {packed, size, NULL}, at = {(char *)from, strides[0], NULL};
 
-    if (columns >= COLUMNS)
-        copy_rows(to, row, at, strides[1], COLUMNS, n1, size);
+    if (size < VECTOR && columns >= most && strides[1] == size)
+        for (; done + side <= n1; done += side)
+            for (int64_t i = 0; i < most; i += side)
+                transpose_square(packed + done * row + i * size, row,
+                                 from + i * strides[0] + done * size, strides[0], size);
+    to.first += done * row;
+    at.first += done * strides[1];
+    if (columns >= most)
+        copy_rows(to, row, at, strides[1], most, n1 - done, (size_t)size);
     else
-        copy_rows(to, row, at, strides[1], columns, n1, size);
+        copy_rows(to, row, at, strides[1], columns, n1 - done, (size_t)size);
 }
 
 /* A few columns at a time: their cache lines stay in the cache even if all of them belong to
@@ -228,15 +308,15 @@ void
 lw_elements_transpose(char *packed, const char *from, const int64_t *strides, uint32_t size,
                       const int64_t *n)
 {
-    int64_t row = n[0] * size;
+    int64_t row = n[0] * size, columns = columns_at_once(size);
 
-    for (int64_t at = 0; at < n[0]; at += COLUMNS) {
-        for (int64_t i = COLUMNS; i < 2 * COLUMNS && at + i < n[0]; i++) {
+    for (int64_t at = 0; at < n[0]; at += columns) {
+        for (int64_t i = columns; i < 2 * columns && at + i < n[0]; i++) {
             __builtin_prefetch(from + i * strides[0]);
             __builtin_prefetch(from + i * strides[0] + (n[1] - 1) * strides[1]);
         }
         BY_SIZE(size, transpose_columns(packed, row, from, strides, n[0] - at, n[1], SIZE));
-        packed += COLUMNS * size;
-        from += COLUMNS * strides[0];
+        packed += columns * size;
+        from += columns * strides[0];
     }
 }
