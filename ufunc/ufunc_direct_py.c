@@ -135,33 +135,6 @@ takes_output(const direct_call *c)
 
 /* ---- arrays of other layouts and shapes ---- */
 
-/* The shape of all inputs together, by NumPy's rules. */
-static bool
-find_shape(direct_call *c)
-{
-    c->ndim = 0;
-    for (int i = 0; i < c->nin; i++)
-        if (c->arrays[i] != NULL && PyArray_NDIM(c->arrays[i]) > c->ndim)
-            c->ndim = PyArray_NDIM(c->arrays[i]);
-    if (c->ndim > MOST_DIMS)
-        return false;
-    for (int d = 0; d < c->ndim; d++)
-        c->dims[d] = 1;
-    for (int i = 0; i < c->nin; i++)
-        for (int d = c->arrays[i] ? PyArray_NDIM(c->arrays[i]) : 0, to = c->ndim; d > 0;) {
-            npy_intp size = PyArray_DIM(c->arrays[i], --d);
-            if (c->dims[--to] != size && c->dims[to] != 1 && size != 1)
-                return false;
-            if (size != 1)
-                c->dims[to] = size;
-        }
-    c->n = 1;
-    for (int d = 0; d < c->ndim; d++)
-        if (c->dims[d] == 0 || __builtin_mul_overflow(c->n, c->dims[d], &c->n))
-            return false;
-    return c->n <= MOST_ELEMENTS;
-}
-
 /* The steps of an operand; false: some are negative, for which NumPy has another order. */
 static bool
 find_steps(direct_call *c, int i)
@@ -247,7 +220,8 @@ find_rows(direct_call *c)
 {
     bool strided = false;
 
-    if (!find_shape(c) || lw_host_is_long(c->kernel, c->n))
+    c->n = lw_broadcast(c->arrays, c->nin, MOST_DIMS, &c->ndim, c->dims);
+    if (c->n == 0 || c->n > MOST_ELEMENTS || lw_host_is_long(c->kernel, c->n))
         return false;
     c->arrays[c->nin] = c->out;
     for (int i = 0; i <= c->nin; i++) {

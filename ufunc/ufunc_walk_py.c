@@ -108,34 +108,6 @@ outputs_are_apart(const walk_call *c)
     return true;
 }
 
-/* How many elements the call has; 0: shapes do not match, or have too many dimensions. */
-static int64_t
-count_elements(const walk_call *c)
-{
-    npy_intp shape[LW_WALK_DIMS];
-    int64_t n = 1;
-    int ndim = 0;
-
-    for (int k = 0; k <= c->nin + c->nout; k++) {
-        int own = c->operands[k] ? PyArray_NDIM(c->operands[k]) : 0;
-        if (own > LW_WALK_DIMS)
-            return 0;
-        for (; ndim < own; ndim++)
-            shape[ndim] = 1;
-        for (int d = 0; d < own; d++) { /* shape: innermost first */
-            npy_intp size = PyArray_DIM(c->operands[k], own - 1 - d);
-            if (size != 1 && shape[d] != 1 && shape[d] != size)
-                return 0;
-            if (size != 1)
-                shape[d] = size;
-        }
-    }
-    for (int d = 0; d < ndim; d++)
-        if (__builtin_mul_overflow(n, shape[d], &n))
-            return 0;
-    return n;
-}
-
 /* ---- which loop ---- */
 
 /* Inputs of narrower types are converted block by block. The iterator makes all other casts, by
@@ -297,13 +269,15 @@ lw_ufunc_call_walk(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_ar
 {
     walk_call c = {.self = self, .nin = self->base.nin, .nout = self->base.nout};
     NpyIter *iter = NULL;
+    npy_intp shape[LW_WALK_DIMS];
+    int ndim;
     int64_t n;
 
     if (n_args < c.nin || n_args > c.nin + c.nout || c.nin + c.nout >= LW_MAX_ARGS ||
         c.nout == 0 || !read_arrays(&c, args, n_args) ||
         !read_keywords(&c, args + n_args, kwnames, n_args > c.nin) || !outputs_are_apart(&c))
         return false;
-    n = count_elements(&c);
+    n = lw_broadcast(c.operands, c.nin + c.nout + 1, LW_WALK_DIMS, &ndim, shape);
     if (n < (c.masked ? FEWEST_MASKED : FEWEST))
         return false;
     if (find_loop(&c, args, n))

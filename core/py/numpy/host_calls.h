@@ -40,6 +40,10 @@ bool lw_direct_read_number(PyObject *object, lw_dtype dtype, lw_direct_number *t
  * those of NumPy in their own. false with an exception. */
 bool lw_make_numbers(PyObject *const *args, int nin, const lw_dtype *types,
                      PyArrayObject **arrays, PyArrayObject **made);
+/* The shape that these arrays have together by NumPy's rules, outermost dimension first; some
+ * of the n may be NULL. Returns the number of its elements, or 0: there are none, or too many,
+ * or more than `most` dimensions, or the shapes do not match. */
+int64_t lw_broadcast(PyArrayObject *const *arrays, int n, int most, int *ndim, npy_intp *shape);
 /* Whether it may be written to, without a flag by which NumPy warns of that, and no two of its
  * elements are the same memory. */
 bool lw_is_written_apart(PyArrayObject *array);
