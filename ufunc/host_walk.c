@@ -65,24 +65,23 @@ spans(void *context, int64_t begin, int64_t end)
 {
     walk_run *w = context;
     const lw_walk *walk = w->walk;
-    int n_args = w->whole.kernel->n;
     int64_t index[LW_WALK_DIMS] = {0};
-    char *args[LW_MAX_ARGS];
+    char *args[LW_MAX_ARGS + 1];
 
     lw_walk_place(walk, begin, index);
+    for (int k = 0; k < walk->n_operands; k++)
+        args[k] = lw_walk_address(walk, k, index);
     while (begin < end) {
         int64_t n = least(walk->shape[0] - index[0], end - begin);
         lw_run r = part_of(w, args, w->whole.strides, begin);
 
-        for (int k = 0; k < n_args; k++)
-            args[k] = lw_walk_address(walk, k, index);
         if (w->masked) {
-            r.mask = lw_walk_address(walk, n_args, index);
+            r.mask = args[w->whole.kernel->n];
             lw_run_masked_span(&r, n);
         } else
             lw_run_span(&r, n);
         begin += n;
-        lw_walk_next_row(walk, index);
+        lw_walk_next_row(walk, index, args);
     }
     return true;
 }

@@ -96,13 +96,11 @@ lw_broadcast(PyArrayObject *const *arrays, int n, int most, int *ndim, npy_intp 
 
 /* From the dimension of the smallest stride on, none may reach into the next one. */
 bool
-lw_is_written_apart(PyArrayObject *array)
+lw_is_apart(PyArrayObject *array)
 {
     int64_t reach = PyArray_ITEMSIZE(array);
     bool taken[NPY_MAXDIMS] = {false};
 
-    if (!PyArray_ISWRITEABLE(array) || PyArray_FLAGS(array) < 0)
-        return false;
     for (int i = 0; i < PyArray_NDIM(array); i++) {
         int next = -1;
         for (int d = 0; d < PyArray_NDIM(array); d++)
