@@ -106,13 +106,14 @@ lw_walk_next_row(const lw_walk *walk, int64_t *index, char **at)
     int to = 1;
 
     index[0] = 0;
-    while (to < walk->ndim && ++index[to] == walk->shape[to])
-        index[to++] = 0;
-    for (int i = 0; to < walk->ndim && i < walk->n_operands; i++) {
+    for (; to < walk->ndim && ++index[to] == walk->shape[to]; to++) {
+        index[to] = 0;
+        for (int i = 0; i < walk->n_operands; i++)
+            at[i] -= (walk->shape[to] - 1) * walk->operands[i].strides[to];
+    }
+    for (int i = 0; i < walk->n_operands; i++) {
         const int64_t *strides = walk->operands[i].strides;
-        at[i] += strides[to] - done * strides[0];
-        for (int d = 1; d < to; d++)
-            at[i] -= (walk->shape[d] - 1) * strides[d];
+        at[i] += (to < walk->ndim ? strides[to] : 0) - done * strides[0];
     }
 }
 
