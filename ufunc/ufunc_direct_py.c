@@ -17,7 +17,8 @@ enum {
     MOST_INPUTS = 8,
     MOST_DIMS = 4,        /* of arrays that are not contiguous, or not of one shape; */
     MOST_ELEMENTS = 8192, /* of such a call, if rows are contiguous */
-    MOST_STRIDED = 1024   /* and if not: NumPy copies long rows, which is faster */
+    MOST_STRIDED = 1024,  /* and if not: NumPy copies long rows, which is faster; */
+    MOST_ROWS = 96 /* NumPy copies short rows together, which is faster than so many runs */
 };
 
 typedef struct ufunc_direct {
@@ -198,6 +199,8 @@ find_rows(ufunc_direct *c, lw_walk *walk)
     for (int i = 0; i <= c->nin; i++)
         walk->operands[i].by_value = false;
     lw_walk_merge(walk);
+    if (c->n > MOST_ROWS * walk->shape[0])
+        return false;
     for (int i = 0; i <= c->nin; i++)
         c->strides[i] = walk->operands[i].strides[0];
     return true;
@@ -331,14 +334,18 @@ output_of(ufunc_direct *c)
 static int
 run_rows(ufunc_direct *c, const lw_walk *walk)
 {
-    int64_t index[MOST_DIMS] = {0};
-    int failed = 0;
+    lw_host_kernel *kernel = c->kernel;
+    const lw_loop *loop = c->loop;
+    int64_t index[MOST_DIMS] = {0}, row = walk->shape[0], left = c->n;
+    int failed;
 
-    for (int64_t left = c->n; left > 0 && failed >= 0; left -= walk->shape[0]) {
-        failed = lw_ufunc_run_kernel(c->kernel, c->loop, c->args, walk->shape[0], c->strides);
+    for (;;) {
+        failed = lw_ufunc_run_kernel(kernel, loop, c->args, row, c->strides);
+        left -= row;
+        if (left == 0 || failed < 0)
+            return failed;
         lw_walk_next_row(walk, index, c->args);
     }
-    return failed;
 }
 
 /* -1 with an exception. */
