@@ -15,7 +15,7 @@
 
 enum { MOST_OPERANDS = 8, MOST_DIMS = 8, MOST_STRIDES = 16, MOST_LOOP_DIMS = 16, UNKNOWN = -1 };
 
-typedef struct direct_call {
+typedef struct gufunc_direct {
     const lw_core_layout *layout;
     int nin, nout;
     lw_gufunc_loop *loop;
@@ -31,13 +31,13 @@ typedef struct direct_call {
     char *args[MOST_OPERANDS];
     int64_t dims[1 + MOST_DIMS], steps[MOST_OPERANDS + MOST_STRIDES];
     int64_t bytes[MOST_OPERANDS]; /* of an item */
-} direct_call;
+} gufunc_direct;
 
 /* ---- what the call is ---- */
 
 /* Sizes of core dimensions agree, none is 0. */
 static bool
-read_core(direct_call *c, const lw_core_operand *operand, const npy_intp *sizes)
+read_core(gufunc_direct *c, const lw_core_operand *operand, const npy_intp *sizes)
 {
     for (uint32_t j = 0; j < operand->n; j++) {
         int64_t *known = &c->dims[1 + operand->dims[j]];
@@ -51,7 +51,7 @@ read_core(direct_call *c, const lw_core_operand *operand, const npy_intp *sizes)
 
 /* No loop dimensions, or those of the operands before. */
 static bool
-read_loop_dims(direct_call *c, PyArrayObject *array, int n)
+read_loop_dims(gufunc_direct *c, PyArrayObject *array, int n)
 {
     if (n == 0)
         return true;
@@ -68,7 +68,7 @@ read_loop_dims(direct_call *c, PyArrayObject *array, int n)
 }
 
 static bool
-read_shape(direct_call *c, int k, PyArrayObject *array)
+read_shape(gufunc_direct *c, int k, PyArrayObject *array)
 {
     const lw_core_operand *operand = &c->layout->operands[k];
     int n = PyArray_NDIM(array) - (int)operand->n;
@@ -80,7 +80,7 @@ read_shape(direct_call *c, int k, PyArrayObject *array)
 }
 
 static bool
-read_array(direct_call *c, int k, PyArrayObject *array)
+read_array(gufunc_direct *c, int k, PyArrayObject *array)
 {
     c->in[k] = lw_dtype_from_num(PyArray_TYPE(array));
     c->weak[k] = 0;
@@ -91,7 +91,7 @@ read_array(direct_call *c, int k, PyArrayObject *array)
 
 /* Beside arrays of one dtype, which says what the number becomes. */
 static bool
-read_number(direct_call *c, int k, PyObject *object)
+read_number(gufunc_direct *c, int k, PyObject *object)
 {
     lw_dtype dtype = lw_dtype_from_num(PyArray_TYPE(c->first));
 
@@ -108,7 +108,7 @@ read_number(direct_call *c, int k, PyObject *object)
 }
 
 static bool
-read_inputs(direct_call *c, PyObject *const *args)
+read_inputs(gufunc_direct *c, PyObject *const *args)
 {
     for (int k = 0; k < c->nin; k++)
         if (PyArray_CheckExact(args[k]) && !read_array(c, k, (PyArrayObject *)args[k]))
@@ -122,7 +122,7 @@ read_inputs(direct_call *c, PyObject *const *args)
 }
 
 static bool
-find_loop(direct_call *c, const lw_gufunc_object *self)
+find_loop(gufunc_direct *c, const lw_gufunc_object *self)
 {
     const lw_ufunc_head *head = (const lw_ufunc_head *)self;
     lw_gufunc_loop *loop =
@@ -140,7 +140,7 @@ find_loop(direct_call *c, const lw_gufunc_object *self)
 /* An input that the function writes to must be an array for each item; NumPy handles what has
  * to be copied back. */
 static bool
-may_write_inputs(const direct_call *c, const lw_gufunc_object *self)
+may_write_inputs(const gufunc_direct *c, const lw_gufunc_object *self)
 {
     for (int k = 0; k < c->nin; k++)
         if (c->loop->writable[k] || self->writable[k])
@@ -152,7 +152,7 @@ may_write_inputs(const direct_call *c, const lw_gufunc_object *self)
 
 /* None, or an array of the loop's dtype, with the loop dimensions of the inputs. */
 static bool
-read_output(direct_call *c, int k, PyObject *object)
+read_output(gufunc_direct *c, int k, PyObject *object)
 {
     PyArrayObject *array = (PyArrayObject *)object;
     int loop_ndim = c->loop_ndim;
@@ -168,7 +168,7 @@ read_output(direct_call *c, int k, PyObject *object)
 
 /* By position, or by out=, a tuple if there are several. */
 static bool
-read_outputs(direct_call *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+read_outputs(gufunc_direct *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
     PyObject *const *given = args + c->nin;
     Py_ssize_t n_given = n_args - c->nin;
@@ -189,7 +189,7 @@ read_outputs(direct_call *c, PyObject *const *args, Py_ssize_t n_args, PyObject 
 
 /* false: a size does not fit 64 bits, which NumPy refuses. */
 static bool
-set_steps(direct_call *c)
+set_steps(gufunc_direct *c)
 {
     int64_t *stride = c->steps + c->nin + c->nout;
     int64_t n = 1;
@@ -217,7 +217,7 @@ set_steps(direct_call *c)
 }
 
 static bool
-are_apart(const direct_call *c, int a, int b)
+are_apart(const gufunc_direct *c, int a, int b)
 {
     int64_t n = c->dims[0], bytes_a = c->steps[a] ? n * c->bytes[a] : c->bytes[a],
             bytes_b = c->steps[b] ? n * c->bytes[b] : c->bytes[b];
@@ -228,7 +228,7 @@ are_apart(const direct_call *c, int a, int b)
 /* Whether what is written, as far as NumPy knows of it, is apart from all other operands. Where
  * one overlaps another, NumPy makes a copy. */
 static bool
-is_apart(const direct_call *c, const lw_gufunc_object *self)
+is_apart(const gufunc_direct *c, const lw_gufunc_object *self)
 {
     for (int k = 0; k < c->nin + c->nout; k++)
         if (c->arrays[k] != NULL && (k >= c->nin || self->writable[k]))
@@ -240,7 +240,7 @@ is_apart(const direct_call *c, const lw_gufunc_object *self)
 
 /* Whether the sizes of all dimensions are known, and nothing is empty. */
 static bool
-is_whole(const direct_call *c)
+is_whole(const gufunc_direct *c)
 {
     for (uint32_t d = 0; d < c->layout->n_dims; d++)
         if (c->dims[1 + d] == UNKNOWN)
@@ -264,7 +264,7 @@ fits_here(const lw_gufunc_object *self)
 }
 
 static bool
-read_call(direct_call *c, const lw_gufunc_object *self, PyObject *const *args,
+read_call(gufunc_direct *c, const lw_gufunc_object *self, PyObject *const *args,
           Py_ssize_t n_args, PyObject *kwnames)
 {
     if (kwnames != NULL
@@ -286,7 +286,7 @@ read_call(direct_call *c, const lw_gufunc_object *self, PyObject *const *args,
 
 /* A new array for output k, or NULL with an exception. */
 static PyObject *
-new_output(const direct_call *c, int k)
+new_output(const gufunc_direct *c, int k)
 {
     const lw_core_operand *operand = &c->layout->operands[k];
     npy_intp shape[MOST_LOOP_DIMS + MOST_STRIDES];
@@ -302,7 +302,7 @@ new_output(const direct_call *c, int k)
 
 /* The elements of all items, which is how long it may take. */
 static int64_t
-work_of(const direct_call *c)
+work_of(const gufunc_direct *c)
 {
     int64_t work = c->dims[0];
 
@@ -313,7 +313,7 @@ work_of(const direct_call *c)
 }
 
 static int
-run(const direct_call *c, lw_loop_table *table)
+run(const gufunc_direct *c, lw_loop_table *table)
 {
     PyThreadState *saved = lw_direct_begin(work_of(c));
     int failed = lw_gufunc_run(table, c->loop, c->args, c->dims, c->steps);
@@ -323,14 +323,14 @@ run(const direct_call *c, lw_loop_table *table)
 
 /* What was given, a new array, or the number in one without dimensions. Steals `out`. */
 static PyObject *
-result_of(const direct_call *c, int k, PyObject *out)
+result_of(const gufunc_direct *c, int k, PyObject *out)
 {
     return c->arrays[k] != NULL ? out : PyArray_Return((PyArrayObject *)out);
 }
 
 /* A tuple where there are several; steals them all. */
 static PyObject *
-results_of(const direct_call *c, PyObject **outs)
+results_of(const gufunc_direct *c, PyObject **outs)
 {
     PyObject *tuple;
 
@@ -356,7 +356,7 @@ lw_gufunc_call_direct(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t 
                       PyObject *kwnames, PyObject **result)
 {
     PyObject *outs[MOST_OPERANDS] = {NULL};
-    direct_call c;
+    gufunc_direct c;
     bool good = true;
 
     c.layout = &self->base.layout;

@@ -23,7 +23,7 @@ enum {
     UNKNOWN = -1
 };
 
-typedef struct walk_call {
+typedef struct gufunc_walk {
     lw_gufunc_object *self;
     const lw_core_layout *layout;
     int nin, nout;
@@ -35,17 +35,17 @@ typedef struct walk_call {
     int axis;      /* where it is; from the end if this is negative */
     /* As the inner loops of NumPy have them (gufunc/core/host_code.h). */
     int64_t dims[1 + MOST_DIMS], steps[MOST_OPERANDS + MOST_STRIDES];
-} walk_call;
+} gufunc_walk;
 
 static int
-core_ndim(const walk_call *c, int k)
+core_ndim(const gufunc_walk *c, int k)
 {
     return (int)c->layout->operands[k].n;
 }
 
 /* The axis of core dimension j in an operand of n_loop loop dimensions. */
 static int
-core_axis(const walk_call *c, int n_loop, int j)
+core_axis(const gufunc_walk *c, int n_loop, int j)
 {
     if (!c->has_axis)
         return n_loop + j;
@@ -54,7 +54,7 @@ core_axis(const walk_call *c, int n_loop, int j)
 
 /* The axis of loop dimension d in operand k, if that has n_loop of them. */
 static int
-loop_axis(const walk_call *c, int k, int n_loop, int d)
+loop_axis(const gufunc_walk *c, int k, int n_loop, int d)
 {
     return core_ndim(c, k) > 0 && d >= core_axis(c, n_loop, 0) ? d + core_ndim(c, k) : d;
 }
@@ -63,7 +63,7 @@ loop_axis(const walk_call *c, int k, int n_loop, int d)
 
 /* axis= is for functions with one core dimension, which not all operands need to have. */
 static bool
-read_axis(walk_call *c, PyObject *value)
+read_axis(gufunc_walk *c, PyObject *value)
 {
     long axis = PyLong_CheckExact(value) ? PyLong_AsLong(value) : NPY_MAXDIMS;
 
@@ -82,7 +82,7 @@ read_axis(walk_call *c, PyObject *value)
 /* Whether the operand has sizes of core dimensions that agree with the others and are not 0,
  * and not too many loop dimensions. */
 static bool
-read_shape(walk_call *c, int k, PyArrayObject *array)
+read_shape(gufunc_walk *c, int k, PyArrayObject *array)
 {
     const lw_core_operand *operand = &c->layout->operands[k];
     int n = PyArray_NDIM(array) - core_ndim(c, k);
@@ -106,7 +106,7 @@ read_shape(walk_call *c, int k, PyArrayObject *array)
 }
 
 static bool
-read_inputs(walk_call *c, PyObject *const *args)
+read_inputs(gufunc_walk *c, PyObject *const *args)
 {
     for (int k = 0; k < c->nin; k++) {
         if (PyArray_CheckExact(args[k])) {
@@ -120,7 +120,7 @@ read_inputs(walk_call *c, PyObject *const *args)
 }
 
 static bool
-read_output(walk_call *c, int k, PyObject *object)
+read_output(gufunc_walk *c, int k, PyObject *object)
 {
     if (object == Py_None)
         return true;
@@ -130,7 +130,7 @@ read_output(walk_call *c, int k, PyObject *object)
 
 /* given: NULL: there is a wrong number of outputs. */
 static bool
-read_outputs(walk_call *c, PyObject *const *given, Py_ssize_t n)
+read_outputs(gufunc_walk *c, PyObject *const *given, Py_ssize_t n)
 {
     if (given == NULL)
         return false;
@@ -142,7 +142,7 @@ read_outputs(walk_call *c, PyObject *const *given, Py_ssize_t n)
 
 /* Reads axis= first, which says what the dimensions of the operands are. */
 static bool
-read_call(walk_call *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+read_call(gufunc_walk *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
     PyObject *const *out = NULL;
 
@@ -165,7 +165,7 @@ read_call(walk_call *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwna
 }
 
 static bool
-fits_here(const walk_call *c)
+fits_here(const gufunc_walk *c)
 {
     uint32_t n_strides = 0;
 
@@ -179,7 +179,7 @@ fits_here(const walk_call *c)
 
 /* Whether it may have enough elements, and NumPy would call the loop more than once. */
 static bool
-is_worth_it(const walk_call *c)
+is_worth_it(const gufunc_walk *c)
 {
     int64_t shape[MOST_LOOP_DIMS], elements = 1;
     bool all_contiguous = true;
@@ -207,7 +207,7 @@ is_worth_it(const walk_call *c)
 
 /* Whether no given output shares memory with another operand. NumPy makes copies of those. */
 static bool
-outputs_are_apart(const walk_call *c)
+outputs_are_apart(const gufunc_walk *c)
 {
     for (int k = c->nin; k < c->nin + c->nout; k++)
         for (int i = 0; c->arrays[k] != NULL && i < c->nin + c->nout; i++)
@@ -219,7 +219,7 @@ outputs_are_apart(const walk_call *c)
 /* ---- which loop ---- */
 
 static bool
-find_loop(walk_call *c, PyObject *const *args)
+find_loop(gufunc_walk *c, PyObject *const *args)
 {
     if (!lw_make_numbers(args, c->nin, NULL, c->arrays, c->made) ||
         (c->loop = lw_loop_for_operands((lw_ufunc_head *)c->self, args, c->arrays)) == NULL ||
@@ -239,7 +239,7 @@ find_loop(walk_call *c, PyObject *const *args)
 /* The iterator has the loop dimensions, and then the core dimensions of each output, because it
  * makes outputs. NULL with an exception, which NumPy words better. */
 static NpyIter *
-new_iterator(walk_call *c)
+new_iterator(gufunc_walk *c)
 {
     int axes[MOST_OPERANDS][MOST_LOOP_DIMS + MOST_STRIDES], *all_axes[MOST_OPERANDS];
     npy_intp shape[MOST_LOOP_DIMS + MOST_STRIDES];
@@ -277,7 +277,7 @@ new_iterator(walk_call *c)
 
 /* Sets the walk over loop dimensions, and dims and steps of its rows. -1 with an exception. */
 static int
-describe(walk_call *c, NpyIter *iter, lw_walk *walk)
+describe(gufunc_walk *c, NpyIter *iter, lw_walk *walk)
 {
     PyArrayObject **arrays = NpyIter_GetOperandArray(iter);
     int n = c->nin + c->nout;
@@ -306,7 +306,7 @@ describe(walk_call *c, NpyIter *iter, lw_walk *walk)
 
 /* -1 with an exception. */
 static int
-run(walk_call *c, const lw_walk *walk, lw_gufunc_code *code)
+run(gufunc_walk *c, const lw_walk *walk, lw_gufunc_code *code)
 {
     lw_loop_table *table = c->self->base.table;
     lw_stop stop = {.ask = lw_signal_raised_anyhow};
@@ -327,7 +327,7 @@ run(walk_call *c, const lw_walk *walk, lw_gufunc_code *code)
 
 /* false: NumPy has to run it. */
 static bool
-run_iterator(walk_call *c, NpyIter *iter, PyObject **result)
+run_iterator(gufunc_walk *c, NpyIter *iter, PyObject **result)
 {
     lw_loop_table *table = c->self->base.table;
     lw_gufunc_code *code;
@@ -352,10 +352,10 @@ bool
 lw_gufunc_call_walk(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
                     PyObject *kwnames, PyObject **result)
 {
-    walk_call c = {.self = self,
-                   .layout = &self->base.layout,
-                   .nin = self->base.nin,
-                   .nout = self->base.nout};
+    gufunc_walk c = {.self = self,
+                     .layout = &self->base.layout,
+                     .nin = self->base.nin,
+                     .nout = self->base.nout};
     NpyIter *iter = NULL;
     bool done = false;
 

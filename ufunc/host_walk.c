@@ -38,12 +38,6 @@ typedef struct walk_run {
     void (*run_rectangle)(struct walk_run *w, const rectangle *one, char *scratch);
 } walk_run;
 
-static int64_t
-least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- spans ---- */
 
 /* The run of a part of the walk on this thread, from its element `at` on. */
@@ -67,24 +61,23 @@ spans(void *context, int64_t begin, int64_t end)
 {
     walk_run *w = context;
     const lw_walk *walk = w->walk;
-    int n_args = w->whole.kernel->n;
     int64_t index[LW_WALK_DIMS] = {0};
-    char *args[LW_MAX_ARGS];
+    char *args[LW_MAX_ARGS + 1];
 
     lw_walk_place(walk, begin, index);
+    for (int k = 0; k < walk->n_operands; k++)
+        args[k] = lw_walk_address(walk, k, index);
     while (begin < end) {
-        int64_t n = least(walk->shape[0] - index[0], end - begin);
+        int64_t n = lw_least(walk->shape[0] - index[0], end - begin);
         lw_run r = part_of(w, args, w->whole.strides, begin);
 
-        for (int k = 0; k < n_args; k++)
-            args[k] = lw_walk_address(walk, k, index);
         if (w->masked) {
-            r.mask = lw_walk_address(walk, n_args, index);
+            r.mask = args[w->whole.kernel->n];
             lw_run_masked_span(&r, n);
         } else
             lw_run_span(&r, n);
         begin += n;
-        lw_walk_next_row(walk, index);
+        lw_walk_next_row(walk, index, args);
     }
     return true;
 }
@@ -103,7 +96,7 @@ rectangle_at(const walk_run *w, int64_t at)
         at /= count;
     }
     for (int d = 0; d < 2; d++)
-        one.n[d] = least(walk->shape[d] - one.index[d], w->sides[d]);
+        one.n[d] = lw_least(walk->shape[d] - one.index[d], w->sides[d]);
     return one;
 }
 
@@ -307,7 +300,7 @@ choose_rectangles(walk_run *w, lw_walk *walk)
 {
     if (w->converters != NULL || (!w->masked && walk->ndim > 1 && walk->shape[0] < SHORT_ROW)) {
         w->run_rectangle = run_rows;
-        w->sides[0] = least(walk->shape[0], w->whole.kernel->block);
+        w->sides[0] = lw_least(walk->shape[0], w->whole.kernel->block);
         w->sides[1] = w->sides[0] < walk->shape[0] ? 1 : w->whole.kernel->block / w->sides[0];
     } else if (w->masked || walk->ndim < 2)
         return false;
@@ -316,7 +309,7 @@ choose_rectangles(walk_run *w, lw_walk *walk)
     else
         return false;
     for (int d = 0; d < 2; d++) {
-        w->sides[d] = least(w->sides[d], walk->shape[d]);
+        w->sides[d] = lw_least(w->sides[d], walk->shape[d]);
         w->counts[d] = lw_divide_up(walk->shape[d], w->sides[d]);
     }
     return true;

@@ -8,37 +8,38 @@
  * scalars, results of several arrays. */
 #include "ufunc/ufunc_parts.h"
 
+#include "core/plan/walk.h"
+#include "core/py/array/whole_array.h"
 #include "core/py/numpy/host_calls.h"
 #include "core/py/numpy/host_loops.h"
-
-#include <string.h>
 
 enum {
     MOST_INPUTS = 8,
     MOST_DIMS = 4,        /* of arrays that are not contiguous, or not of one shape; */
     MOST_ELEMENTS = 8192, /* of such a call, if rows are contiguous */
-    MOST_STRIDED = 1024   /* and if not: NumPy copies long rows, which is faster */
+    MOST_STRIDED = 1024,  /* and if not: NumPy copies long rows, which is faster; */
+    MOST_ROWS = 96 /* NumPy copies short rows together, which is faster than so many runs */
 };
 
-typedef struct direct_call {
+typedef struct ufunc_direct {
     int nin;
-    int64_t n;            /* elements, or those of a row */
-    PyArrayObject *shape; /* the first input array; all others have its shape where is_plain */
-    PyArrayObject *out;   /* borrowed, or NULL */
+    PyArrayObject *arrays[MOST_INPUTS + 1]; /* NULL: a number, or an output that is made */
+    PyArrayObject *first;                   /* of the inputs that are arrays */
     lw_loop *loop;
     lw_host_kernel *kernel;
     lw_dtype in[MOST_INPUTS];
-    char *args[MOST_INPUTS + 1];
-    int64_t strides[MOST_INPUTS + 1];
-    bool is_plain; /* all arrays are contiguous and of one shape; else there are rows: */
-    PyArrayObject *arrays[MOST_INPUTS + 1]; /* NULL: a number, or an output that is made */
-    int ndim;                               /* outermost first; the last one is a row */
-    npy_intp dims[MOST_DIMS];
-    int64_t steps[MOST_DIMS][MOST_INPUTS + 1]; /* bytes */
     bool has_numbers;
     char weak[MOST_INPUTS]; /* as lw_rows_find_weak's */
     lw_direct_number numbers[MOST_INPUTS];
-} direct_call;
+    bool is_plain; /* all arrays are contiguous and of one shape */
+    int64_t n;     /* elements */
+    int ndim;      /* of the result; outermost first */
+    const npy_intp *dims;
+    npy_intp own_dims[MOST_DIMS]; /* what dims is if the call is not plain */
+    /* Of operands: where they begin, and their strides along rows. */
+    char *args[MOST_INPUTS + 1];
+    int64_t strides[MOST_INPUTS + 1];
+} ufunc_direct;
 
 /* ---- what the call is ---- */
 
@@ -56,37 +57,38 @@ has_shape(PyArrayObject *array, PyArrayObject *of)
 }
 
 static bool
-read_array(direct_call *c, int i, PyArrayObject *array)
+read_array(ufunc_direct *c, int i, PyArrayObject *array)
 {
     lw_dtype dtype = lw_dtype_from_num(PyArray_TYPE(array));
 
     if (dtype == LW_DT_void || !PyArray_ISBEHAVED_RO(array) || PyArray_NDIM(array) == 0)
         return false;
-    if (c->shape == NULL) {
-        c->shape = array;
-        c->n = PyArray_SIZE(array);
-    } else if (dtype != lw_dtype_from_num(PyArray_TYPE(c->shape)))
+    c->is_plain = c->is_plain && PyArray_IS_C_CONTIGUOUS(array);
+    if (c->first == NULL)
+        c->first = array;
+    else if (dtype != lw_dtype_from_num(PyArray_TYPE(c->first)))
         return false;
-    c->is_plain = c->is_plain && PyArray_IS_C_CONTIGUOUS(array) && has_shape(array, c->shape);
+    else
+        c->is_plain = c->is_plain && has_shape(array, c->first);
     c->arrays[i] = array;
     c->in[i] = dtype;
+    c->weak[i] = 0;
     c->args[i] = PyArray_BYTES(array);
     c->strides[i] = PyArray_ITEMSIZE(array);
-    c->weak[i] = 0;
     return true;
 }
 
 static bool
-read_number(direct_call *c, int i, PyObject *object)
+read_number(ufunc_direct *c, int i, PyObject *object)
 {
-    lw_dtype dtype = lw_dtype_from_num(PyArray_TYPE(c->shape));
+    lw_dtype dtype = lw_dtype_from_num(PyArray_TYPE(c->first));
 
     if (!lw_direct_read_number(object, dtype, &c->numbers[i]))
         return false;
     c->has_numbers = true;
     c->arrays[i] = NULL;
-    c->weak[i] = lw_weak_kind(object);
     c->in[i] = dtype;
+    c->weak[i] = lw_weak_kind(object);
     c->args[i] = (char *)&c->numbers[i];
     c->strides[i] = 0;
     return true;
@@ -94,12 +96,12 @@ read_number(direct_call *c, int i, PyObject *object)
 
 /* The arrays first, as they say what the numbers become. */
 static bool
-read_inputs(direct_call *c, PyObject *const *args)
+read_inputs(ufunc_direct *c, PyObject *const *args)
 {
     for (int i = 0; i < c->nin; i++)
         if (PyArray_CheckExact(args[i]) && !read_array(c, i, (PyArrayObject *)args[i]))
             return false;
-    if (c->shape == NULL || c->n == 0)
+    if (c->first == NULL)
         return false;
     for (int i = 0; i < c->nin; i++)
         if (!PyArray_CheckExact(args[i]) && !read_number(c, i, args[i]))
@@ -107,168 +109,107 @@ read_inputs(direct_call *c, PyObject *const *args)
     return true;
 }
 
-/* Whether the output has the elements of input i at the same addresses, or none of its memory.
- */
-static bool
-may_overwrite(const direct_call *c, int i)
-{
-    const char *out = PyArray_BYTES(c->out);
-    int64_t size = PyArray_ITEMSIZE(c->out), size_in = c->strides[i];
-
-    if (size_in == 0 || (c->args[i] == out && size_in == size))
-        return true;
-    return c->args[i] + c->n * size_in <= out || out + c->n * size <= c->args[i];
-}
-
-static bool
-takes_output(const direct_call *c)
-{
-    PyArrayObject *out = c->out;
-
-    if (!lw_direct_writes(out) || !has_shape(out, c->shape))
-        return false;
-    for (int i = 0; i < c->nin; i++)
-        if (!may_overwrite(c, i))
-            return false;
-    return true;
-}
-
 /* ---- arrays of other layouts and shapes ---- */
 
-/* The shape of all inputs together, by NumPy's rules. */
+/* Whether NumPy's iterator keeps these two dimensions in this order, so that a new result is in
+ * C order: it does if the strides of some operand have this order, or if none have the other
+ * one. An output that is made has no say. */
 static bool
-find_shape(direct_call *c)
-{
-    c->ndim = 0;
-    for (int i = 0; i < c->nin; i++)
-        if (c->arrays[i] != NULL && PyArray_NDIM(c->arrays[i]) > c->ndim)
-            c->ndim = PyArray_NDIM(c->arrays[i]);
-    if (c->ndim > MOST_DIMS)
-        return false;
-    for (int d = 0; d < c->ndim; d++)
-        c->dims[d] = 1;
-    for (int i = 0; i < c->nin; i++)
-        for (int d = c->arrays[i] ? PyArray_NDIM(c->arrays[i]) : 0, to = c->ndim; d > 0;) {
-            npy_intp size = PyArray_DIM(c->arrays[i], --d);
-            if (c->dims[--to] != size && c->dims[to] != 1 && size != 1)
-                return false;
-            if (size != 1)
-                c->dims[to] = size;
-        }
-    c->n = 1;
-    for (int d = 0; d < c->ndim; d++)
-        if (c->dims[d] == 0 || __builtin_mul_overflow(c->n, c->dims[d], &c->n))
-            return false;
-    return c->n <= MOST_ELEMENTS;
-}
-
-/* The steps of an operand; false: some are negative, for which NumPy has another order. */
-static bool
-find_steps(direct_call *c, int i)
-{
-    PyArrayObject *array = c->arrays[i];
-    int first = array ? c->ndim - PyArray_NDIM(array) : c->ndim;
-
-    for (int d = 0; d < c->ndim; d++) {
-        bool moves = d >= first && PyArray_DIM(array, d - first) != 1;
-        c->steps[d][i] = moves ? PyArray_STRIDE(array, d - first) : 0;
-        if (c->steps[d][i] < 0)
-            return false;
-    }
-    return true;
-}
-
-/* Whether NumPy's iterator keeps these two axes in this order, so that a new result is in C
- * order: it does if the steps of some operand have this order, or if none have the other one.
- */
-static bool
-is_in_order(const direct_call *c, int outer, int inner)
+is_in_order(const ufunc_direct *c, const lw_walk *walk, int outer, int inner)
 {
     bool swapped = false;
 
-    for (int i = 0; i <= c->nin; i++) {
-        int64_t step = c->steps[outer][i], next = c->steps[inner][i];
-        if (step != 0 && next != 0 && next <= step)
+    for (int i = 0; i < c->nin + (c->arrays[c->nin] != NULL); i++) {
+        const int64_t *strides = walk->operands[i].strides;
+        if (strides[outer] == 0 || strides[inner] == 0)
+            continue;
+        if (strides[inner] <= strides[outer])
             return true;
-        swapped = swapped || (step != 0 && next != 0);
+        swapped = true;
     }
     return !swapped;
 }
 
-/* Whether the output has this shape and, of each input, the elements at the same addresses, or
- * none of its memory. */
-static bool
-takes_output_of_rows(const direct_call *c)
+/* The stride of operand i along dimension d of the result; 0 if it is repeated. */
+static int64_t
+stride_along(const ufunc_direct *c, int i, int d)
 {
-    if (PyArray_NDIM(c->out) != c->ndim || !PyArray_ISBEHAVED_RO(c->out) ||
-        !lw_is_written_apart(c->out))
-        return false;
-    for (int d = 0; d < c->ndim; d++)
-        if (PyArray_DIM(c->out, d) != c->dims[d])
+    PyArrayObject *array = c->arrays[i];
+    int own = array != NULL ? d - c->ndim + PyArray_NDIM(array) : -1;
+
+    return own >= 0 && PyArray_DIM(array, own) != 1 ? PyArray_STRIDE(array, own) : 0;
+}
+
+/* Adds dimension d of the result to the walk. false: some array has a negative stride, for
+ * which NumPy has another order. */
+static bool
+add_dimension(const ufunc_direct *c, lw_walk *walk, int d)
+{
+    int64_t *made = walk->operands[c->nin].strides;
+    int at = walk->ndim++;
+
+    walk->shape[at] = c->dims[d];
+    for (int i = 0; i <= c->nin; i++) {
+        int64_t stride = stride_along(c, i, d);
+        if (stride < 0)
             return false;
-    for (int i = 0; i < c->nin; i++) {
-        bool same = c->arrays[i] != NULL && c->args[i] == PyArray_BYTES(c->out);
-        for (int d = 0; same && d < c->ndim; d++)
-            same = c->steps[d][i] == c->steps[d][c->nin];
-        if (c->arrays[i] != NULL && !same && lw_may_meet(c->arrays[i], c->out))
-            return false;
+        walk->operands[i].strides[at] = stride;
     }
+    if (c->arrays[c->nin] == NULL)
+        made[at] = at == 0 ? c->strides[c->nin] : made[at - 1] * walk->shape[at - 1];
     return true;
 }
 
-/* Merges two axes where each operand continues along the outer one as along the inner one. */
-static void
-merge_axes(direct_call *c)
+/* The walk of a plain call: one row. */
+static bool
+find_row(ufunc_direct *c)
 {
-    int to = c->ndim - 1;
-
-    for (int d = c->ndim - 2; d >= 0; d--) {
-        bool is_one = true;
-        for (int i = 0; is_one && i <= c->nin; i++)
-            is_one =
-                c->dims[d] == 1 || c->steps[d][i] == c->steps[to][i] * (int64_t)c->dims[to];
-        if (is_one) {
-            c->dims[to] *= c->dims[d];
-            continue;
-        }
-        if (c->dims[to] != 1)
-            to--;
-        c->dims[to] = c->dims[d];
-        memcpy(c->steps[to], c->steps[d], sizeof c->steps[to]);
-    }
-    c->ndim -= to;
-    memmove(c->dims, c->dims + to, (size_t)c->ndim * sizeof *c->dims);
-    memmove(c->steps, c->steps + to, (size_t)c->ndim * sizeof *c->steps);
+    c->n = 1;
+    c->ndim = PyArray_NDIM(c->first);
+    c->dims = PyArray_DIMS(c->first);
+    for (int d = 0; d < c->ndim; d++)
+        c->n *= c->dims[d];
+    return c->n > 0;
 }
 
-/* Finds all that rows need, except the steps of an output that is not made yet. */
 static bool
-find_rows(direct_call *c)
+find_rows(ufunc_direct *c, lw_walk *walk)
 {
-    bool strided = false;
-
-    if (!find_shape(c) || lw_host_is_long(c->kernel, c->n))
+    c->n = lw_broadcast(c->arrays, c->nin, MOST_DIMS, &c->ndim, c->own_dims);
+    c->dims = c->own_dims;
+    if (c->n == 0 || c->n > MOST_ELEMENTS || lw_host_is_long(c->kernel, c->n))
         return false;
-    c->arrays[c->nin] = c->out;
-    for (int i = 0; i <= c->nin; i++) {
-        if (!find_steps(c, i))
+    walk->n = c->n;
+    walk->ndim = 0;
+    for (int d = c->ndim; d-- > 0;)
+        if (c->dims[d] != 1 && !add_dimension(c, walk, d))
             return false;
-        strided = strided || (c->arrays[i] != NULL &&
-                              c->steps[c->ndim - 1][i] != PyArray_ITEMSIZE(c->arrays[i]));
+    if (walk->ndim == 0) { /* one element */
+        lw_walk_single(walk);
+        return true;
     }
-    if (strided && c->n > MOST_STRIDED)
-        return false;
-    for (int outer = 0; outer < c->ndim; outer++)
-        for (int inner = outer + 1; inner < c->ndim; inner++)
-            if (!is_in_order(c, outer, inner))
+    for (int i = 0; c->n > MOST_STRIDED && i <= c->nin; i++)
+        if (c->arrays[i] != NULL && walk->operands[i].strides[0] != c->strides[i])
+            return false;
+    for (int outer = 1; outer < walk->ndim; outer++)
+        for (int inner = 0; inner < outer; inner++)
+            if (!is_in_order(c, walk, outer, inner))
                 return false;
-    return c->out == NULL || takes_output_of_rows(c);
+    walk->n_operands = c->nin + 1;
+    for (int i = 0; i <= c->nin; i++)
+        walk->operands[i].by_value = false;
+    lw_walk_merge(walk);
+    if (c->n > MOST_ROWS * walk->shape[0])
+        return false;
+    for (int i = 0; i <= c->nin; i++)
+        c->strides[i] = walk->operands[i].strides[0];
+    return true;
 }
 
 /* ---- what else the call is ---- */
 
 static bool
-find_loop(direct_call *c, const lw_ufunc_object *self)
+find_loop(ufunc_direct *c, const lw_ufunc_object *self)
 {
     const lw_ufunc_head *head = (const lw_ufunc_head *)self;
     lw_loop *loop =
@@ -280,119 +221,180 @@ find_loop(direct_call *c, const lw_ufunc_object *self)
     c->loop = loop;
     c->kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
     return c->kernel != NULL && lw_type_num(loop->types[c->nin]) >= 0 &&
-           (c->out == NULL || lw_dtype_from_num(PyArray_TYPE(c->out)) == loop->types[c->nin]);
+           (c->arrays[c->nin] == NULL ||
+            lw_dtype_from_num(PyArray_TYPE(c->arrays[c->nin])) == loop->types[c->nin]);
 }
 
 /* None, an array, or a tuple of one of these. false: anything else. */
 static bool
-read_output(direct_call *c, PyObject *out)
+read_output(ufunc_direct *c, PyObject *out)
 {
     if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1)
         out = PyTuple_GET_ITEM(out, 0);
     if (out == Py_None)
         return true;
-    c->out = (PyArrayObject *)out;
+    c->arrays[c->nin] = (PyArrayObject *)out;
     return PyArray_CheckExact(out);
 }
 
 static bool
-read_call(direct_call *c, const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
-          PyObject *kwnames)
+read_call(ufunc_direct *c, const lw_ufunc_object *self, PyObject *const *args,
+          Py_ssize_t n_args, PyObject *kwnames)
 {
+    PyArrayObject *out;
+
     if (c->nin > MOST_INPUTS || self->base.nout != 1)
         return false;
+    c->arrays[c->nin] = NULL;
     if (kwnames != NULL) {
         if (n_args != c->nin || PyTuple_GET_SIZE(kwnames) != 1 ||
             PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "out") != 0 ||
             !read_output(c, args[c->nin]))
             return false;
     } else if (n_args == c->nin + 1) {
-        c->out = (PyArrayObject *)args[c->nin];
+        c->arrays[c->nin] = (PyArrayObject *)args[c->nin];
         if (!PyArray_CheckExact(args[c->nin]))
             return false;
     } else if (n_args != c->nin)
         return false;
     if (!read_inputs(c, args) || !find_loop(c, self))
         return false;
-    return c->is_plain ? c->out == NULL || takes_output(c) : find_rows(c);
+    out = c->arrays[c->nin];
+    if (out != NULL) {
+        if (!PyArray_ISBEHAVED_RO(out))
+            return false;
+        c->is_plain = c->is_plain && PyArray_IS_C_CONTIGUOUS(out);
+        c->args[c->nin] = PyArray_BYTES(out);
+    }
+    c->strides[c->nin] = lw_dtypes[c->loop->types[c->nin]].size_bytes;
+    return true;
+}
+
+/* ---- where the output lies ---- */
+
+static lw_memory_span
+span_of(const ufunc_direct *c, int i)
+{
+    uint64_t low = (uint64_t)(uintptr_t)c->args[i];
+
+    return c->is_plain ? (lw_memory_span){low, low + (uint64_t)(c->n * c->strides[i])}
+                       : lw_numpy_span(c->arrays[i]);
+}
+
+/* Whether the elements of an input are where those of the output are. */
+static bool
+is_same(const ufunc_direct *c, const lw_walk *walk, int i)
+{
+    bool same = c->args[i] == c->args[c->nin] && c->strides[i] == c->strides[c->nin];
+
+    for (int d = 1; walk != NULL && same && d < walk->ndim; d++)
+        same = walk->operands[i].strides[d] == walk->operands[c->nin].strides[d];
+    return same;
+}
+
+/* Whether the output has the result's shape and, of each input, the elements at the same
+ * addresses, or none of its memory. */
+static bool
+takes_output(const ufunc_direct *c, const lw_walk *walk)
+{
+    PyArrayObject *out = c->arrays[c->nin];
+    lw_memory_span span;
+
+    if (!lw_is_written_apart(out) || PyArray_NDIM(out) != c->ndim)
+        return false;
+    for (int d = 0; d < c->ndim; d++)
+        if (PyArray_DIM(out, d) != c->dims[d])
+            return false;
+    span = span_of(c, c->nin);
+    for (int i = 0; i < c->nin; i++)
+        if (c->arrays[i] != NULL && !is_same(c, walk, i) &&
+            lw_memory_spans_overlap(span_of(c, i), span))
+            return false;
+    return true;
 }
 
 /* ---- running it ---- */
 
 static PyObject *
-output_of(const direct_call *c)
+output_of(ufunc_direct *c)
 {
-    int ndim = c->is_plain ? PyArray_NDIM(c->shape) : c->ndim;
-    npy_intp const *dims = c->is_plain ? PyArray_DIMS(c->shape) : c->dims;
+    PyArrayObject *out = c->arrays[c->nin];
 
-    if (c->out != NULL)
-        return Py_NewRef((PyObject *)c->out);
-    return PyArray_NewFromDescr(&PyArray_Type,
-                                PyArray_DescrFromType(lw_type_num(c->loop->types[c->nin])),
-                                ndim, dims, NULL, NULL, 0, NULL);
+    if (out != NULL)
+        return Py_NewRef((PyObject *)out);
+    out = (PyArrayObject *)PyArray_NewFromDescr(
+        &PyArray_Type, PyArray_DescrFromType(lw_type_num(c->loop->types[c->nin])), c->ndim,
+        c->dims, NULL, NULL, 0, NULL);
+    if (out != NULL)
+        c->args[c->nin] = PyArray_BYTES(out);
+    return (PyObject *)out;
 }
 
 /* One row after the other. < 0 with an exception. */
 static int
-run_rows(direct_call *c)
+run_rows(ufunc_direct *c, const lw_walk *walk)
 {
-    int last = c->ndim - 1, failed = 0;
-    npy_intp at[MOST_DIMS] = {0};
+    lw_host_kernel *kernel = c->kernel;
+    const lw_loop *loop = c->loop;
+    int64_t index[MOST_DIMS] = {0}, row = walk->shape[0], left = c->n;
+    int failed;
 
     for (;;) {
-        int d = last - 1;
-        failed =
-            lw_ufunc_run_kernel(c->kernel, c->loop, c->args, c->dims[last], c->steps[last]);
-        while (d >= 0 && ++at[d] == c->dims[d]) {
-            for (int i = 0; i <= c->nin; i++)
-                c->args[i] -= (c->dims[d] - 1) * c->steps[d][i];
-            at[d--] = 0;
-        }
-        if (d < 0 || failed < 0)
+        failed = lw_ufunc_run_kernel(kernel, loop, c->args, row, c->strides);
+        left -= row;
+        if (left == 0 || failed < 0)
             return failed;
-        for (int i = 0; i <= c->nin; i++)
-            c->args[i] += c->steps[d][i];
+        lw_walk_next_row(walk, index, c->args);
     }
 }
 
 /* -1 with an exception. */
 static int
-run(direct_call *c, const char *name)
+run(ufunc_direct *c, const lw_walk *walk, const char *name)
 {
     PyThreadState *saved = lw_direct_begin(c->n);
-    int failed = c->is_plain
-                     ? lw_ufunc_run_kernel(c->kernel, c->loop, c->args, c->n, c->strides)
-                     : run_rows(c);
+    int failed = walk != NULL
+                     ? run_rows(c, walk)
+                     : lw_ufunc_run_kernel(c->kernel, c->loop, c->args, c->n, c->strides);
 
     return lw_direct_end((const lw_loop_head *)c->loop, name, saved, failed);
+}
+
+/* walk: to be filled; NULL: the call is plain. */
+static bool
+call(ufunc_direct *c, lw_walk *walk, lw_loop_table *table, PyObject **result)
+{
+    if (!(walk != NULL ? find_rows(c, walk) : find_row(c)) ||
+        (c->arrays[c->nin] != NULL && !takes_output(c, walk)))
+        return false;
+    lw_host_call_begin(table);
+    *result = output_of(c);
+    if (*result != NULL && run(c, walk, table->numpy_name) < 0)
+        Py_CLEAR(*result);
+    return true;
+}
+
+/* Not inlined: a walk is large, and plain calls are slower with so large a frame. */
+__attribute__((noinline)) static bool
+call_rows(ufunc_direct *c, lw_loop_table *table, PyObject **result)
+{
+    lw_walk walk;
+
+    return call(c, &walk, table, result);
 }
 
 bool
 lw_ufunc_call_direct(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
                      PyObject *kwnames, PyObject **result)
 {
-    direct_call c;
-    PyObject *out;
+    lw_loop_table *table = self->base.table;
+    ufunc_direct c;
 
     c.nin = self->base.nin;
-    c.shape = c.out = NULL;
+    c.first = NULL;
     c.has_numbers = false;
     c.is_plain = true;
     if (!read_call(&c, self, args, n_args, kwnames))
         return false;
-    lw_host_call_begin(self->base.table);
-    out = output_of(&c);
-    if (out != NULL) {
-        c.args[c.nin] = PyArray_BYTES((PyArrayObject *)out);
-        c.strides[c.nin] = PyArray_ITEMSIZE((PyArrayObject *)out);
-        if (!c.is_plain) {
-            c.arrays[c.nin] = (PyArrayObject *)out;
-            (void)find_steps(&c, c.nin);
-            merge_axes(&c);
-        }
-        if (run(&c, self->base.table->numpy_name) < 0)
-            Py_CLEAR(out);
-    }
-    *result = out;
-    return true;
+    return c.is_plain ? call(&c, NULL, table, result) : call_rows(&c, table, result);
 }

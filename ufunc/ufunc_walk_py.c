@@ -20,7 +20,7 @@ enum {
 };
 
 /* Operands: inputs, outputs, the mask if there is one. */
-typedef struct walk_call {
+typedef struct ufunc_walk {
     lw_ufunc_object *self;
     lw_loop *loop;
     lw_host_kernel *kernel;
@@ -30,12 +30,12 @@ typedef struct walk_call {
     PyArrayObject *made[LW_MAX_ARGS];         /* of numbers, owned */
     bool converts;                            /* some of: */
     lw_converter converters[LW_MAX_ARGS];     /* of inputs that are of narrower types */
-} walk_call;
+} ufunc_walk;
 
 /* ---- what the call is ---- */
 
 static bool
-read_output(walk_call *c, int k, PyObject *object)
+read_output(ufunc_walk *c, int k, PyObject *object)
 {
     PyArrayObject *array = (PyArrayObject *)object;
 
@@ -49,7 +49,7 @@ read_output(walk_call *c, int k, PyObject *object)
 
 /* given: NULL: there is a wrong number of outputs. */
 static bool
-read_outputs(walk_call *c, PyObject *const *given, Py_ssize_t n)
+read_outputs(ufunc_walk *c, PyObject *const *given, Py_ssize_t n)
 {
     if (given == NULL)
         return false;
@@ -62,7 +62,7 @@ read_outputs(walk_call *c, PyObject *const *given, Py_ssize_t n)
 /* false: there are keywords other than out= and where=, or out= beside positional outputs, or
  * where= without all outputs. */
 static bool
-read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames, bool has_outputs)
+read_keywords(ufunc_walk *c, PyObject *const *values, PyObject *kwnames, bool has_outputs)
 {
     PyArrayObject *mask = NULL;
 
@@ -86,7 +86,7 @@ read_keywords(walk_call *c, PyObject *const *values, PyObject *kwnames, bool has
 
 /* Reads the arrays. Numbers are read when the loop is known. */
 static bool
-read_arrays(walk_call *c, PyObject *const *args, Py_ssize_t n_args)
+read_arrays(ufunc_walk *c, PyObject *const *args, Py_ssize_t n_args)
 {
     for (int i = 0; i < c->nin; i++) {
         if (PyArray_CheckExact(args[i]))
@@ -99,41 +99,13 @@ read_arrays(walk_call *c, PyObject *const *args, Py_ssize_t n_args)
 
 /* Whether no two given outputs share memory: NumPy writes to both, one after the other. */
 static bool
-outputs_are_apart(const walk_call *c)
+outputs_are_apart(const ufunc_walk *c)
 {
     for (int k = c->nin; k < c->nin + c->nout; k++)
         for (int i = c->nin; c->operands[k] != NULL && i < k; i++)
             if (c->operands[i] != NULL && lw_may_meet(c->operands[k], c->operands[i]))
                 return false;
     return true;
-}
-
-/* How many elements the call has; 0: shapes do not match, or have too many dimensions. */
-static int64_t
-count_elements(const walk_call *c)
-{
-    npy_intp shape[LW_WALK_DIMS];
-    int64_t n = 1;
-    int ndim = 0;
-
-    for (int k = 0; k <= c->nin + c->nout; k++) {
-        int own = c->operands[k] ? PyArray_NDIM(c->operands[k]) : 0;
-        if (own > LW_WALK_DIMS)
-            return 0;
-        for (; ndim < own; ndim++)
-            shape[ndim] = 1;
-        for (int d = 0; d < own; d++) { /* shape: innermost first */
-            npy_intp size = PyArray_DIM(c->operands[k], own - 1 - d);
-            if (size != 1 && shape[d] != 1 && shape[d] != size)
-                return 0;
-            if (size != 1)
-                shape[d] = size;
-        }
-    }
-    for (int d = 0; d < ndim; d++)
-        if (__builtin_mul_overflow(n, shape[d], &n))
-            return 0;
-    return n;
 }
 
 /* ---- which loop ---- */
@@ -143,7 +115,7 @@ count_elements(const walk_call *c)
  * they cast block by block. With a mask, the iterator would also write back what is not
  * selected. false: NumPy's call is the better one. */
 static bool
-read_casts(walk_call *c)
+read_casts(ufunc_walk *c)
 {
     for (int k = 0; k < c->nin + c->nout; k++) {
         PyArrayObject *array = c->operands[k];
@@ -188,7 +160,7 @@ any_lies_across(const walk_call *c)
 }
 
 static bool
-find_loop(walk_call *c, PyObject *const *args, int64_t n)
+find_loop(ufunc_walk *c, PyObject *const *args, int64_t n)
 {
     if (!lw_make_numbers(args, c->nin, NULL, c->operands, c->made) ||
         (c->loop = lw_loop_for_operands((lw_ufunc_head *)c->self, args, c->operands)) == NULL ||
@@ -209,7 +181,7 @@ find_loop(walk_call *c, PyObject *const *args, int64_t n)
 
 /* NULL with an exception, which NumPy words better. */
 static NpyIter *
-new_iterator(walk_call *c)
+new_iterator(ufunc_walk *c)
 {
     enum {
         ANY = NPY_ITER_ALIGNED | NPY_ITER_NBO | NPY_ITER_OVERLAP_ASSUME_ELEMENTWISE,
@@ -245,7 +217,7 @@ new_iterator(walk_call *c)
  * apart, so that the distance of this one from the first says where it is: along the dimension
  * of the largest stride first. */
 static int64_t
-number_in_c_order(const walk_call *c, NpyIter *iter, const lw_walk *walk, int64_t element)
+number_in_c_order(const ufunc_walk *c, NpyIter *iter, const lw_walk *walk, int64_t element)
 {
     const lw_walk_operand *out = &walk->operands[c->nin];
     npy_intp shape[LW_WALK_DIMS] = {0}, strides[LW_WALK_DIMS] = {0}, at[LW_WALK_DIMS] = {0};
@@ -282,7 +254,7 @@ number_in_c_order(const walk_call *c, NpyIter *iter, const lw_walk *walk, int64_
 
 /* -1 with an exception. */
 static int
-run(const walk_call *c, NpyIter *iter)
+run(const ufunc_walk *c, NpyIter *iter)
 {
     lw_stop stop = {.ask = lw_signal_raised_anyhow};
     lw_host_failure failure = {0};
@@ -308,7 +280,7 @@ run(const walk_call *c, NpyIter *iter)
 }
 
 static PyObject *
-run_iterator(const walk_call *c, NpyIter *iter)
+run_iterator(const ufunc_walk *c, NpyIter *iter)
 {
     PyObject *result =
         run(c, iter) < 0 ? NULL : lw_results_of_iterator(iter, c->operands, c->nin, c->nout);
@@ -322,15 +294,17 @@ bool
 lw_ufunc_call_walk(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
                    PyObject *kwnames, PyObject **result)
 {
-    walk_call c = {.self = self, .nin = self->base.nin, .nout = self->base.nout};
+    ufunc_walk c = {.self = self, .nin = self->base.nin, .nout = self->base.nout};
     NpyIter *iter = NULL;
+    npy_intp shape[LW_WALK_DIMS];
+    int ndim;
     int64_t n;
 
     if (n_args < c.nin || n_args > c.nin + c.nout || c.nin + c.nout >= LW_MAX_ARGS ||
         c.nout == 0 || !read_arrays(&c, args, n_args) ||
         !read_keywords(&c, args + n_args, kwnames, n_args > c.nin) || !outputs_are_apart(&c))
         return false;
-    n = count_elements(&c);
+    n = lw_broadcast(c.operands, c.nin + c.nout + 1, LW_WALK_DIMS, &ndim, shape);
     if (n < (c.masked ? FEWEST_MASKED : FEWEST))
         return false;
     if (find_loop(&c, args, n))

@@ -1,7 +1,7 @@
 /* Division by a number that is known before many numbers are divided by it, as a product and a
  * shift: T. Granlund, P. Montgomery, "Division by Invariant Integers using Multiplication",
  * PLDI 1994, figure 4.1. The host makes the divider, kernels use it. Also
- * Euclid's algorithm, and division that rounds up. */
+ * Euclid's algorithm, division that rounds up, and the smaller of two numbers. */
 #ifndef LW_BASE_DIVIDER_H
 #define LW_BASE_DIVIDER_H
 
@@ -19,6 +19,12 @@ static inline int64_t
 lw_divide_up(int64_t a, int64_t b)
 {
     return a / b + (a % b != 0);
+}
+
+static inline int64_t
+lw_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 uint64_t lw_greatest_divisor(uint64_t x, uint64_t y); /* of both; that of 0 and y is y */

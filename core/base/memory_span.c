@@ -14,11 +14,3 @@ lw_memory_span_of(int ndim, const int64_t *shape, const int64_t *strides, int64_
     }
     return span;
 }
-
-bool
-lw_memory_spans_overlap(lw_memory_span x, lw_memory_span y)
-{
-    bool none = x.low == x.high || y.low == y.high;
-
-    return !none && x.low < y.high && y.low < x.high;
-}

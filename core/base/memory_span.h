@@ -13,6 +13,12 @@ typedef struct lw_memory_span {
 lw_memory_span lw_memory_span_of(int ndim, const int64_t *shape, const int64_t *strides,
                                  int64_t itemsize, uint64_t data);
 /* Whether some address lies in both. */
-bool lw_memory_spans_overlap(lw_memory_span x, lw_memory_span y);
+static inline bool
+lw_memory_spans_overlap(lw_memory_span x, lw_memory_span y)
+{
+    bool none = x.low == x.high || y.low == y.high;
+
+    return !none && x.low < y.high && y.low < x.high;
+}
 
 #endif

@@ -195,12 +195,6 @@ rouse_past(uint32_t index)
         }
 }
 
-static int64_t
-least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Takes a step of a chunk: its first one, or its last one. -1: there is none left. */
 static int64_t
 take_step(uint32_t chunk, bool first)
@@ -240,8 +234,8 @@ static void
 run_step(uint32_t index, uint32_t chunk, int64_t step)
 {
     int64_t begin = chunk * current.chunk + step * current.step;
-    int64_t end = least(begin + current.step, (chunk + 1) * current.chunk);
-    lw_status status = current.body(current.context, begin, least(end, current.n), index);
+    int64_t end = lw_least(begin + current.step, (chunk + 1) * current.chunk);
+    lw_status status = current.body(current.context, begin, lw_least(end, current.n), index);
 
     if (status != LW_OK)
         note_failure(status, begin);
@@ -512,7 +506,7 @@ describe_loop(int64_t n, int64_t grain, lw_loop_body body, void *context)
     current.context = context;
     current.n = n;
     current.chunk = grains * grain;
-    current.step = lw_divide_up(grains, least(grains, LW_POOL_STEPS)) * grain;
+    current.step = lw_divide_up(grains, lw_least(grains, LW_POOL_STEPS)) * grain;
     current.n_chunks = (uint32_t)lw_divide_up(n, current.chunk);
     current.steps = (uint32_t)lw_divide_up(current.chunk, current.step);
     current.last_steps =

@@ -3,6 +3,7 @@
  * is a function's frame size and 0x2f its register count. */
 #include "core/link/cubin_info.h"
 
+#include "core/base/divider.h"
 #include "core/ir/recursion.h"
 
 #include <elf.h>
@@ -242,12 +243,6 @@ shared_of_sm(int cc)
     }
 }
 
-static int
-least(int x, int y)
-{
-    return x < y ? x : y;
-}
-
 double
 lw_occupancy_of(const lw_cubin_info *info, int cc, int block)
 {
@@ -257,8 +252,8 @@ lw_occupancy_of(const lw_cubin_info *info, int cc, int block)
     int warps = registers ? 65536 / registers : threads / 32;
     int warps_of_block = (block + 31) / 32, blocks = threads / 32 / warps_of_block;
 
-    blocks = least(blocks, warps / warps_of_block);
+    blocks = lw_least(blocks, warps / warps_of_block);
     if (info->shared_bytes)
-        blocks = least(blocks, shared_of_sm(cc) / (info->shared_bytes + 1024));
+        blocks = lw_least(blocks, shared_of_sm(cc) / (info->shared_bytes + 1024));
     return (double)blocks * warps_of_block * 32 / threads;
 }

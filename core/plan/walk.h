@@ -85,15 +85,6 @@ lw_walk_place(const lw_walk *walk, int64_t at, int64_t *index)
     }
 }
 
-/* From any item of a row to the first item of the next row. */
-static inline void
-lw_walk_next_row(const lw_walk *walk, int64_t *index)
-{
-    index[0] = 0;
-    for (int d = 1; d < walk->ndim && ++index[d] == walk->shape[d]; d++)
-        index[d] = 0;
-}
-
 static inline char *
 lw_walk_address(const lw_walk *walk, int operand, const int64_t *index)
 {
@@ -103,6 +94,27 @@ lw_walk_address(const lw_walk *walk, int operand, const int64_t *index)
     for (int d = 0; d < walk->ndim; d++)
         offset += index[d] * o->strides[d];
     return (char *)(uintptr_t)o->data + offset;
+}
+
+/* From any item of a row to the first item of the next row, if there is one. at: the addresses
+ * of all operands at that item, which are moved along: with short rows this is faster than to
+ * ask for them. */
+static inline void
+lw_walk_next_row(const lw_walk *walk, int64_t *index, char **at)
+{
+    int64_t done = index[0];
+    int to = 1;
+
+    index[0] = 0;
+    for (; to < walk->ndim && ++index[to] == walk->shape[to]; to++) {
+        index[to] = 0;
+        for (int i = 0; i < walk->n_operands; i++)
+            at[i] -= (walk->shape[to] - 1) * walk->operands[i].strides[to];
+    }
+    for (int i = 0; i < walk->n_operands; i++) {
+        const int64_t *strides = walk->operands[i].strides;
+        at[i] += (to < walk->ndim ? strides[to] : 0) - done * strides[0];
+    }
 }
 
 /* ---- launches, which count their accesses, of `width` items each, in 32 bits ---- */

@@ -34,6 +34,10 @@ typedef struct lw_found_pair {
     X(waiter)                                                                                  \
     X(device_array)                                                                            \
     X(mapped_array)                                                                            \
+    X(mem_info)                                                                                \
+    X(typed_iterator)                                                                          \
+    X(typed_texts) /* of lanewise.typed, as is the next */                                     \
+    X(typed_arrays)                                                                            \
     X(bound_forall)                                                                            \
     X(reduction_function)                                                                      \
     X(jit)                                                                                     \

@@ -176,19 +176,15 @@ typedef struct walk_job {
 
 /* One row of items, or a part of it. */
 static bool
-run_row(const walk_job *w, const int64_t *index, int64_t at, int64_t n)
+run_row(const walk_job *w, char *const *args, int64_t at, int64_t n)
 {
-    int before = w->row.host->doubts_flags ? lw_flags_raised() : 0,
-        n_args = w->walk->n_operands;
+    int before = w->row.host->doubts_flags ? lw_flags_raised() : 0;
     int64_t dims[1 + LW_MAX_CORE_DIMS], failed;
-    char *args[LW_MAX_OPERANDS];
     job row = w->row;
     int32_t status = 0;
 
     memcpy(dims, row.dims, (1 + row.host->n_dims) * sizeof *dims);
     dims[0] = n;
-    for (int k = 0; k < n_args; k++)
-        args[k] = lw_walk_address(w->walk, k, index);
     row.args = args;
     row.dims = dims;
     failed = row.code->run(args, dims, row.steps, 0, n, &status);
@@ -204,15 +200,18 @@ rows(void *context, int64_t begin, int64_t end)
 {
     const walk_job *w = context;
     int64_t index[LW_WALK_DIMS] = {0};
+    char *args[LW_MAX_OPERANDS];
     bool going = true;
 
     lw_walk_place(w->walk, begin, index);
+    for (int k = 0; k < w->walk->n_operands; k++)
+        args[k] = lw_walk_address(w->walk, k, index);
     while (begin < end && going) {
         int64_t left = w->walk->shape[0] - index[0],
                 n = left < end - begin ? left : end - begin;
-        going = run_row(w, index, begin, n);
+        going = run_row(w, args, begin, n);
         begin += n;
-        lw_walk_next_row(w->walk, index);
+        lw_walk_next_row(w->walk, index, args);
     }
     return going;
 }

@@ -1,5 +1,6 @@
 #include "reduce/device/scan_plan.h"
 
+#include "core/base/divider.h"
 #include "reduce/function/body_ir.h"
 
 #include <assert.h>
@@ -28,12 +29,6 @@ log2_above(int64_t n)
     while (log < 62 && INT64_C(1) << log < n)
         log++;
     return log;
-}
-
-static uint32_t
-least(uint32_t x, uint32_t y)
-{
-    return x < y ? x : y;
 }
 
 /* ---- axes ---- */
@@ -119,9 +114,9 @@ choose_block(const lw_reduce_scan *scan, lw_reduce_key *key)
     side = key->columns ? 0 : SIDE_LOG2;
     if (elements < key->items_log2 + side)
         key->items_log2 = (uint8_t)(elements > side ? elements - side : 0);
-    lanes = least(threads, elements - least(elements, key->items_log2));
+    lanes = lw_least(threads, elements - lw_least(elements, key->items_log2));
     if (key->columns) /* neighbouring rows first, as many as a warp loads at once */
-        lanes = least(lanes, threads - least(least(WIDE_LOG2, rows), threads));
+        lanes = lw_least(lanes, threads - lw_least(lw_least(WIDE_LOG2, rows), threads));
     if (threads > lanes + rows)
         threads = lanes + rows > LEAST_THREADS_LOG2 ? lanes + rows : LEAST_THREADS_LOG2;
     assert(lanes <= threads && threads <= THREADS_LOG2);
@@ -169,9 +164,9 @@ vector_of(const lw_reduce_scan *scan)
     if (!is_dense(scan) || scan->keys != NULL)
         return 0;
     for (uint32_t i = 0; i < r->n_in; i++)
-        least_size = least(least_size, lw_dtypes[r->loaded[i]].size_bytes);
+        least_size = lw_least(least_size, lw_dtypes[r->loaded[i]].size_bytes);
     for (uint32_t i = 0; i < r->n_out; i++)
-        least_size = least(least_size, lw_dtypes[r->out[i]].size_bytes);
+        least_size = lw_least(least_size, lw_dtypes[r->out[i]].size_bytes);
     vector = least_size == 8 ? 2 : 4;
     for (uint32_t i = 0; i < n; i++)
         if (part[i] == LW_DT_b1)

@@ -2,6 +2,7 @@
  * into a tile of neighbouring accumulators. */
 #include "reduce/host/host_parts.h"
 
+#include "core/base/divider.h"
 #include "core/base/memory.h"
 
 #include <assert.h>
@@ -173,19 +174,13 @@ tile_columns(const lw_reduction *r, int64_t columns)
     return (columns + LEAST - 1) / LEAST * LEAST; /* so tiles have nearly the same size */
 }
 
-static int64_t
-smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The group of `count` results from `first` on, of lines of so many columns. */
 static void
 group_at(columns_run *c, int64_t first, int64_t count, int64_t columns)
 {
     c->g.first = first;
     c->g.count = count;
-    c->columns = smaller(columns, count);
+    c->columns = lw_least(columns, count);
     c->of_line = (c->columns + c->s->tile - 1) / c->s->tile;
     c->tiles = count / c->columns * c->of_line;
 }
@@ -199,7 +194,7 @@ in_groups(columns_run *c, int64_t columns, int64_t per_item, lw_error *err)
     lw_status status = LW_OK;
     char *memory;
 
-    together = most >= columns  ? smaller(most / columns * columns, s->n_kept)
+    together = most >= columns  ? lw_least(most / columns * columns, s->n_kept)
                : most > s->tile ? most / s->tile * s->tile
                                 : s->tile;
     memory = lw_alloc(bank_bytes(s->r, together * s->n_chunks) + 64);
@@ -208,7 +203,7 @@ in_groups(columns_run *c, int64_t columns, int64_t per_item, lw_error *err)
     c->g.acc = bank_at(s->r, memory, together * s->n_chunks);
     for (int64_t at = 0; at < s->n_kept; at += c->g.count) {
         int64_t left = together < columns ? columns - at % columns : s->n_kept - at;
-        group_at(c, at, smaller(together, left), columns);
+        group_at(c, at, lw_least(together, left), columns);
         run_items(s, LW_REDUCE_COLUMNS, c->tiles * s->n_chunks, per_item, some_chunks, c);
         LW_TRY(ended(s));
         run_items(s, LW_REDUCE_JOINED, c->tiles, s->tile * s->n_chunks, some_joined, c);
@@ -232,7 +227,7 @@ lw_reduce_by_column(run *s, lw_error *err)
     if (s->code->costly && s->tile > COSTLY / 4) /* four rows of a tile are one call */
         s->tile = COSTLY / 4;
     s->n_chunks = (s->n_reduced + s->chunk - 1) / s->chunk;
-    per_item = s->tile * smaller(s->chunk, s->n_reduced);
+    per_item = s->tile * lw_least(s->chunk, s->n_reduced);
     if (s->n_chunks > 1)
         return in_groups(&c, columns, per_item, err);
     group_at(&c, 0, s->n_kept, columns);

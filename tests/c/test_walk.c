@@ -133,6 +133,31 @@ try_layout(const layout *l, lw_walk *walk)
     CHECK(memcmp(before, after, (size_t)n * sizeof *before) == 0);
 }
 
+/* From a random item on, row by row: the addresses are those of each row's first item. */
+static void
+try_rows(const lw_walk *walk)
+{
+    int64_t index[LW_WALK_DIMS] = {0}, wanted[LW_WALK_DIMS] = {0}, item;
+    char *at[OPERANDS];
+
+    if (walk->n == 0 || walk->ndim == 0)
+        return;
+    item = below((uint32_t)walk->n);
+    lw_walk_place(walk, item, index);
+    for (int i = 0; i < walk->n_operands; i++)
+        at[i] = lw_walk_address(walk, i, index);
+    for (;;) {
+        item += walk->shape[0] - index[0];
+        if (item >= walk->n)
+            return;
+        lw_walk_next_row(walk, index, at);
+        lw_walk_place(walk, item, wanted);
+        CHECK(memcmp(index, wanted, sizeof index) == 0);
+        for (int i = 0; i < walk->n_operands; i++)
+            CHECK(at[i] == lw_walk_address(walk, i, wanted));
+    }
+}
+
 static void
 test_random(void)
 {
@@ -141,6 +166,7 @@ test_random(void)
     for (int k = 0; k < 20000; k++) {
         layout l = random_layout();
         try_layout(&l, &walk);
+        try_rows(&walk);
     }
 }
 

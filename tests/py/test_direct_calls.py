@@ -120,7 +120,7 @@ def test_layouts_that_are_numpys(scaled):
 
 ROWS = np.arange(4 * 5 * 6 * 7, dtype="f8").reshape(4, 5, 6, 7)
 OTHERS = [
-    (ROWS[:, 1:, ::2], ROWS[:, :-1, 1::2]), (ROWS[0, 0], ROWS[0, 0, 0]), (ROWS[0, 0, :, :1], ROWS[0, 0, 0]), (ROWS[0, 0, 0], ROWS[1, 1, :, :1]), (ROWS, ROWS[0, 0, 0]),
+    (ROWS[:, 1:, ::2], ROWS[:, :-1, 1::2]), (ROWS[0, 0], ROWS[0, 0, 0]), (ROWS[0, 0, :, :1], ROWS[0, 0, 0]), (ROWS[0, 0, 0], ROWS[1, 1, :, :1]), (ROWS[:3], ROWS[0, 0, 0]),
     (ROWS[:, 0, 0, 0], ROWS[:, 1, 1, 1]), (ROWS[0, 0], ROWS[0, :, 0, :1].T[:, :1]), (ROWS[0, 0, :6, :6], ROWS[0, 0, :6, :6].T), (ROWS[0, 0, :1, :], ROWS[0]),
     (ROWS[..., 3], ROWS[0, 0, :, 1]), (ROWS[1:2, :, :, :], ROWS[:, 2:3, 1:2, 3:4]), (ROWS[:1, :1, :1, :1], ROWS[0, 0]),
 ]
@@ -175,6 +175,15 @@ def test_rows_that_are_long_are_numpys_or_go_over_threads(scaled):
     x, y = np.zeros((100, 200))[:, :100], np.zeros((100, 200))[:, ::2]
     assert n_direct(lambda: scaled(x, x)) == n_direct(lambda: scaled(y[:50], y[0])) == 0
     assert n_direct(lambda: scaled(x[:50], x[0])) == n_direct(lambda: scaled(y[:8], y[0])) == 1
+
+
+def test_many_rows_are_numpys(scaled):
+    x = np.zeros((97, 10))
+    assert n_direct(lambda: scaled(x, x[0])) == n_direct(lambda: scaled(x, x[:, :1])) == 0
+    assert n_direct(lambda: scaled(x[:96], x[0])) == n_direct(lambda: scaled(x[:96], x[:96, :1])) == 1
+    wide, one = np.zeros((97, 20))[:, :10], x.copy()
+    assert n_direct(lambda: scaled(x, one, wide)) == 0 and n_direct(lambda: scaled(x[:96], one[:96], wide[:96])) == 1
+    assert n_direct(lambda: scaled(x[:, ::2], x[:, ::2])) == 1  # rows that continue each other are one
 
 
 def test_an_element_of_rows_that_raises_is_named():

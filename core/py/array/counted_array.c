@@ -144,12 +144,11 @@ static PyType_Spec mem_info_spec = {
     .slots = mem_info_slots,
 };
 
-static PyTypeObject *mem_info_type; /* set at the import */
-
 static PyObject *
 mem_info_of(char *memory)
 {
-    mem_info *info = PyObject_New(mem_info, mem_info_type);
+    PyTypeObject *type = lw_state_class(lw_core->mem_info_type);
+    mem_info *info = type ? PyObject_New(mem_info, type) : NULL;
 
     if (info == NULL)
         lw_counted_release(memory);
@@ -232,7 +231,7 @@ lw_counted_of_array(PyObject *array)
 {
     PyObject *base = PyArray_BASE((PyArrayObject *)array);
 
-    if (base == NULL || Py_TYPE(base) != mem_info_type)
+    if (base == NULL || Py_TYPE(base) != lw_core->mem_info_type)
         return lw_counted_over_object(PyArray_DATA((PyArrayObject *)array), array);
     lw_counted_retain(((mem_info *)base)->memory);
     return ((mem_info *)base)->memory;
@@ -241,7 +240,8 @@ lw_counted_of_array(PyObject *array)
 int
 lw_counted_array_register(PyObject *module)
 {
-    mem_info_type = (PyTypeObject *)PyType_FromSpec(&mem_info_spec);
-    return mem_info_type ? PyModule_AddObjectRef(module, "MemInfo", (PyObject *)mem_info_type)
-                         : -1;
+    PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&mem_info_spec);
+
+    lw_core->mem_info_type = type;
+    return type ? PyModule_AddObjectRef(module, "MemInfo", (PyObject *)type) : -1;
 }

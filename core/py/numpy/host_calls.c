@@ -65,15 +65,42 @@ lw_given_outputs(PyObject *const *out, int nout)
     return PyTuple_GET_SIZE(*out) == nout ? &PyTuple_GET_ITEM(*out, 0) : NULL;
 }
 
+int64_t
+lw_broadcast(PyArrayObject *const *arrays, int n, int most, int *ndim, npy_intp *shape)
+{
+    int64_t elements = 1;
+
+    *ndim = 0;
+    for (int i = 0; i < n; i++)
+        if (arrays[i] != NULL && PyArray_NDIM(arrays[i]) > *ndim)
+            *ndim = PyArray_NDIM(arrays[i]);
+    if (*ndim > most)
+        return 0;
+    for (int d = 0; d < *ndim; d++)
+        shape[d] = 1;
+    for (int i = 0; i < n; i++) {
+        int own = arrays[i] != NULL ? PyArray_NDIM(arrays[i]) : 0, first = *ndim - own;
+        for (int d = 0; d < own; d++) {
+            npy_intp size = PyArray_DIM(arrays[i], d);
+            if (size != 1 && shape[first + d] != 1 && shape[first + d] != size)
+                return 0;
+            if (size != 1)
+                shape[first + d] = size;
+        }
+    }
+    for (int d = 0; d < *ndim; d++)
+        if (__builtin_mul_overflow(elements, shape[d], &elements))
+            return 0;
+    return elements;
+}
+
 /* From the dimension of the smallest stride on, none may reach into the next one. */
 bool
-lw_is_written_apart(PyArrayObject *array)
+lw_is_apart(PyArrayObject *array)
 {
     int64_t reach = PyArray_ITEMSIZE(array);
     bool taken[NPY_MAXDIMS] = {false};
 
-    if (!PyArray_ISWRITEABLE(array) || PyArray_FLAGS(array) < 0)
-        return false;
     for (int i = 0; i < PyArray_NDIM(array); i++) {
         int next = -1;
         for (int d = 0; d < PyArray_NDIM(array); d++)

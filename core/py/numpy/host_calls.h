@@ -24,11 +24,20 @@ lw_direct_reads(PyArrayObject *array)
     return PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array);
 }
 
-/* And writable: without a flag by which NumPy warns of writing to it. */
+/* Whether no two elements of it are the same memory. */
+bool lw_is_apart(PyArrayObject *array);
+/* And it may be written to, without a flag by which NumPy warns of that. */
+static inline bool
+lw_is_written_apart(PyArrayObject *array)
+{
+    return PyArray_ISWRITEABLE(array) && PyArray_FLAGS(array) >= 0 &&
+           (PyArray_IS_C_CONTIGUOUS(array) || lw_is_apart(array));
+}
+
 static inline bool
 lw_direct_writes(PyArrayObject *array)
 {
-    return lw_direct_reads(array) && PyArray_ISWRITEABLE(array) && PyArray_FLAGS(array) >= 0;
+    return lw_direct_reads(array) && lw_is_written_apart(array);
 }
 
 /* A Python float as a float of this dtype, a Python int as an int64 or a float64 that is the
@@ -40,9 +49,10 @@ bool lw_direct_read_number(PyObject *object, lw_dtype dtype, lw_direct_number *t
  * those of NumPy in their own. false with an exception. */
 bool lw_make_numbers(PyObject *const *args, int nin, const lw_dtype *types,
                      PyArrayObject **arrays, PyArrayObject **made);
-/* Whether it may be written to, without a flag by which NumPy warns of that, and no two of its
- * elements are the same memory. */
-bool lw_is_written_apart(PyArrayObject *array);
+/* The shape that these arrays have together by NumPy's rules, outermost dimension first; some
+ * of the n may be NULL. Returns the number of its elements, or 0: there are none, or too many,
+ * or more than `most` dimensions, or the shapes do not match. */
+int64_t lw_broadcast(PyArrayObject *const *arrays, int n, int most, int *ndim, npy_intp *shape);
 /* Whether the ranges of bytes from the first to the last one overlap. */
 bool lw_may_meet(PyArrayObject *a, PyArrayObject *b);
 /* The outputs that out= gives, nout of them: those of a tuple, or the only one. NULL: they are

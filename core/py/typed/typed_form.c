@@ -2,8 +2,7 @@
 #include "core/py/typed/typed_internal.h"
 
 #include "core/py/descr.h"
-
-static PyTypeObject *texts_type, *arrays_type; /* owned, set at the import of lanewise.typed */
+#include "core/py/state.h"
 
 static int
 not_a_like(PyObject *like)
@@ -70,11 +69,11 @@ add_leaves(lw_typed_form *form, PyObject *like)
     form->n++;
     if (PyArray_Check(like))
         return add_numbers(leaf, like);
-    if (Py_TYPE(like) == texts_type) {
+    if (Py_TYPE(like) == lw_core->typed_texts_type) {
         *leaf = (lw_typed_leaf){.kind = LW_TYPED_TEXTS, .stride = LW_TYPED_WORD, .like = like};
         return 0;
     }
-    if (Py_TYPE(like) == arrays_type)
+    if (Py_TYPE(like) == lw_core->typed_arrays_type)
         return add_arrays(leaf, like);
     if (!lw_is_typed_container(like))
         return not_a_like(like);
@@ -111,7 +110,7 @@ lw_typed_are_alike(PyObject *x, PyObject *y)
         return lw_typed_are_alike(lw_typed_container_like(x, 0),
                                   lw_typed_container_like(y, 0)) &&
                lw_typed_are_alike(lw_typed_container_like(x, 1), lw_typed_container_like(y, 1));
-    return Py_TYPE(x) == texts_type;
+    return Py_TYPE(x) == lw_core->typed_texts_type;
 }
 
 /* ---- the classes of likes ---- */
@@ -123,8 +122,8 @@ set_kinds(PyObject *Py_UNUSED(module), PyObject *args)
 
     if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &texts, &PyType_Type, &arrays))
         return NULL;
-    Py_XSETREF(texts_type, (PyTypeObject *)Py_NewRef(texts));
-    Py_XSETREF(arrays_type, (PyTypeObject *)Py_NewRef(arrays));
+    Py_XSETREF(lw_core->typed_texts_type, (PyTypeObject *)Py_NewRef(texts));
+    Py_XSETREF(lw_core->typed_arrays_type, (PyTypeObject *)Py_NewRef(arrays));
     Py_RETURN_NONE;
 }
 

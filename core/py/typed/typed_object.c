@@ -4,6 +4,7 @@
 #include "core/host/counted_memory.h"
 #include "core/ir/cell_words.h"
 #include "core/py/array/counted_array.h"
+#include "core/py/state.h"
 #include "core/py/typed/typed_internal.h"
 
 /* ---- containers ---- */
@@ -126,13 +127,12 @@ lw_typed_dealloc(PyObject *object)
 
 /* ---- iterators ---- */
 
-static PyTypeObject *iterator_type; /* set at the import */
-
 PyObject *
 lw_typed_iterate(PyObject *over, PyObject *(*next)(lw_typed_iterator *self), int64_t n,
                  long what)
 {
-    lw_typed_iterator *made = PyObject_GC_New(lw_typed_iterator, iterator_type);
+    PyTypeObject *type = lw_state_class(lw_core->typed_iterator_type);
+    lw_typed_iterator *made = type ? PyObject_GC_New(lw_typed_iterator, type) : NULL;
 
     if (made == NULL)
         return NULL;
@@ -215,8 +215,8 @@ static PyType_Spec iterator_spec = {
 int
 lw_typed_object_register(PyObject *module)
 {
-    iterator_type = (PyTypeObject *)PyType_FromSpec(&iterator_spec);
-    if (iterator_type == NULL || lw_typed_form_register(module) < 0 ||
+    lw_core->typed_iterator_type = (PyTypeObject *)PyType_FromSpec(&iterator_spec);
+    if (lw_core->typed_iterator_type == NULL || lw_typed_form_register(module) < 0 ||
         lw_typed_list_register(module) < 0)
         return -1;
     return lw_typed_dict_register(module);
