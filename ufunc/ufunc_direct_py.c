@@ -31,7 +31,8 @@ typedef struct ufunc_direct {
     bool has_numbers;
     char weak[MOST_INPUTS]; /* as lw_rows_find_weak's */
     lw_direct_number numbers[MOST_INPUTS];
-    bool is_plain; /* all arrays are contiguous and of one shape */
+    bool is_plain; /* all arrays are contiguous and of one shape; else */
+    bool walks;    /* lw_host_run_walk runs it, and no single rows are run */
     int64_t n;     /* elements */
     int ndim;      /* of the result; outermost first */
     const npy_intp *dims;
@@ -172,6 +173,37 @@ find_row(ufunc_direct *c)
     return c->n > 0;
 }
 
+/* Whether the walk, which copies short rows together and transposes what lies across, takes
+ * less time than a run for each row. It has no place for the number of an element that raises.
+ */
+static bool
+is_for_walk(const ufunc_direct *c, const lw_walk *walk)
+{
+    enum { FEW = 24, SHORT = 48, LONG = 256, NEAR = 64 /* bytes */ };
+    int64_t row = walk->shape[0];
+    bool is_across = false, is_packed = true;
+
+    for (int i = 0; i <= c->nin; i++) {
+        is_across |= c->strides[i] >= NEAR;
+        is_packed &=
+            c->strides[i] == 0 || c->strides[i] == lw_dtypes[c->loop->types[i]].size_bytes;
+    }
+    return c->n >= FEW && c->n > row &&
+           (row < SHORT || is_across || (row >= LONG && !is_packed)) &&
+           !c->loop->scalar->can_raise && lw_host_may_walk(c->kernel, false);
+}
+
+/* Whether a run for each row takes less time than NumPy, which copies long rows that are not
+ * contiguous, and copies many short rows together. */
+static bool
+is_for_rows(const ufunc_direct *c, const lw_walk *walk)
+{
+    for (int i = 0; c->n > MOST_STRIDED && i <= c->nin; i++)
+        if (c->arrays[i] != NULL && c->strides[i] != lw_dtypes[c->loop->types[i]].size_bytes)
+            return false;
+    return c->n <= MOST_ROWS * walk->shape[0];
+}
+
 static bool
 find_rows(ufunc_direct *c, lw_walk *walk)
 {
@@ -184,13 +216,11 @@ find_rows(ufunc_direct *c, lw_walk *walk)
     for (int d = c->ndim; d-- > 0;)
         if (c->dims[d] != 1 && !add_dimension(c, walk, d))
             return false;
+    c->walks = false;
     if (walk->ndim == 0) { /* one element */
         lw_walk_single(walk);
         return true;
     }
-    for (int i = 0; c->n > MOST_STRIDED && i <= c->nin; i++)
-        if (c->arrays[i] != NULL && walk->operands[i].strides[0] != c->strides[i])
-            return false;
     for (int outer = 1; outer < walk->ndim; outer++)
         for (int inner = 0; inner < outer; inner++)
             if (!is_in_order(c, walk, outer, inner))
@@ -199,11 +229,10 @@ find_rows(ufunc_direct *c, lw_walk *walk)
     for (int i = 0; i <= c->nin; i++)
         walk->operands[i].by_value = false;
     lw_walk_merge(walk);
-    if (c->n > MOST_ROWS * walk->shape[0])
-        return false;
     for (int i = 0; i <= c->nin; i++)
         c->strides[i] = walk->operands[i].strides[0];
-    return true;
+    c->walks = is_for_walk(c, walk);
+    return c->walks || is_for_rows(c, walk);
 }
 
 /* ---- what else the call is ---- */
@@ -330,6 +359,18 @@ output_of(ufunc_direct *c)
     return (PyObject *)out;
 }
 
+static void
+run_walk(const ufunc_direct *c, lw_walk *walk)
+{
+    lw_host_failure failure;
+
+    for (int i = 0; i <= c->nin; i++) {
+        walk->operands[i].data = (uint64_t)(uintptr_t)c->args[i];
+        walk->operands[i].is_output = i == c->nin;
+    }
+    lw_host_run_walk(c->kernel, walk, false, NULL, NULL, &failure);
+}
+
 /* One row after the other. < 0 with an exception. */
 static int
 run_rows(ufunc_direct *c, const lw_walk *walk)
@@ -350,13 +391,17 @@ run_rows(ufunc_direct *c, const lw_walk *walk)
 
 /* -1 with an exception. */
 static int
-run(ufunc_direct *c, const lw_walk *walk, const char *name)
+run(ufunc_direct *c, lw_walk *walk, const char *name)
 {
     PyThreadState *saved = lw_direct_begin(c->n);
-    int failed = walk != NULL
-                     ? run_rows(c, walk)
-                     : lw_ufunc_run_kernel(c->kernel, c->loop, c->args, c->n, c->strides);
+    int failed = 0;
 
+    if (walk == NULL)
+        failed = lw_ufunc_run_kernel(c->kernel, c->loop, c->args, c->n, c->strides);
+    else if (c->walks)
+        run_walk(c, walk);
+    else
+        failed = run_rows(c, walk);
     return lw_direct_end((const lw_loop_head *)c->loop, name, saved, failed);
 }
 

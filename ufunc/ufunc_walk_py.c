@@ -150,7 +150,7 @@ lies_across(PyArrayObject *array)
 }
 
 static bool
-any_lies_across(const walk_call *c)
+any_lies_across(const ufunc_walk *c)
 {
     bool any = false;
 

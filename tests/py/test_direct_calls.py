@@ -177,13 +177,43 @@ def test_rows_that_are_long_are_numpys_or_go_over_threads(scaled):
     assert n_direct(lambda: scaled(x[:50], x[0])) == n_direct(lambda: scaled(y[:8], y[0])) == 1
 
 
-def test_many_rows_are_numpys(scaled):
+def test_many_rows_are_copied_together_or_numpys(scaled):
+    @lw.vectorize
+    def checked(x, y):
+        if x < 0:
+            raise ValueError("negative")
+        return x + y
+
     x = np.zeros((97, 10))
-    assert n_direct(lambda: scaled(x, x[0])) == n_direct(lambda: scaled(x, x[:, :1])) == 0
-    assert n_direct(lambda: scaled(x[:96], x[0])) == n_direct(lambda: scaled(x[:96], x[:96, :1])) == 1
+    assert n_direct(lambda: scaled(x, x[0])) == n_direct(lambda: scaled(x, x[:, :1])) == n_direct(lambda: scaled(x, x.T.copy().T)) == 1
+    checked(x[0], x[0])
+    assert n_direct(lambda: checked(x, x[0])) == n_direct(lambda: checked(x, x[:, :1])) == 0
+    assert n_direct(lambda: checked(x[:96], x[0])) == n_direct(lambda: checked(x[:96], x[:96, :1])) == 1
     wide, one = np.zeros((97, 20))[:, :10], x.copy()
-    assert n_direct(lambda: scaled(x, one, wide)) == 0 and n_direct(lambda: scaled(x[:96], one[:96], wide[:96])) == 1
-    assert n_direct(lambda: scaled(x[:, ::2], x[:, ::2])) == 1  # rows that continue each other are one
+    assert n_direct(lambda: checked(x, one, wide)) == 0 and n_direct(lambda: checked(x[:96], one[:96], wide[:96])) == 1
+    assert n_direct(lambda: checked(x[:, ::2], x[:, ::2])) == 1  # rows that continue each other are one
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "f4", "f8", "c16"])
+def test_rows_that_lie_across(dtype):
+    """Rows of any length, transposed or with steps, into outputs of any layout."""
+    random, add = np.random.default_rng(7), lw.ufuncs.add
+    memory = np.arange(60000).astype(dtype)
+    for _ in range(60):
+        n, m = (int(k) for k in random.integers(1, 90, 2))
+        across, along = memory[: n * m].reshape(m, n).T, memory[7 : 7 + n * m].reshape(n, m)
+        stepped, column = memory[: 2 * n * m].reshape(n, 2 * m)[:, ::2], memory[:n].reshape(n, 1)
+        for given in ((across, along), (across, across), (along, stepped), (across, column), (stepped, along[0]), (across, stepped)):
+            wanted = np.add(*given)
+            np.testing.assert_array_equal(add(*given), wanted)
+            room = np.zeros((n, 2 * m + 3), dtype)
+            for out in (room[:, : m], room[:, 1 : 2 * m + 1 : 2], np.zeros((m, n), dtype).T):
+                add(*given, out=out)
+                np.testing.assert_array_equal(out, wanted)
+            assert not room[:, 2 * m + 1 :].any()
+        same = across.copy("F")
+        add(same, along, out=same)
+        np.testing.assert_array_equal(same, across + along)
 
 
 def test_an_element_of_rows_that_raises_is_named():
