@@ -1,7 +1,6 @@
 """lanewise against NumPy, numba (parallel) and numexpr on the CPU, interleaved in one run.
 
-    python bench/cpu.py
-    python bench/cpu.py barriers    # that row alone
+    python bench/cpu.py [row ...]    rows: math muladd cached matvec compile small barrier
 
 Peers that are not installed are left out. Each figure is the least of 30 interleaved rounds.
 """
@@ -28,13 +27,14 @@ except ImportError:
     numexpr = None
 
 
-def race(runners: dict[str, Callable[[], Any]], rounds: int = 30) -> dict[str, float]:
+def race(runners: dict[str, Callable[[], Any]], rounds: int = 30, rest: float = 0) -> dict[str, float]:
     """Least seconds of each, run in turns so that noise hits all."""
     least = {name: math.inf for name in runners}
     for run in runners.values():
         run()
     for _ in range(rounds):
         for name, run in runners.items():
+            time.sleep(rest)
             start = time.perf_counter()
             run()
             least[name] = min(least[name], time.perf_counter() - start)
@@ -81,25 +81,27 @@ def math_rows() -> None:
         show(f"{name} float64 10^6", times, f"{ulp(mine(x), exact):.2f} ULP, {equal}")
 
 
-def muladd_row() -> None:
+def muladd_rows() -> None:
+    """Operands that are larger than the caches, beside numba after a rest, while the threads of the other one do not wait actively any more."""
     n = 20_000_000
     rng = np.random.default_rng(2)
-    a, b, out = rng.random(n), rng.random(n), np.empty(n)
     function = lambda x, y: x * y + x  # noqa: E731
     mine = lw.vectorize(function)
+    for name in ("float32", "float64"):
+        a, b, out = rng.random(n).astype(name), rng.random(n).astype(name), np.empty(n, name)
 
-    def by_numpy() -> None:
-        np.multiply(a, b, out=out)
-        np.add(out, a, out=out)
+        def by_numpy() -> None:
+            np.multiply(a, b, out=out)
+            np.add(out, a, out=out)
 
-    runners = {"lanewise": lambda: mine(a, b, out=out), "NumPy": by_numpy}
-    if numba is not None:
-        theirs = numba.vectorize(["float64(float64, float64)"], target="parallel")(function)
-        runners["numba parallel"] = lambda: theirs(a, b, out=out)
-    if numexpr is not None:
-        runners["numexpr"] = lambda: numexpr.evaluate("a*b+a", {"a": a, "b": b}, out=out)
-    times = race(runners, 12)
-    show("a*b+a float64 2*10^7", times, f"{24 * n / times['lanewise'] / 1e9:.1f} GB/s")
+        runners = {"lanewise": lambda: mine(a, b, out=out), "NumPy": by_numpy}
+        if numba is not None:
+            theirs = numba.vectorize([f"{name}({name}, {name})"], target="parallel")(function)
+            runners["numba parallel"] = lambda: theirs(a, b, out=out)
+        if numexpr is not None:
+            runners["numexpr"] = lambda: numexpr.evaluate("a*b+a", {"a": a, "b": b}, out=out)
+        times = race(runners, 12, rest=0.05)
+        show(f"a*b+a {name} 2*10^7", times, f"{3 * a.itemsize * n / times['lanewise'] / 1e9:.1f} GB/s")
 
 
 def cached_rows() -> None:
@@ -185,14 +187,9 @@ def barrier_row() -> None:
     print(f"{'barrier, CPU target':<28} a thread, of a block of: " + "  ".join(text))
 
 
-if __name__ == "__main__" and sys.argv[1:] == ["barriers"]:
-    barrier_row()
-elif __name__ == "__main__":
+ROWS = {f.__name__.split("_")[0]: f for f in (math_rows, muladd_rows, cached_rows, matvec_row, compile_row, small_row, barrier_row)}
+
+if __name__ == "__main__":
     print(f"NumPy {np.__version__}, numba {numba.__version__ if numba else '-'}, {lw._core._vector_bits}-bit vectors")
-    math_rows()
-    muladd_row()
-    cached_rows()
-    matvec_row()
-    compile_row()
-    small_row()
-    barrier_row()
+    for row in sys.argv[1:] or ROWS:
+        ROWS[row]()
