@@ -341,31 +341,19 @@ single_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, c
     return true;
 }
 
-/* The same of contiguous elements by one call, and another one for the accumulator. False: it
- * has to be done step by step. */
+/* The same of contiguous elements by `pick`. False: it has to be done step by step. */
 static bool
 picked(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from, const bank *to)
 {
-    char *args[2 * LW_REDUCE_MOST + 1];
-    int64_t found, index;
+    char *in[LW_REDUCE_MOST];
 
     for (uint32_t i = 0; i < s->n_in; i++) {
         if (!lies_straight(s, i))
             return false;
-        args[i] = s->job->operand[i] + offset_of(&s->job->kept, i, which) +
-                  begin * s->operand_size[i];
+        in[i] = s->job->operand[i] + offset_of(&s->job->kept, i, which) +
+                begin * s->operand_size[i];
     }
-    s->code->pick(args, end - begin, &found);
-    if (found < 0)
-        return false;
-    assert(found < end - begin);
-    for (uint32_t i = 0; i < s->n_in; i++)
-        args[i] += found * s->operand_size[i];
-    index = begin + found - from;
-    args[s->n_in] = (char *)&index;
-    memcpy(args + s->n_operands, to->at, to->n * sizeof *args);
-    s->code->seed(args, 1, s->operand_size);
-    return true;
+    return pick_best(s->r, s->code, in, s->operand_size, end - begin, begin - from, to);
 }
 
 static bool chunk_by_blocks(const run *s, int64_t which, int64_t begin, int64_t end,

@@ -1,4 +1,5 @@
 #include "reduce/host/host_kernel_parts.h"
+#include "reduce/host/host_run.h"
 
 #include <assert.h>
 
@@ -605,6 +606,7 @@ begin_code(const lw_reduction *r, bool precise, lw_reduce_code *out)
     out->n_operands = r->n_in + r->indexed;
     out->width = width_of(r);
     out->together = run_of_lanes(r);
+    out->block = lw_reduce_block_of(r, out->width);
     out->costly = is_costly(r);
     out->same_in_vectors = is_same_in_vectors(r, precise);
     out->extreme = r->best;

@@ -117,6 +117,7 @@ typedef struct lw_reduce_code {
     uint32_t n_operands;      /* including the index */
     uint32_t width;           /* number of lanes, a power of two */
     uint32_t together;        /* lanes that go through memory together */
+    int64_t block;            /* elements of a block */
     _Atomic uint32_t cost_ps[LW_REDUCE_WAYS]; /* of an element, learnt; 0: not known */
 } lw_reduce_code;
 
