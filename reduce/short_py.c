@@ -3,6 +3,7 @@
 #include "reduce/short_py.h"
 
 #include "core/host/flags.h"
+#include "core/host/schedule.h"
 #include "core/py/array/args.h"
 #include "core/py/array/convert.h"
 #include "core/py/float_flags.h"
@@ -11,12 +12,15 @@
 #include "reduce/host/host_flags.h"
 #include "reduce/recall_py.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
 enum {
-    DIMS = 4,      /* of the array at most */
-    MOST = 1 << 13 /* elements, which take some microseconds */
+    DIMS = 4,       /* of the array at most */
+    MOST = 1 << 13, /* elements, which take some microseconds, … */
+    MOST_KNOWN =
+        1 << 20 /* … if it is not known that they all take less than is given to threads */
 };
 
 typedef struct request {
@@ -66,11 +70,11 @@ read_array(request *r, PyObject *object)
     r->array = array;
     r->n = 1;
     for (int d = 0; d < PyArray_NDIM(array); d++) {
-        if (PyArray_DIM(array, d) > MOST)
+        if (PyArray_DIM(array, d) > MOST_KNOWN)
             return false;
         r->n *= PyArray_DIM(array, d);
     }
-    return r->n > 0 && r->n <= MOST;
+    return r->n > 0 && r->n <= MOST_KNOWN;
 }
 
 /* A scan takes the first axis where none is given; None says so only where there is no other.
@@ -100,9 +104,22 @@ is_plain(const lw_reduction *r)
            r->out_form.node[0].kind == LW_REDUCE_NUMBER && !lw_is_time(r->out[0]);
 }
 
+/* Whether the elements take a short time, as far as the loops that have all that is compiled
+ * have measured it. */
+static bool
+is_short(const lw_reduce_specialisation *specialisation, const request *r, int which)
+{
+    lw_reduce_way way = which == LW_RECALL_CALL ? LW_REDUCE_ROWS : LW_REDUCE_IN_ORDER;
+    uint32_t cost_ps =
+        atomic_load_explicit(&specialisation->host.cost_ps[way], memory_order_relaxed);
+
+    return r->n <= MOST || (cost_ps > 0 && (double)r->n * cost_ps < LW_PARALLEL_PS &&
+                            PyArray_NDIM(r->array) == 1);
+}
+
 /* NULL: the call is not such a one, or the long way types it first. */
 static lw_reduce_specialisation *
-specialisation_of(lw_reducer *self, const request *r)
+specialisation_of(lw_reducer *self, const request *r, int which)
 {
     lw_reduce_operand operand = {.dtype = lw_dtype_from_num(PyArray_TYPE(r->array))};
     lw_reduce_specialisation *found;
@@ -111,7 +128,8 @@ specialisation_of(lw_reducer *self, const request *r)
         (r->dtype != LW_DT_void && lw_is_complex(operand.dtype)))
         return NULL;
     found = lw_reducer_known(self, &operand, 1, r->dtype);
-    return found != NULL && is_plain(found->reduction) ? found : NULL;
+    return found != NULL && is_plain(found->reduction) && is_short(found, r, which) ? found
+                                                                                    : NULL;
 }
 
 /* ---- the job ---- */
@@ -278,7 +296,7 @@ lw_reduce_short(lw_reducer *self, int which, PyObject *const *args, Py_ssize_t n
 
     if (!read_request(&c.r, which, args, n_args, kwnames))
         return 0;
-    specialisation = specialisation_of(self, &c.r);
+    specialisation = specialisation_of(self, &c.r, which);
     if (specialisation == NULL)
         return 0;
     *result = NULL;

@@ -341,19 +341,27 @@ single_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, c
     return true;
 }
 
-/* The same of contiguous elements by `pick`. False: it has to be done step by step. */
+/* The same by `pick`, of contiguous elements at once, else of what is gathered at a time.
+ * False: it has to be done step by step. */
 static bool
 picked(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from, const bank *to)
 {
-    char *in[LW_REDUCE_MOST];
+    _Alignas(64) char memory[LW_REDUCE_MOST * 64];
+    bank acc = bank_at(s->r, memory, 1);
+    int64_t several = all_lie_straight(s) ? end - begin : s->block;
+    char *in[LW_REDUCE_MOST + 1];
+    scratch space;
 
-    for (uint32_t i = 0; i < s->n_in; i++) {
-        if (!lies_straight(s, i))
+    for (int64_t at = begin, n; at < end; at += n) {
+        n = end - at < several ? end - at : several;
+        bring(s, which, at, n, &space, in);
+        if (!pick_best(s->r, s->code, in, s->operand_size, n, at - from,
+                       at > begin ? &acc : to))
             return false;
-        in[i] = s->job->operand[i] + offset_of(&s->job->kept, i, which) +
-                begin * s->operand_size[i];
+        if (at > begin)
+            merge(s, to, &acc, 1);
     }
-    return pick_best(s->r, s->code, in, s->operand_size, end - begin, begin - from, to);
+    return true;
 }
 
 static bool chunk_by_blocks(const run *s, int64_t which, int64_t begin, int64_t end,
@@ -363,8 +371,7 @@ bool
 lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
                 const bank *to)
 {
-    if (end - begin <= s->several && s->best && !s->masked && s->code->pick != NULL &&
-        picked(s, which, begin, end, from, to))
+    if (s->picks && picked(s, which, begin, end, from, to))
         return true;
     return chunk_by_blocks(s, which, begin, end, from, to);
 }

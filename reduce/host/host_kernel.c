@@ -414,6 +414,7 @@ quick_loops(maker *m, lw_error *err)
         LW_TRY(fold(m, err));
     LW_TRY(merge(m, err));
     LW_TRY(finish(m, err));
+    LW_TRY(lw_reduce_extreme_loops(m, true, err));
 fail:
     return status;
 }
@@ -433,7 +434,7 @@ other_loops(maker *m, lw_error *err)
     LW_TRY(one_row(m, "lw_columns_strided", false, true, err));
     LW_TRY(four_rows(m, false, err));
     LW_TRY(four_rows(m, true, err));
-    LW_TRY(lw_reduce_extreme_loops(m, err));
+    LW_TRY(lw_reduce_extreme_loops(m, false, err));
     LW_TRY(lw_reduce_chunk_loops(m, err));
 fail:
     return status;

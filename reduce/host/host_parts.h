@@ -48,7 +48,7 @@ typedef struct run {
     int64_t several;      /* elements that are taken together: those of one or more blocks */
     bool best;            /* look for the best by the loops of lw_reduction.best */
     bool at_once;         /* one call of compiled code reduces a whole chunk, or several */
-    bool picks;           /* contiguous elements of a result are taken by one call of `pick` */
+    bool picks;           /* find the best by `pick`, in contiguous elements */
     bool masked;          /* there is a mask that is no operand of map */
     atomic_bool *stopped; /* a single result that stops is known; else NULL */
     int64_t tile;         /* columns */
@@ -197,6 +197,16 @@ lies_straight(const run *s, uint32_t operand)
 
     return space->n == 0 ||
            (space->n == 1 && space->stride[operand][0] == s->operand_size[operand]);
+}
+
+static inline bool
+all_lie_straight(const run *s)
+{
+    bool straight = true;
+
+    for (uint32_t i = 0; straight && i < s->n_in; i++)
+        straight = lies_straight(s, i);
+    return straight;
 }
 
 /* Makes the accumulator of the best of n contiguous elements by `pick`; the first has the index
