@@ -292,8 +292,7 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
         return lw_call_of_objects(name, object, args, n_args, kwnames);
     self = current(object);
     if (self != NULL &&
-        !(which == LW_RECALL_CALL && !lw_on_python() &&
-          lw_reduce_short(self, args, n_args, kwnames, &result)) &&
+        !(!lw_on_python() && lw_reduce_short(self, which, args, n_args, kwnames, &result)) &&
         !lw_reduce_recall(self, which, args, n_args, kwnames, &result))
         result = go_the_long_way(self, call, args, n_args, kwnames);
     Py_XDECREF((PyObject *)self);
@@ -343,6 +342,21 @@ static PyObject *
 reducer_accumulate(PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
     return call_measured(self, LW_RECALL_ACCUMULATE, args, n_args, kwnames);
+}
+
+bool
+lw_is_reducer(PyObject *object)
+{
+    return PyVectorcall_Function(object) == reducer_call;
+}
+
+PyObject *
+lw_reducer_do(PyObject *self, int which, PyObject *const *args, Py_ssize_t n_args,
+              PyObject *kwnames)
+{
+    if (which == LW_RECALL_ACCUMULATE)
+        return reducer_accumulate(self, args, n_args, kwnames);
+    return reducer_call(self, args, (size_t)n_args, kwnames);
 }
 
 /* The same with a tuple and a dictionary. */

@@ -90,6 +90,10 @@ lw_reduce_code *lw_reducer_soon(lw_reducer *self, lw_reduce_specialisation *spec
                                 int64_t n, lw_reduce_loops which, bool masked);
 void lw_reducer_drop_specialisations(lw_reducer *self);
 
+bool lw_is_reducer(PyObject *object);
+/* What Python's calls do: r(*args, …), or with LW_RECALL_ACCUMULATE r.accumulate(*args, …). */
+PyObject *lw_reducer_do(PyObject *self, int which, PyObject *const *args, Py_ssize_t n_args,
+                        PyObject *kwnames);
 /* r(a, *more, …), r.accumulate, r.reduceat */
 PyObject *lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *lw_reducer_accumulate(PyObject *self, PyObject *args, PyObject *kwargs);

@@ -8,10 +8,7 @@
 #include "core/py/state.h"
 
 #include <stddef.h>
-#include <string.h>
 #include <structmember.h>
-
-enum { MOST_KINDS = 8 };
 
 typedef struct reduction_function {
     PyObject_HEAD
@@ -19,11 +16,18 @@ typedef struct reduction_function {
     PyObject *function;
     PyObject *source;   /* has the attribute `one`, which is the reduction */
     lw_found reduction; /* once there was a usual call */
-    PyObject *dtype, *names, *names_with_axis; /* keywords; dtype: or NULL */
+    PyObject *dtype, *names, *names_with_axis; /* keywords; the first two: or NULL */
     PyObject *dict, *weakrefs;
-    bool scans;             /* accumulate, of arrays with one dimension and without keywords */
-    char kinds[MOST_KINDS]; /* of the dtypes, as NumPy calls them */
+    bool scans;     /* accumulate, of arrays with one dimension and without keywords */
+    uint64_t kinds; /* of the dtypes: bits of the letters that NumPy has for them */
 } reduction_function;
+
+/* Different ones for all letters. */
+static uint64_t
+bit_of(char letter)
+{
+    return UINT64_C(1) << (letter & 63);
+}
 
 /* The number of dimensions of an array that the reduction takes as it is; else -1. */
 static int
@@ -34,10 +38,11 @@ usual_ndim(const reduction_function *self, PyObject *object)
 
     if (PyArray_CheckExact(object)) {
         PyArrayObject *array = (PyArrayObject *)object;
-        if (PyArray_SIZE(array) == 0)
-            return -1;
         kind = PyArray_DESCR(array)->kind;
         ndim = PyArray_NDIM(array);
+        for (int d = 0; d < ndim; d++)
+            if (PyArray_DIM(array, d) == 0)
+                return -1;
     } else if (Py_IS_TYPE(object, lw_core->device_array_type)) {
         lw_device_array *array = (lw_device_array *)object;
         if (array->size == 0)
@@ -46,7 +51,7 @@ usual_ndim(const reduction_function *self, PyObject *object)
         ndim = array->ndim;
     } else
         return -1;
-    return strchr(self->kinds, kind) != NULL ? ndim : -1;
+    return self->kinds & bit_of(kind) ? ndim : -1;
 }
 
 /* Whether axis= is the only keyword, and an int. */
@@ -76,19 +81,15 @@ reduction_of(reduction_function *self)
 {
     PyObject *one = lw_found_get(&self->reduction);
 
-    return one ? one
-               : lw_found_set(&self->reduction, PyObject_GetAttrString(self->source, "one"));
-}
-
-static PyObject *
-scan(PyObject *reduction, PyObject *array)
-{
-    lw_found *place = &lw_core->found.accumulate;
-    PyObject *name = lw_found_get(place), *stack[2] = {reduction, array};
-
-    if (name == NULL)
-        name = lw_found_set(place, PyUnicode_InternFromString("accumulate"));
-    return name ? PyObject_VectorcallMethod(name, stack, 2, NULL) : NULL;
+    if (one != NULL)
+        return one;
+    one = PyObject_GetAttrString(self->source, "one");
+    if (one != NULL && !lw_is_reducer(one)) {
+        PyErr_Format(PyExc_TypeError, "source: `one` must be a Reduction, not %.200s",
+                     Py_TYPE(one)->tp_name);
+        Py_CLEAR(one);
+    }
+    return lw_found_set(&self->reduction, one);
 }
 
 static PyObject *
@@ -100,12 +101,13 @@ call_reduction(reduction_function *self, PyObject *const *args, bool has_axis)
     if (one == NULL)
         return NULL;
     if (self->scans)
-        return scan(one, args[0]);
+        return lw_reducer_do(one, LW_RECALL_ACCUMULATE, args, 1, NULL);
     if (has_axis)
         stack[n++] = args[1];
     if (self->dtype != NULL)
         stack[n++] = self->dtype;
-    return PyObject_Vectorcall(one, stack, 1, has_axis ? self->names_with_axis : self->names);
+    return lw_reducer_do(one, LW_RECALL_CALL, stack, 1,
+                         has_axis ? self->names_with_axis : self->names);
 }
 
 static PyObject *
@@ -132,10 +134,6 @@ make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOs|O$p", keywords, &function, &source,
                                      &kinds, &dtype, &scans))
         return NULL;
-    if (strlen(kinds) >= MOST_KINDS) {
-        PyErr_Format(PyExc_ValueError, "kinds: at most %d, got '%s'", MOST_KINDS - 1, kinds);
-        return NULL;
-    }
     self = (reduction_function *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
@@ -144,11 +142,13 @@ make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->source = Py_NewRef(source);
     self->dtype = dtype == Py_None ? NULL : Py_XNewRef(dtype);
     self->scans = scans;
-    strcpy(self->kinds, kinds);
-    self->names = self->dtype ? Py_BuildValue("(s)", "dtype") : PyTuple_New(0);
+    for (; *kinds != 0; kinds++)
+        self->kinds |= bit_of(*kinds);
+    if (self->dtype != NULL)
+        self->names = Py_BuildValue("(s)", "dtype");
     self->names_with_axis =
         self->dtype ? Py_BuildValue("(ss)", "axis", "dtype") : Py_BuildValue("(s)", "axis");
-    if (self->names == NULL || self->names_with_axis == NULL)
+    if ((self->dtype != NULL && self->names == NULL) || self->names_with_axis == NULL)
         Py_CLEAR(self);
     return (PyObject *)self;
 }

@@ -7,9 +7,9 @@
 
 #include "reduce/reduce_parts_py.h"
 
-/* r(*args, …). 1: done, *result is new or NULL with an exception; 0: it is no such call, and
- * nothing has happened. */
-int lw_reduce_short(lw_reducer *self, PyObject *const *args, Py_ssize_t n_args,
+/* r(*args, …), or with LW_RECALL_ACCUMULATE r.accumulate(*args, …). 1: done, *result is new or
+ * NULL with an exception; 0: it is no such call, and nothing has happened. */
+int lw_reduce_short(lw_reducer *self, int which, PyObject *const *args, Py_ssize_t n_args,
                     PyObject *kwnames, PyObject **result);
 
 #endif

@@ -237,8 +237,6 @@ build_host(lw_reducer *self, const lw_reduction *reduction, lw_reduce_loops whic
     lw_error err = {0};
     lw_status status;
 
-    if (to->code != NULL)
-        return 0;
     Py_BEGIN_ALLOW_THREADS
     status = lw_reduce_host_build(reduction, which, &options, &made, &report, &err);
     Py_END_ALLOW_THREADS
@@ -260,8 +258,10 @@ lw_reducer_host(lw_reducer *self, lw_reduce_specialisation *specialisation)
     int result;
 
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    result =
-        build_host(self, specialisation->reduction, LW_REDUCE_LOOPS, &specialisation->host);
+    result = 0;
+    if (specialisation->host.code == NULL)
+        result =
+            build_host(self, specialisation->reduction, LW_REDUCE_LOOPS, &specialisation->host);
     Py_END_CRITICAL_SECTION();
     return result;
 }
@@ -278,12 +278,10 @@ typedef struct host_code {
 } host_code;
 
 static bool
-is_quick(const lw_reducer *self, const host_code *of, int64_t n, bool scans)
+is_quick(const lw_reducer *self, const host_code *of, int64_t n)
 {
     int64_t left = QUICK_ELEMENTS - of->quick->elements - QUICK_CALL;
 
-    if (of->all->code != NULL && (!scans || of->all->scans.code != NULL))
-        return false;
     if (n > left || of->quick->exists == LW_REDUCE_QUICK_NEVER)
         return false;
     if (of->quick->exists == LW_REDUCE_QUICK_UNKNOWN)
@@ -336,14 +334,18 @@ build_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int64_t n
     if (masked && look_at_masks(specialisation) < 0)
         return NULL;
     of = code_for(specialisation, masked);
+    if (of.all->code != NULL && (!scans || of.all->scans.code != NULL))
+        return of.all;
     if (which == LW_REDUCE_QUICK_SCANS_ALONE &&
         of.quick->code[LW_REDUCE_QUICK_SCANS - LW_REDUCE_QUICK].code != NULL)
         which = LW_REDUCE_QUICK_SCANS;
-    if (is_quick(self, &of, n, scans)) {
+    if (is_quick(self, &of, n)) {
         code = &of.quick->code[which - LW_REDUCE_QUICK];
-        return build_host(self, of.reduction, which, code) < 0 ? NULL : code;
+        if (code->code == NULL && build_host(self, of.reduction, which, code) < 0)
+            return NULL;
+        return code;
     }
-    if (build_host(self, of.reduction, LW_REDUCE_LOOPS, of.all) < 0 ||
+    if ((of.all->code == NULL && build_host(self, of.reduction, LW_REDUCE_LOOPS, of.all) < 0) ||
         (scans && build_scans(self, specialisation) < 0))
         return NULL;
     return of.all;

@@ -341,30 +341,26 @@ single_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, c
     return true;
 }
 
-/* The same of contiguous elements by one call, and another one for the accumulator. False: it
- * has to be done step by step. */
+/* The same by `pick`, of contiguous elements at once, else of what is gathered at a time.
+ * False: it has to be done step by step. */
 static bool
 picked(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from, const bank *to)
 {
-    char *args[2 * LW_REDUCE_MOST + 1];
-    int64_t found, index;
+    _Alignas(64) char memory[LW_REDUCE_MOST * 64];
+    bank acc = bank_at(s->r, memory, 1);
+    int64_t several = all_lie_straight(s) ? end - begin : s->block;
+    char *in[LW_REDUCE_MOST + 1];
+    scratch space;
 
-    for (uint32_t i = 0; i < s->n_in; i++) {
-        if (!lies_straight(s, i))
+    for (int64_t at = begin, n; at < end; at += n) {
+        n = end - at < several ? end - at : several;
+        bring(s, which, at, n, &space, in);
+        if (!pick_best(s->r, s->code, in, s->operand_size, n, at - from,
+                       at > begin ? &acc : to))
             return false;
-        args[i] = s->job->operand[i] + offset_of(&s->job->kept, i, which) +
-                  begin * s->operand_size[i];
+        if (at > begin)
+            merge(s, to, &acc, 1);
     }
-    s->code->pick(args, end - begin, &found);
-    if (found < 0)
-        return false;
-    assert(found < end - begin);
-    for (uint32_t i = 0; i < s->n_in; i++)
-        args[i] += found * s->operand_size[i];
-    index = begin + found - from;
-    args[s->n_in] = (char *)&index;
-    memcpy(args + s->n_operands, to->at, to->n * sizeof *args);
-    s->code->seed(args, 1, s->operand_size);
     return true;
 }
 
@@ -375,8 +371,7 @@ bool
 lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
                 const bank *to)
 {
-    if (end - begin <= s->several && s->best && !s->masked && s->code->pick != NULL &&
-        picked(s, which, begin, end, from, to))
+    if (s->picks && picked(s, which, begin, end, from, to))
         return true;
     return chunk_by_blocks(s, which, begin, end, from, to);
 }

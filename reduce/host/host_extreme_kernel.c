@@ -223,7 +223,7 @@ find(maker *m, lw_error *err)
 }
 
 lw_status
-lw_reduce_extreme_loops(maker *m, lw_error *err)
+lw_reduce_extreme_loops(maker *m, bool quick, lw_error *err)
 {
     lw_status status;
 
@@ -234,10 +234,13 @@ lw_reduce_extreme_loops(maker *m, lw_error *err)
     if (m->value == LW_DT_b1)
         m->value = LW_DT_u8;
     assert(LW_REDUCE_BEST_BYTES % lw_dtypes[m->value].size_bytes == 0);
+    if (lw_reduce_may_pick(m))
+        return lw_reduce_pick_loop(m, quick, err);
+    if (quick) /* these are slow where the compiler makes no vectors */
+        return LW_OK;
     LW_TRY(best_of_block(m, err));
     LW_TRY(judge(m, err));
     LW_TRY(find(m, err));
-    LW_TRY(lw_reduce_pick_loop(m, err));
 fail:
     return status;
 }

@@ -1,4 +1,5 @@
 #include "reduce/host/host_kernel_parts.h"
+#include "reduce/host/host_run.h"
 
 #include <assert.h>
 
@@ -413,6 +414,7 @@ quick_loops(maker *m, lw_error *err)
         LW_TRY(fold(m, err));
     LW_TRY(merge(m, err));
     LW_TRY(finish(m, err));
+    LW_TRY(lw_reduce_extreme_loops(m, true, err));
 fail:
     return status;
 }
@@ -432,7 +434,7 @@ other_loops(maker *m, lw_error *err)
     LW_TRY(one_row(m, "lw_columns_strided", false, true, err));
     LW_TRY(four_rows(m, false, err));
     LW_TRY(four_rows(m, true, err));
-    LW_TRY(lw_reduce_extreme_loops(m, err));
+    LW_TRY(lw_reduce_extreme_loops(m, false, err));
     LW_TRY(lw_reduce_chunk_loops(m, err));
 fail:
     return status;
@@ -605,6 +607,7 @@ begin_code(const lw_reduction *r, bool precise, lw_reduce_code *out)
     out->n_operands = r->n_in + r->indexed;
     out->width = width_of(r);
     out->together = run_of_lanes(r);
+    out->block = lw_reduce_block_of(r, out->width);
     out->costly = is_costly(r);
     out->same_in_vectors = is_same_in_vectors(r, precise);
     out->extreme = r->best;

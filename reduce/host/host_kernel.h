@@ -107,16 +107,18 @@ typedef struct lw_reduce_code {
     lw_reduce_merge_code merge;
     lw_reduce_finish_code finish;
     lw_extreme extreme;
-    lw_reduce_best_code best; /* NULL, like the next two: combine is no such operator */
+    lw_reduce_best_code best; /* NULL, like the next two: combine is no such operator, or
+                                 there is `pick` */
     lw_reduce_judge_code judge;
     lw_reduce_find_code find;
-    lw_reduce_pick_code pick; /* NULL: or the deciding value is no element */
+    lw_reduce_pick_code pick; /* NULL: no such operator, or the deciding value is no element */
     bool costly;              /* an element may take long: functions have loops, or much code */
     bool same_in_vectors;     /* no bits depend on whether vectors are computed */
     uint32_t value_size;      /* bytes of the deciding value */
     uint32_t n_operands;      /* including the index */
     uint32_t width;           /* number of lanes, a power of two */
     uint32_t together;        /* lanes that go through memory together */
+    int64_t block;            /* elements of a block */
     _Atomic uint32_t cost_ps[LW_REDUCE_WAYS]; /* of an element, learnt; 0: not known */
 } lw_reduce_code;
 
@@ -128,7 +130,7 @@ typedef enum lw_reduce_loops {
     LW_REDUCE_QUICK, /* as few as can be, soon: in a tenth of the time, and some times slower.
                         Those for contiguous operands are those for any strides, `fours` is in
                         place of `rows` and `lanes`, and `chunks` and those that search for the
-                        best element are NULL */
+                        best element are NULL, `pick` apart */
     LW_REDUCE_QUICK_SCANS,      /* the same, and those of scans */
     LW_REDUCE_QUICK_SCANS_ALONE /* those of scans, and `merge`, which rows in parts need */
 } lw_reduce_loops;

@@ -48,7 +48,7 @@ typedef struct run {
     int64_t several;      /* elements that are taken together: those of one or more blocks */
     bool best;            /* look for the best by the loops of lw_reduction.best */
     bool at_once;         /* one call of compiled code reduces a whole chunk, or several */
-    bool picks;           /* contiguous elements of a result are taken by one call of `pick` */
+    bool picks;           /* find the best by `pick`, in contiguous elements */
     bool masked;          /* there is a mask that is no operand of map */
     atomic_bool *stopped; /* a single result that stops is known; else NULL */
     int64_t tile;         /* columns */
@@ -172,6 +172,17 @@ offset_of(const lw_reduce_space *space, uint32_t operand, int64_t at)
     return offset;
 }
 
+/* Of how many blocks contiguous elements are taken together. Blocks shorten chains of
+ * roundings, and limit what is gathered; where neither matters, they may be long. */
+static inline int64_t
+blocks_together(const lw_reduction *r, const lw_reduce_code *code)
+{
+    return code->best != NULL && !code->costly
+               ? 8 /* only one of these is searched for the best */
+           : r->exact && !r->indexed ? CHUNK_BLOCKS
+                                     : 1;
+}
+
 static inline int64_t
 distance(int64_t stride)
 {
@@ -188,8 +199,42 @@ lies_straight(const run *s, uint32_t operand)
            (space->n == 1 && space->stride[operand][0] == s->operand_size[operand]);
 }
 
-/* The state of a new job: its sizes and dtypes, `block` and `chunk`. */
-run lw_reduce_run_of(lw_reduce_job *job);
+static inline bool
+all_lie_straight(const run *s)
+{
+    bool straight = true;
+
+    for (uint32_t i = 0; straight && i < s->n_in; i++)
+        straight = lies_straight(s, i);
+    return straight;
+}
+
+/* Makes the accumulator of the best of n contiguous elements by `pick`; the first has the index
+ * `first`. size: bytes of an element, by operand. False: nothing has happened, as there is NaN,
+ * which the operator does not prefer. */
+static inline bool
+pick_best(const lw_reduction *r, const lw_reduce_code *code, char *const *in,
+          const int64_t *size, int64_t n, int64_t first, const bank *to)
+{
+    char *args[2 * LW_REDUCE_MOST + 1];
+    int64_t found, index;
+
+    code->pick((char **)in, n, &found);
+    if (found < 0)
+        return false;
+    for (uint32_t i = 0; i < r->n_in; i++)
+        args[i] = in[i] + found * size[i];
+    index = first + found;
+    args[r->n_in] = (char *)&index;
+    for (uint32_t i = 0; i < to->n; i++)
+        args[code->n_operands + i] = to->at[i];
+    code->seed(args, 1, size);
+    return true;
+}
+
+/* The state of a new job: its sizes and dtypes, `block` and `chunk`. Filled where it is, as
+ * short reductions take less time than clearing and copying it. */
+void lw_reduce_run_start(run *s, lw_reduce_job *job);
 /* Reduces the elements begin … end - 1 of result `which`, a chunk at most, to one accumulator.
  * The index that map takes is 0 for element `from`. False: the mask leaves no element, or the
  * job has been interrupted. */

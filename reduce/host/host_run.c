@@ -56,7 +56,8 @@ one_chunk(const run *s, const group *g, int64_t item)
 /* ---- results of one chunk: rows of elements ---- */
 
 /* Reduces rows whose elements lie side by side, each by `pick`; one that cannot be made so is
- * reduced as any other. */
+ * reduced as any other. The same as pick_best, with nothing in the loop over rows that is the
+ * same for all: a row of 100 elements took half as long again. */
 static void
 pick_rows(const run *s, const group *g)
 {
@@ -88,7 +89,7 @@ pick_rows(const run *s, const group *g)
 static void
 reduce_rows(const run *s, const group *g)
 {
-    if (s->picks && s->job->kept.n <= 1)
+    if (s->picks && s->job->kept.n <= 1 && all_lie_straight(s))
         pick_rows(s, g);
     else if (s->at_once && s->job->kept.n <= 1)
         chunks_at_once(s, g->first, g->count, 0, s->n_reduced, &g->acc);
@@ -373,11 +374,8 @@ static bool
 picks_rows(const run *s)
 {
     enum { ENOUGH = 32 };
-    bool straight = s->best && s->code->pick != NULL && s->n_reduced >= ENOUGH;
 
-    for (uint32_t i = 0; straight && i < s->n_in; i++)
-        straight = lies_straight(s, i);
-    return straight;
+    return s->picks && s->n_reduced >= ENOUGH && all_lie_straight(s);
 }
 
 /* Whether neighbouring results are nearer to each other than neighbouring elements, or there
@@ -396,37 +394,39 @@ prefers_columns(const run *s)
                                  distance(reduced->stride[0][reduced->n - 1]);
 }
 
-static int64_t
-block_of(const run *s)
+int64_t
+lw_reduce_block_of(const lw_reduction *r, uint32_t width)
 {
-    int64_t rows = LANE_ROWS, bytes = 1;
+    int64_t rows = LANE_ROWS, bytes = 1 + (r->indexed ? (int64_t)sizeof(int64_t) : 0);
 
-    for (uint32_t i = 0; i < s->n_operands; i++)
-        bytes += s->operand_size[i];
-    while (rows > 1 && rows * s->code->width * bytes > SCRATCH)
+    for (uint32_t i = 0; i < r->n_in; i++)
+        bytes += lw_dtypes[r->loaded[i]].size_bytes;
+    while (rows > 1 && rows * width * bytes > SCRATCH)
         rows /= 2;
-    return rows * s->code->width;
+    return rows * width;
 }
 
-run
-lw_reduce_run_of(lw_reduce_job *job)
+void
+lw_reduce_run_start(run *s, lw_reduce_job *job)
 {
-    run s = {.job = job,
-             .r = job->reduction,
-             .code = job->code,
-             .n_in = job->reduction->n_in,
-             .n_operands = job->code->n_operands};
-
-    for (uint32_t i = 0; i < s.n_in; i++)
-        s.operand_size[i] = lw_dtypes[s.r->loaded[i]].size_bytes;
-    s.operand_size[s.n_in] = sizeof(int64_t);
-    s.best = s.code->best != NULL && !s.code->costly;
-    s.masked = job->operand[s.n_in] != NULL;
-    s.n_kept = lw_reduce_space_size(&job->kept);
-    s.n_reduced = lw_reduce_space_size(&job->reduced);
-    s.block = s.several = block_of(&s);
-    s.chunk = s.block * CHUNK_BLOCKS;
-    return s;
+    s->job = job;
+    s->r = job->reduction;
+    s->code = job->code;
+    s->n_in = s->r->n_in;
+    s->n_operands = s->code->n_operands;
+    for (uint32_t i = 0; i < s->n_in; i++)
+        s->operand_size[i] = lw_dtypes[s->r->loaded[i]].size_bytes;
+    s->operand_size[s->n_in] = sizeof(int64_t);
+    s->masked = job->operand[s->n_in] != NULL;
+    s->best = s->code->best != NULL && !s->code->costly;
+    s->picks = s->code->pick != NULL && !s->code->costly && !s->masked;
+    s->at_once = false;
+    s->stopped = NULL;
+    s->n_kept = lw_reduce_space_size(&job->kept);
+    s->n_reduced = lw_reduce_space_size(&job->reduced);
+    s->block = s->several = s->code->block;
+    s->chunk = s->block * CHUNK_BLOCKS;
+    s->n_chunks = s->tile = s->rows = 0;
 }
 
 static lw_status
@@ -451,37 +451,13 @@ all_empty(run *s, lw_error *err)
     return LW_OK;
 }
 
-/* How many blocks are taken together. Blocks shorten chains of roundings, and limit what is
- * gathered; where neither matters, they may be long. */
-static int64_t
-blocks_together(const run *s)
-{
-    for (uint32_t i = 0; i < s->n_in; i++)
-        if (!lies_straight(s, i))
-            return 1;
-    if (s->masked)
-        return 1;
-    return s->best                         ? 8 /* only one of these is searched for the best */
-           : s->r->exact && !s->r->indexed ? CHUNK_BLOCKS
-                                           : 1;
-}
-
-static bool
-may_go_at_once(const run *s)
-{
-    for (uint32_t i = 0; i < s->n_in; i++)
-        if (!lies_straight(s, i))
-            return false;
-    if (s->code->costly && s->n_reduced > COSTLY)
-        return false;
-    return s->code->chunks != NULL && !s->masked;
-}
-
 lw_status
 lw_reduce_run(lw_reduce_job *job, lw_error *err)
 {
-    run s = lw_reduce_run_of(job);
+    bool straight;
+    run s;
 
+    lw_reduce_run_start(&s, job);
     if (s.n_kept == 0)
         return LW_OK;
     if (s.n_reduced == 0)
@@ -489,13 +465,40 @@ lw_reduce_run(lw_reduce_job *job, lw_error *err)
     lw_reduce_simplify(job);
     if (prefers_columns(&s))
         return lw_reduce_by_column(&s, err);
-    s.several = s.block * blocks_together(&s);
+    straight = !s.masked && all_lie_straight(&s);
+    if (straight)
+        s.several *= blocks_together(s.r, s.code);
     if (s.best && s.several > s.block)
         s.chunk *= BEST_CHUNK;
-    s.at_once = may_go_at_once(&s);
-    s.picks = s.best && s.code->pick != NULL && !s.masked && s.n_reduced <= s.several;
-    for (uint32_t i = 0; i < s.n_in; i++)
-        s.picks &= lies_straight(&s, i);
+    s.at_once = straight && s.code->chunks != NULL && !(s.code->costly && s.n_reduced > COSTLY);
     s.n_chunks = (s.n_reduced + s.chunk - 1) / s.chunk;
     return s.n_chunks == 1 ? by_row(&s) : by_chunks(&s, err);
+}
+
+bool
+lw_reduce_run_few(const lw_reduction *r, const lw_reduce_code *code, const char *in, int64_t n,
+                  char *out)
+{
+    const int64_t size[2] = {lw_dtypes[r->loaded[0]].size_bytes, sizeof(int64_t)};
+    _Alignas(64) char memory[LW_REDUCE_MOST * 64];
+    char *args[2 * LW_REDUCE_MOST + 1];
+    bank acc;
+
+    assert(r->n_in == 1 && n > 0);
+    if (code->costly ||
+        (code->pick == NULL && (code->chunks == NULL || n > code->block * CHUNK_BLOCKS)))
+        return false;
+    acc = bank_at(r, memory, 1);
+    args[0] = (char *)in;
+    if (code->pick == NULL) {
+        for (uint32_t i = 0; i < acc.n; i++)
+            args[1 + i] = acc.at[i];
+        code->chunks(args, n, &(int64_t){0}, code->block * blocks_together(r, code), 1);
+    } else if (!pick_best(r, code, args, size, n, 0, &acc))
+        return false;
+    for (uint32_t i = 0; i < acc.n; i++)
+        args[i] = acc.at[i];
+    args[acc.n] = out;
+    code->finish(args, 1);
+    return true;
 }

@@ -47,12 +47,19 @@ typedef struct lw_reduce_job {
     lw_reduce_space kept, reduced; /* at the end: many bytes, of which most are not used */
 } lw_reduce_job;
 
+/* The elements of a block: rows of `width` lanes, as many as can be gathered. */
+int64_t lw_reduce_block_of(const lw_reduction *r, uint32_t width);
 /* Merges dimensions that can be walked as one. Where elements may be reordered, the dimensions
  * of the reduced space are sorted first. */
 void lw_reduce_simplify(lw_reduce_job *job);
 /* Runs the job; may rearrange its spaces, as the next function may. Fails with
  * LW_ERR_OUT_OF_MEMORY, or with LW_ERR_PYTHON where job->stop ended it. */
 lw_status lw_reduce_run(lw_reduce_job *job, lw_error *err);
+/* The same for n > 0 contiguous elements of the only operand that make one result, where few
+ * calls of compiled code do all of it. False: nothing has happened, and the job is to be run.
+ */
+bool lw_reduce_run_few(const lw_reduction *r, const lw_reduce_code *code, const char *in,
+                       int64_t n, char *out);
 /* Prefix sums along the only dimension of `reduced`; there is no mask. before: results do not
  * include their own element, and the first is `empty`. results: their strides (bytes), along
  * `kept` and then `reduced`. */

@@ -89,13 +89,15 @@ scan_in_order(const scan *c, int64_t row, int64_t at, int64_t n, const bank *acc
 /* Loops combine the first element with what is in memory, and throw the result away if that is
  * nothing: the identity, where there is one, raises no floating-point flags then. */
 static bool
-start_row(const scan *c, const bank *acc, char *memory, size_t bytes)
+start_row(const scan *c, const bank *acc)
 {
-    memset(memory, 0, bytes);
     if (c->s.job->empty != NULL)
         bank_fill(acc, c->s.job->empty, 1);
     else if (c->s.r->has_identity)
         bank_fill(acc, c->s.r->identity, 1);
+    else
+        for (uint32_t i = 0; i < acc->n; i++)
+            memset(acc->at[i], 0, acc->size[i]);
     return c->s.job->empty != NULL;
 }
 
@@ -104,7 +106,7 @@ one_row(const scan *c, int64_t row)
 {
     _Alignas(64) char memory[LW_REDUCE_MOST * 64];
     bank acc = bank_at(c->s.r, memory, 1);
-    bool seeded = start_row(c, &acc, memory, sizeof memory);
+    bool seeded = start_row(c, &acc);
 
     scan_in_order(c, row, 0, c->s.n_reduced, &acc, seeded);
 }
@@ -137,7 +139,7 @@ scan_tile(const scan *c, int64_t row, int64_t n)
     const run *s = &c->s;
     const lw_reduce_space *kept = &s->job->kept, *to = c->results;
     bank acc = bank_at(s->r, memory, n), first = bank_at(s->r, one, 1);
-    bool seeded = start_row(c, &first, one, sizeof one), straight = !s->r->indexed;
+    bool seeded = start_row(c, &first), straight = !s->r->indexed;
     int64_t strides[LW_REDUCE_MOST + 1];
 
     if (seeded)
@@ -326,7 +328,7 @@ start_rows(const long_rows *l)
 
     for (int64_t i = 0; i < l->n_rows; i++) {
         bank acc = bank_from(&l->acc, i);
-        seeded = start_row(l->c, &one, memory, sizeof memory);
+        seeded = start_row(l->c, &one);
         if (!seeded)
             scan_in_order(l->c, l->row + i, 0, 1, &one, false);
         bank_copy(&acc, &one, 1);
@@ -409,10 +411,13 @@ lw_status
 lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool before,
                    lw_error *err)
 {
-    scan c = {.s = lw_reduce_run_of(job), .results = results, .before = before};
     int64_t *index = NULL;
     lw_status status = LW_OK;
+    scan c;
 
+    lw_reduce_run_start(&c.s, job);
+    c.results = results;
+    c.before = before;
     if (c.s.n_kept == 0 || c.s.n_reduced == 0)
         return LW_OK;
     if (c.s.r->indexed) {

@@ -122,9 +122,13 @@ some_groups(void *context, int64_t begin, int64_t end)
 lw_status
 lw_reduce_slices_run(lw_reduce_job *job, const int64_t *index, int64_t n, int64_t inner)
 {
-    slices_run c = {.s = lw_reduce_run_of(job), .index = index, .n = n, .inner = inner};
+    slices_run c;
 
     assert(job->reduced.n == 1);
+    lw_reduce_run_start(&c.s, job);
+    c.index = index;
+    c.n = n;
+    c.inner = inner;
     if (c.s.n_kept == 0 || n == 0)
         return LW_OK;
     c.groups = (n + TOGETHER - 1) / TOGETHER;

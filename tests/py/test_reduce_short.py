@@ -92,6 +92,46 @@ def test_functions_are_numpys(name, array):
             same(mine(x, **given), want)
 
 
+@pytest.mark.parametrize("name, array", list(itertools.product(MADE, ARRAYS)))
+def test_bits_of_scans_are_those_of_other_calls(name, array):
+    made, x = MADE[name], ARRAYS[array]
+    for given in {}, *({"axis": axis} for axis in (None, *range(-x.ndim - 1, x.ndim + 1))):
+        try:
+            want = made.accumulate(x, **given, exclusive=False)  # exclusive= takes the usual way
+        except (lw.errors.CompileError, ZeroDivisionError, TypeError, ValueError) as error:
+            with pytest.raises(type(error)) as info:
+                made.accumulate(x, **given)
+            assert str(info.value) == str(error)
+            continue
+        got = made.accumulate(x, **given)
+        same(got, want)
+        assert isinstance(got, tuple) or got.strides == want.strides
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "nancumsum", "running_maximum"])
+@pytest.mark.parametrize("array", [*ARRAYS, "empty", "subclass", "list"])
+def test_scans_are_numpys(name, array):
+    x = ARRAYS.get(array, {"empty": np.ones(0), "list": [3.0, 1.0], "subclass": np.ones(3).view(np.matrix)}.get(array))
+    mine = getattr(reductions, name)
+    if name == "running_maximum" and np.ndim(x) == 0:
+        return
+    want = mine(x, **({} if name == "running_maximum" else {"out": None}))  # out= takes the usual way
+    same(mine(x), want)
+
+
+def test_flags():
+    x, total, product = np.full(3, 3e38, np.float32), MADE["sum"], MADE["prod"]
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match="overflow encountered in reduce"):
+            assert total(x) == np.inf
+        with pytest.warns(RuntimeWarning, match="overflow encountered in accumulate"):
+            assert product.accumulate(x).tolist() == [x[0], np.inf, np.inf]
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        total(x)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        product.accumulate(x)
+
+
 def test_dtype_and_time():
     x = np.array([100, 100], np.int8)
     same(MADE["sum"](x, dtype=np.dtype(np.float32)), MADE["sum"](x, dtype=np.float32))
@@ -111,8 +151,10 @@ def test_captured_values_may_change():
 
 def test_small_calls_are_short():
     x, total = np.ones(16, np.float32), MADE["sum"]
-    best = [1.0, 1.0]
-    for _ in range(40):
-        for i, call in enumerate((lambda: total(x), lambda: total(x, keepdims=False))):
-            best[i] = min(best[i], timeit.timeit(call, number=200))
-    assert best[0] < 0.75 * best[1]
+    pairs = (lambda: total(x), lambda: total(x, keepdims=False)), (lambda: total.accumulate(x), lambda: total.accumulate(x, exclusive=False))
+    for pair in pairs:
+        best = [1.0, 1.0]
+        for _ in range(40):
+            for i, call in enumerate(pair):
+                best[i] = min(best[i], timeit.timeit(call, number=200))
+        assert best[0] < 0.75 * best[1]

@@ -289,6 +289,18 @@ is_own(guard *g, PyObject *now)
     return own;
 }
 
+/* Whether nothing has changed, as far as this is seen without looking up a value: most guards
+ * of most calls need no more. */
+static inline bool
+is_same_at_a_glance(const guard *g)
+{
+    uint64_t version = version_of(g);
+
+    if (is_of_function(g))
+        return g->varying == NULL && has_same_part(g);
+    return version != 0 && version == g->version;
+}
+
 bool
 lw_guard_has_changed(guard *g)
 {
@@ -303,9 +315,7 @@ lw_guard_has_changed(guard *g)
     if (g->kind == GUARD_ARRAY)
         return !same_array(g->space, PyBytes_AS_STRING(g->value),
                            (size_t)PyBytes_GET_SIZE(g->value));
-    if (version != 0 && version == g->version)
-        return false;
-    if (is_of_function(g) && !g->varying && has_same_part(g))
+    if (is_same_at_a_glance(g))
         return false;
     now = lw_guard_value(g);
     same = g->varying ? lw_guard_takes(g, now) : same_value(now, g->value) || is_own(g, now);
@@ -352,9 +362,11 @@ changed_among_frozen(lw_captures *captures)
 static bool
 changed_names(lw_captures *captures)
 {
-    for (uint32_t i = 0; i < captures->guards.n; i++)
-        if (lw_guard_has_changed(&captures->guards.data[i]))
+    for (uint32_t i = 0; i < captures->guards.n; i++) {
+        guard *g = &captures->guards.data[i];
+        if (!is_same_at_a_glance(g) && lw_guard_has_changed(g))
             return true;
+    }
     return false;
 }
 
