@@ -12,6 +12,7 @@
 #include "core/link/toolchain.h"
 #include "core/opt/jam.h"
 #include "core/opt/lanes_loops.h"
+#include "core/opt/loops/pieces.h"
 #include "core/opt/prune.h"
 #include "core/tables/version.h"
 
@@ -111,20 +112,27 @@ may_have_lanes(const job *j)
            j->options->watch == LW_WATCH_NOTHING && lw_lanes_loops_may_apply(j->module);
 }
 
-/* What code for the other side alone has goes before anything looks at the module, and the
- * loops of host code get lanes, or are jammed. *own: a copy, for the caller to free; or NULL.
+static bool
+may_have_pieces(const job *j)
+{
+    return j->cc != 0 && j->options->opt && lw_ir_has_op(j->module, LW_OP_LOOP);
+}
+
+/* What code for the other side alone has goes before anything looks at the module; the loops of
+ * host code get lanes, or are jammed, and those of a GPU's code run in pieces. *own: a copy,
+ * for the caller to free; or NULL.
  */
 static lw_status
 prepare(job *j, lw_module **own, lw_error *err)
 {
     bool two_sided = lw_ir_has_op(j->module, LW_OP_ON_GPU), jams = may_be_jammed(j);
-    bool has_lanes = may_have_lanes(j);
+    bool has_lanes = may_have_lanes(j), has_pieces = may_have_pieces(j);
     const lw_lanes_host host = {.vector_bits = lw_host_vector_bits(), .is_own = lw_host_is_own};
     lw_status status;
 
     *own = NULL;
     j->given = j->module;
-    if (!two_sided && !jams && !has_lanes)
+    if (!two_sided && !jams && !has_lanes && !has_pieces)
         return LW_OK;
     LW_TRY(lw_module_copy(j->module, own, err));
     j->module = *own;
@@ -134,6 +142,8 @@ prepare(job *j, lw_module **own, lw_error *err)
         LW_TRY(lw_opt_lanes_loops(*own, &host, NULL, err));
     if (jams)
         LW_TRY(lw_opt_jam(*own, NULL, err));
+    if (has_pieces)
+        LW_TRY(lw_opt_pieces(*own, LW_PIECES_MOST, NULL, err));
     if (is_verified())
         LW_TRY(lw_ir_verify(*own, err));
 fail:

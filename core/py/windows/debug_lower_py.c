@@ -3,6 +3,7 @@
 #include "core/front/lower/lower.h"
 #include "core/front/read/python.h"
 #include "core/front/signature.h"
+#include "core/opt/loops/pieces.h"
 #include "core/py/raise.h"
 
 enum { MAX_SCALARS = 64 };
@@ -101,10 +102,49 @@ dump_ir(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     return result;
 }
 
+static lw_status
+put_in_pieces(const char *ir, uint32_t most, uint32_t *rewritten, lw_text *out, lw_error *err)
+{
+    lw_module *module = NULL;
+    lw_status status;
+
+    LW_TRY(lw_ir_parse(ir, &module, err));
+    LW_TRY(lw_opt_pieces(module, most, rewritten, err));
+    LW_TRY(lw_ir_verify(module, err));
+    lw_ir_print(module, false, out);
+fail:
+    lw_module_free(module);
+    return status;
+}
+
+static PyObject *
+in_pieces(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *result = NULL;
+    uint32_t rewritten = 0;
+    unsigned most;
+    lw_text text = {0};
+    lw_error err = {0};
+    const char *ir;
+
+    if (!PyArg_ParseTuple(args, "sI:_in_pieces", &ir, &most))
+        return NULL;
+    if (put_in_pieces(ir, most, &rewritten, &text, &err) != LW_OK)
+        lw_py_raise(&err);
+    else if (text.failed)
+        PyErr_NoMemory();
+    else
+        result = Py_BuildValue("(sI)", lw_text_get(&text), rewritten);
+    lw_text_reset(&text);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"_dump_ir", (PyCFunction)(void (*)(void))dump_ir, METH_VARARGS | METH_KEYWORDS,
      "_dump_ir(function, signature, fma=False, precise=False, fastmath=False, checks=0, "
      "procedure=False)"},
+    {"_in_pieces", in_pieces, METH_VARARGS,
+     "_in_pieces(text of IR, most): the text after the pass, and how many loops it changed"},
     {NULL, NULL, 0, NULL},
 };
 
