@@ -713,6 +713,19 @@ emit_open(lw_emitter *e, op *o, lw_intrinsic which)
     }
 }
 
+/* The name of our own function, or NULL where a library's is called. */
+static const char *
+own_function(lw_emitter *e, const op *o, lw_intrinsic which)
+{
+    bool normal = which == LW_IN_log_normal;
+
+    if (normal)
+        which = LW_IN_log;
+    if (!e->gpu)
+        return lw_own_function(e, which, o->wide);
+    return o->wide == LW_DT_f64 ? lw_gpu_double(e, which, normal) : NULL;
+}
+
 void
 lw_emit_intrinsic(lw_emitter *e)
 {
@@ -736,7 +749,7 @@ lw_emit_intrinsic(lw_emitter *e)
     for (unsigned i = 0; i < o.row->n_args; i++)
         if (o.row->args[i] == 'v')
             o.args[i] = lw_widen(e, o.type, o.args[i]);
-    own = lw_own_function(e, which == LW_IN_log_normal ? LW_IN_log : which, o.wide);
+    own = own_function(e, &o, which);
     if (e->gpu && which == LW_IN_log_normal && o.wide == LW_DT_f32 &&
         !(e->inst->flags & LW_FAST_AFN)) {
         lw_declare(e, "float @__nv_logf(float)");
