@@ -569,15 +569,27 @@ emit_sqrt_normal(lw_emitter *e, const op *o)
                     rest.text, half.text, root.text);
 }
 
-/* The inverse of y: float64 to the last bit but few, by a step of third and one of second
- * order; float32 by one of second order. */
+/* The least number above x, which has 32 bits of 0 at its end. */
+static lw_name
+just_above(lw_emitter *e, lw_name x)
+{
+    lw_name pair = lw_def(e, "bitcast double $s to <2 x i32>", x.text);
+
+    pair = lw_def(e, "insertelement <2 x i32> $s, i32 1, i32 0", pair.text);
+    return lw_def(e, "bitcast <2 x i32> $s to double", pair.text);
+}
+
+/* The inverse of y: float64 to the last bit, by a step of third and one of second order;
+ * float32 by one of second order. As in ptxas's code, the approximation of a float64 is made a
+ * bit larger: from exactly 0.5, the inverse of 2 - 2^-52 would stay 0.5, since the next number
+ * is closer only by 2^-107, and a quotient by the inverse that is off by a bit may be, too. */
 static lw_name
 inverse_of(lw_emitter *e, lw_dtype type, const char *y)
 {
     lw_name inverse, rest;
 
     if (type == LW_DT_f64) {
-        inverse = approximate(e, "rcp", y);
+        inverse = just_above(e, approximate(e, "rcp", y));
         rest = rest_of(e, type, inverse.text, y, "1.0");
         rest = fused(e, type, rest.text, rest.text, rest.text);
         inverse = fused(e, type, rest.text, inverse.text, inverse.text);
