@@ -241,6 +241,8 @@ bool lw_emit_scaled_bits(lw_emitter *e);
 
 /* ---- math.c ---- */
 void lw_emit_intrinsic(lw_emitter *e);
+/* A DIV of f64 that is LW_ORDINARY, on a GPU. */
+void lw_emit_ordinary_division(lw_emitter *e);
 
 /* ---- vector_math.c ---- */
 /* The name of our own function for this intrinsic, or NULL where a library's is called. */

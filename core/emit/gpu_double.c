@@ -12,8 +12,9 @@
  * erf   1 - e^-p with p = |x| + |x| r(|x|), and r a polynomial up to where erf is 1 (N. Juffa's
  *       form, which libdevice has, too); e^-p as above, but so that 1 - e^-p keeps its digits.
  *
- * Each has a second form for ordinary arguments, which gives the same bits for them: exp for a
- * result that is a normal number, log for a positive normal number, erf for finite ones.
+ * Each has a second form for ordinary arguments (core/emit/ordinary.h), which gives the same
+ * bits for them: exp for a result that is a normal number, log for a positive normal number,
+ * erf for finite ones.
  *
  * The polynomials are minimax fits by Remez's exchange, weighted for the function's relative
  * error; tests/special/gpu_double.py computes them. The errors are at most 0.87, 0.56 and 1.90
