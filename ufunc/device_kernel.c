@@ -412,9 +412,9 @@ store_element(kernel *k, const workspace *w, unsigned e)
 }
 
 /* One access by the ordinary form of the body. Stores the results of elements that pass the
- * tests, and sets the bits of these elements in `done`, a slot of u32. */
+ * tests, and removes their bits from `rest`, a slot of u32. */
 static void
-walk_ordinary(kernel *k, workspace *w, lw_ref access, lw_ref done)
+walk_ordinary(kernel *k, workspace *w, lw_ref access, lw_ref rest)
 {
     lw_builder *b = &k->b;
     unsigned width = k->key->width;
@@ -429,16 +429,43 @@ walk_ordinary(kernel *k, workspace *w, lw_ref access, lw_ref done)
     }
     lw_ir_if(b, all);
     lw_ufunc_store_site(k, &w->site, width, w->out);
-    lw_ir_set(b, done, lw_ir_int(b, LW_DT_u32, (INT64_C(1) << width) - 1));
+    lw_ir_set(b, rest, lw_ir_int(b, LW_DT_u32, 0));
     lw_ir_else(b);
     for (unsigned e = 0; e < width; e++) {
-        lw_ref bit = lw_ir_int(b, LW_DT_u32, INT64_C(1) << e);
+        lw_ref others = lw_ir_int(b, LW_DT_u32, ~(INT64_C(1) << e) & UINT32_MAX);
         lw_ir_if(b, passes[e]);
         store_element(k, w, e);
-        lw_ir_set(b, done, lw_ir_or(b, lw_ir_get(b, done), bit));
+        lw_ir_set(b, rest, lw_ir_and(b, lw_ir_get(b, rest), others));
         lw_ir_end(b);
     }
     lw_ir_end(b);
+}
+
+/* The elements of an access whose bits are in `rest`, one by one. Threads of a warp do this
+ * together, each with its own next element, so few elements of that kind cost one iteration. */
+static lw_status
+walk_bits(kernel *k, lw_ref begin, lw_ref rest, lw_error *err)
+{
+    lw_builder *b = &k->b;
+    workspace *w = lw_arena_take(&b->module->arena, sizeof *w);
+    lw_ref bits, element, one = lw_ir_int(b, LW_DT_u32, 1);
+
+    if (w == NULL)
+        return lw_fail_memory(err);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
+    bits = lw_ir_get(b, rest);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, bits, lw_ir_int(b, LW_DT_u32, 0)));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    element = lw_ir_intrinsic(b, LW_IN_ctz, LW_DT_u32, &bits, 1);
+    element = lw_ir_add(b, begin, lw_ir_cast(b, LW_DT_i64, element));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, element, k->items));
+    walk_one(k, w, element);
+    lw_ir_end(b);
+    lw_ir_set(b, rest, lw_ir_and(b, bits, lw_ir_sub(b, bits, one)));
+    lw_ir_latch(b);
+    lw_ir_end(b);
+    return LW_OK;
 }
 
 /* FLAT, with a body that has an ordinary form: a thread takes one access after the other. The
@@ -447,43 +474,31 @@ walk_ordinary(kernel *k, workspace *w, lw_ref access, lw_ref done)
 static lw_status
 ordinary_blocks(kernel *k, lw_ref first, lw_error *err)
 {
+    lw_status status = LW_OK;
     lw_builder *b = &k->b;
     unsigned width = k->key->width;
-    workspace *w = lw_arena_take(&b->module->arena, 2 * sizeof *w);
-    lw_ref group = lw_ir_slot(b, LW_DT_u32), lane = lw_ir_slot(b, LW_DT_u32);
-    lw_ref done = lw_ir_slot(b, LW_DT_u32), every, at, begin, end, e, element, bit;
+    workspace *w = lw_arena_take(&b->module->arena, sizeof *w);
+    lw_ref group = lw_ir_slot(b, LW_DT_u32), rest = lw_ir_slot(b, LW_DT_u32);
+    lw_ref at, begin, end;
 
     assert(width < 32);
     if (w == NULL)
         return lw_fail_memory(err);
-    every = lw_ir_int(b, LW_DT_u32, (INT64_C(1) << width) - 1);
     lw_ir_set(b, group, lw_ir_int(b, LW_DT_u32, 0));
     at = lw_ir_while(b, group, lw_ir_int(b, LW_DT_u32, k->key->groups));
     at = lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, at), lw_ir_int(b, LW_DT_i64, LW_PLAN_BLOCK));
     at = lw_ir_add(b, first, at);
     begin = lw_ir_mul(b, at, lw_ir_int(b, LW_DT_i64, width));
     end = lw_ir_add(b, begin, lw_ir_int(b, LW_DT_i64, width));
-    lw_ir_set(b, done, lw_ir_int(b, LW_DT_u32, 0));
+    lw_ir_set(b, rest, lw_ir_int(b, LW_DT_u32, (INT64_C(1) << width) - 1));
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, end, k->items));
-    walk_ordinary(k, w, at, done);
+    walk_ordinary(k, w, at, rest);
     lw_ir_end(b);
-
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, lw_ir_get(b, done), every));
-    lw_ir_set(b, lane, lw_ir_int(b, LW_DT_u32, 0));
-    e = lw_ir_while(b, lane, lw_ir_int(b, LW_DT_u32, width));
-    element = lw_ir_add(b, begin, lw_ir_cast(b, LW_DT_i64, e));
-    bit = lw_ir_and(b, lw_ir_shr(b, lw_ir_get(b, done), e), lw_ir_int(b, LW_DT_u32, 1));
-    bit = lw_ir_compare(b, LW_OP_EQ, bit, lw_ir_int(b, LW_DT_u32, 0));
-    lw_ir_if(b, lw_ir_and(b, bit, lw_ir_compare(b, LW_OP_LT, element, k->items)));
-    walk_one(k, w + 1, element);
-    lw_ir_end(b);
-    lw_ir_latch(b);
-    lw_ir_while_end(b, lane, lw_ir_int(b, LW_DT_u32, 1));
-    lw_ir_end(b);
-
+    LW_TRY(walk_bits(k, begin, rest, err));
     lw_ir_latch(b);
     lw_ir_while_end(b, group, lw_ir_int(b, LW_DT_u32, 1));
-    return LW_OK;
+fail:
+    return status;
 }
 
 static lw_status
