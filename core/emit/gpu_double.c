@@ -22,7 +22,8 @@
  *
  * Why they are here: instructions for one element in the kernel of a ufunc, without those that
  * hardly any element needs, and how many of them are operations of the float64 unit (sm_90,
- * CUDA 13.0). The bits do not depend on the version of CUDA.
+ * CUDA 13.0, coefficients as parts of the instructions). The bits do not depend on the version
+ * of CUDA.
  *
  *               exp      log      erf
  *   ours        36, 13   68, 22   74, 39

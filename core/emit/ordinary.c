@@ -169,8 +169,7 @@ test_intrinsic(writer *w, uint32_t which, lw_ref x)
 
 /* ---- the copy ---- */
 
-/* Writes what the function does. args: NULL, or its arguments where it is called. results: of
- * its RETURN. */
+/* Writes what the function does with these arguments, and gives the values of its RETURN. */
 static void
 write_body(writer *w, const lw_func *func, const lw_ref *args, lw_ref *results)
 {
