@@ -1,6 +1,6 @@
 """Calls that users make often and that are hard to bring to the limit, beside their peers in one run on a GPU.
 
-    python bench/rows.py [part ...]          parts: extremes variances ordered scans halves rows masks matrices elements formulas normals distributions calls
+    python bench/rows.py [part ...]          parts: extremes variances ordered scans halves rows masks matrices elements formulas doubles normals distributions calls
 
 Each row is what a user would type, and computes what the peer computes: NaN and ties as NumPy has them, operators that
 are not declared commutative. Rates are fractions of a device-to-device copy's; results are checked before they are timed.
@@ -284,6 +284,42 @@ def formulas() -> None:
     row("Mandelbrot 4096^2 x 100, complex128, int32 out", {"lanewise": lambda: f(x, y, out=out)}, gpu_seconds, lambda s: "")
 
 
+def doubles() -> None:
+    """Functions of float64, whose instructions take about as long as their memory, or longer; Black-Scholes is in formulas."""
+    n, torch = 1 << 25, peer("torch")
+    x = cuda.to_device(np.random.default_rng(1).uniform(0.1, 5, n))
+    out = cuda.device_array(n)
+    tx = None if torch is None else torch.from_dlpack(x)
+    bodies: dict[str, Any] = {"exp": lambda v: math.exp(v), "log": lambda v: math.log(v), "erf": lambda v: math.erf(v), "erfc": lambda v: math.erfc(v), "expm1": lambda v: math.expm1(v),
+                              "tanh": lambda v: math.tanh(v), "sin": lambda v: math.sin(v), "log(1 + exp(-x))": lambda v: math.log(1 + math.exp(-v)),
+                              "0.5 (1 + erf(x / 1.414))": lambda v: 0.5 * (1 + math.erf(v / 1.4142135623730951))}  # fmt: skip
+    for name, body in bodies.items():
+        f = lw.vectorize(body)
+        runs: Any = {"lanewise": lambda f=f: f(x, out=out)}
+        if torch is not None and hasattr(torch, name):
+            runs["torch"] = lambda name=name: getattr(torch, name)(tx)
+        row(f"{name} float64 2^25", runs, gpu_seconds, of_copy(2 * x.nbytes))
+
+    @lw.forall
+    def series(i, v, out, terms):
+        total = 0.0
+        for k in range(terms):
+            total += math.exp(-v[i] * k) * math.log(v[i] + k)
+        out[i] = total
+
+    few = 1 << 20
+    row("a loop of 100 exp and log, 2^20 float64", {"lanewise": lambda: series(few, x, out, 100)}, gpu_seconds, lambda s: "")
+    many = 1 << 24
+    rng = np.random.default_rng(1)
+    price, strike, years = (rng.uniform(low, high, many) for low, high in ((5, 30), (1, 100), (0.25, 10)))
+    call, put = cuda.device_array(many), cuda.device_array(many)
+    for name, share, options in (("all ordinary", 0.0, {}), ("at most 64 registers", 0.0, {"max_registers": 64}), ("one NaN of 1000", 0.001, {}), ("one NaN of 20", 0.05, {})):
+        some = np.where(rng.random(many) < share, np.nan, strike)
+        f = lw.vectorize(black_scholes, **options)
+        data = [cuda.to_device(v) for v in (price, some, years)]
+        row(f"Black-Scholes float64 2^24, {name}", {"lanewise": lambda f=f, data=data: f(*data, 0.02, 0.3, out=(call, put))}, gpu_seconds, of_copy(5 * price.nbytes))
+
+
 def normals() -> None:
     g = lw.random.Generator(1)
     torch = peer("torch")
@@ -333,7 +369,7 @@ def calls() -> None:
     row("1 KB", {"copy_to_host": lambda: a.copy_to_host(), "to_device": lambda: cuda.to_device(host)}, host_seconds, lambda s: "")
 
 
-PARTS = {f.__name__: f for f in (extremes, variances, ordered, scans, halves, rows, masks, matrices, elements, formulas, normals, distributions, calls)}
+PARTS = {f.__name__: f for f in (extremes, variances, ordered, scans, halves, rows, masks, matrices, elements, formulas, doubles, normals, distributions, calls)}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

@@ -91,7 +91,7 @@ typedef struct lw_emitter {
     uint32_t prints; /* bits: print helpers by their number of slots */
     bool counts;     /* there is counted memory */
     bool leaves;     /* the function has owners: every RETURN goes to the block that releases */
-    uint32_t own;    /* bits: the functions of vector_math.c that are called */
+    uint32_t own;    /* bits: the functions of vector_math.c (GPU: gpu_double.c) called */
     uint32_t debug_unit;
     LW_ARRAY(lw_shown_type) shown_types;
     uint32_t *debug_files; /* by file of the module, with `variables`: metadata number, or 0 */
@@ -241,11 +241,19 @@ bool lw_emit_scaled_bits(lw_emitter *e);
 
 /* ---- math.c ---- */
 void lw_emit_intrinsic(lw_emitter *e);
+/* A DIV of f64 that is LW_ORDINARY, on a GPU. */
+void lw_emit_ordinary_division(lw_emitter *e);
 
 /* ---- vector_math.c ---- */
 /* The name of our own function for this intrinsic, or NULL where a library's is called. */
 const char *lw_own_function(lw_emitter *e, lw_intrinsic which, lw_dtype type);
 void lw_own_functions_print(lw_emitter *e);
+
+/* ---- gpu_double.c ---- */
+/* The name of our own function of f64 on GPUs for this intrinsic, or of its form for ordinary
+ * arguments; NULL where there is none. */
+const char *lw_gpu_double(lw_emitter *e, lw_intrinsic which, bool ordinary);
+void lw_gpu_doubles_print(lw_emitter *e);
 
 /* ---- print.c ---- */
 void lw_emit_print(lw_emitter *e);

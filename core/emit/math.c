@@ -281,6 +281,11 @@ emit_fabs(lw_emitter *e, const op *o)
                   o->type, o->args[0].text);
         return;
     }
+    if (e->inst->flags & LW_ORDINARY) {
+        lw_declare(e, "float @llvm.nvvm.fabs.f(float)");
+        lw_result(e, "call float @llvm.nvvm.fabs.f(float $s)", o->args[0].text);
+        return;
+    }
     bits = bits_of(e, o->type, o->args[0]);
     bits = lw_def(e, "and i$u $s, $s", f.bits, bits.text, number(f.sign - 1, f.bits).text);
     result_from_bits(e, o->type, bits);
@@ -569,15 +574,27 @@ emit_sqrt_normal(lw_emitter *e, const op *o)
                     rest.text, half.text, root.text);
 }
 
-/* The inverse of y: float64 to the last bit but few, by a step of third and one of second
- * order; float32 by one of second order. */
+/* The least number above x, which has 32 bits of 0 at its end. */
+static lw_name
+just_above(lw_emitter *e, lw_name x)
+{
+    lw_name pair = lw_def(e, "bitcast double $s to <2 x i32>", x.text);
+
+    pair = lw_def(e, "insertelement <2 x i32> $s, i32 1, i32 0", pair.text);
+    return lw_def(e, "bitcast <2 x i32> $s to double", pair.text);
+}
+
+/* The inverse of y: float64 to the last bit, by a step of third and one of second order;
+ * float32 by one of second order. As in ptxas's code, the approximation of a float64 is made a
+ * bit larger: from exactly 0.5, the inverse of 2 - 2^-52 would stay 0.5, since the next number
+ * is closer only by 2^-107, and a quotient by the inverse that is off by a bit may be, too. */
 static lw_name
 inverse_of(lw_emitter *e, lw_dtype type, const char *y)
 {
     lw_name inverse, rest;
 
     if (type == LW_DT_f64) {
-        inverse = approximate(e, "rcp", y);
+        inverse = just_above(e, approximate(e, "rcp", y));
         rest = rest_of(e, type, inverse.text, y, "1.0");
         rest = fused(e, type, rest.text, rest.text, rest.text);
         inverse = fused(e, type, rest.text, inverse.text, inverse.text);
@@ -714,6 +731,30 @@ emit_open(lw_emitter *e, op *o, lw_intrinsic which)
 }
 
 void
+lw_emit_ordinary_division(lw_emitter *e)
+{
+    op o = {.row = &lw_intrinsics[LW_IN_div_normal],
+            .type = LW_DT_f64,
+            .wide = LW_DT_f64,
+            .args = {lw_operand(e, e->inst->a), lw_operand(e, e->inst->b)}};
+
+    emit_div_normal(e, &o);
+}
+
+/* The name of our own function, or NULL where a library's is called. */
+static const char *
+own_function(lw_emitter *e, const op *o, lw_intrinsic which)
+{
+    bool ordinary = which == LW_IN_log_normal || (e->inst->flags & LW_ORDINARY);
+
+    if (which == LW_IN_log_normal)
+        which = LW_IN_log;
+    if (!e->gpu)
+        return lw_own_function(e, which, o->wide);
+    return o->wide == LW_DT_f64 ? lw_gpu_double(e, which, ordinary) : NULL;
+}
+
+void
 lw_emit_intrinsic(lw_emitter *e)
 {
     lw_intrinsic which = (lw_intrinsic)e->inst->a;
@@ -729,6 +770,10 @@ lw_emit_intrinsic(lw_emitter *e)
         emit_integer(e, &o, which);
         return;
     }
+    if (e->gpu && which == LW_IN_sqrt && (e->inst->flags & LW_ORDINARY)) {
+        emit_sqrt_normal(e, &o);
+        return;
+    }
     if (how == LW_HOW_OPEN) {
         emit_open(e, &o, which);
         return;
@@ -736,7 +781,7 @@ lw_emit_intrinsic(lw_emitter *e)
     for (unsigned i = 0; i < o.row->n_args; i++)
         if (o.row->args[i] == 'v')
             o.args[i] = lw_widen(e, o.type, o.args[i]);
-    own = lw_own_function(e, which == LW_IN_log_normal ? LW_IN_log : which, o.wide);
+    own = own_function(e, &o, which);
     if (e->gpu && which == LW_IN_log_normal && o.wide == LW_DT_f32 &&
         !(e->inst->flags & LW_FAST_AFN)) {
         lw_declare(e, "float @__nv_logf(float)");

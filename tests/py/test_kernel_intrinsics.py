@@ -358,6 +358,13 @@ def test_normal_operations_are_correctly_rounded(dtype, target):
     np.testing.assert_array_equal(root, np.sqrt(x))
     np.testing.assert_array_equal(quotient, y / x)
     assert (np.signbit(quotient) == np.signbit(y / x)).all()
+    # the quotient of 2 and the largest number below it is beyond the middle of two numbers by 2**-106
+    one = np.dtype(dtype).type(1)
+    x = np.concatenate([np.repeat(np.nextafter(2 * one, one), n), 2 * one - np.finfo(dtype).eps * np.arange(1, n + 1).astype(dtype) / 2])
+    y = np.concatenate([np.resize(np.array([1, 2, -4, 1.5], dtype), n), b])
+    quotient = np.zeros_like(x)
+    normal_operations[(x.size + 255) // 256, 256](x, y, np.zeros_like(x), quotient)
+    np.testing.assert_array_equal(quotient, y / x)
     if dtype == "float64":
         x, root = np.array([0.0, -0.0]), np.ones(2)
         normal_operations[1, 32](x, np.ones(2), root, np.ones(2))
