@@ -392,12 +392,12 @@ finish(maker *m, lw_error *err)
 /* ---- modules ---- */
 
 static lw_status
-scan_loops(maker *m, lw_error *err)
+scan_loops(maker *m, bool quick, lw_error *err)
 {
     lw_status status;
 
     LW_TRY(slices(m, err));
-    LW_TRY(lw_reduce_scan_loops(m, err));
+    LW_TRY(lw_reduce_scan_loops(m, quick, err));
 fail:
     return status;
 }
@@ -465,7 +465,7 @@ make_module(const lw_reduction *r, loops others, bool scans, lw_module **out, lw
     LW_TRY(lw_reduction_module(r, &m.module, m.body.funcs, err));
     LW_TRY(add_others(&m, others, err));
     if (scans)
-        LW_TRY(scan_loops(&m, err));
+        LW_TRY(scan_loops(&m, others == SCAN_OTHERS || others == QUICK_OTHERS, err));
     *out = m.module;
     return LW_OK;
 fail:

@@ -229,7 +229,7 @@ void lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref st
 lw_status lw_reduce_chunk_loops(maker *m, lw_error *err);
 /* The loops of scans, and those that look for the best element (lw_reduction.best); quick: of
  * code that is compiled soon. */
-lw_status lw_reduce_scan_loops(maker *m, lw_error *err);
+lw_status lw_reduce_scan_loops(maker *m, bool quick, lw_error *err);
 lw_status lw_reduce_extreme_loops(maker *m, bool quick, lw_error *err);
 /* The one loop for all of these, if the deciding value is an element as it is loaded. */
 bool lw_reduce_may_pick(const maker *m);
