@@ -251,7 +251,7 @@ make_iterations(lw_kernel_maker *m, lw_ref slot, lw_ref stride, lw_ref end, int 
     lw_builder *b = &m->b;
     lw_ref item;
 
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL, 0);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL);
     item = lw_ir_get(b, slot);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, lw_ir_cast(b, lw_ir_type(b, end), item), end));
     lw_ir_break(b, 0);

@@ -73,8 +73,8 @@ best_in_vectors(picker *p, unsigned vectors, lw_ref best)
         lw_ir_set(b, acc[k], x[k]);
     }
     note_nans(p, x, vectors);
-    loop = lw_ir_for(b, i64(m, 0), last, i64(m, step), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL,
-                     0);
+    loop =
+        lw_ir_for(b, i64(m, 0), last, i64(m, step), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     for (unsigned k = 0; k < vectors; k++) {
         x[k] = load_at(p, lw_ir_add(b, loop.i, i64(m, (int64_t)k * p->lanes)), p->lanes);
         lw_ir_set(b, acc[k], better(p, x[k], lw_ir_get(b, acc[k])));
@@ -103,8 +103,7 @@ best_of_few(picker *p, lw_ref best, lw_ref any_nan)
     lw_ref x;
 
     lw_ir_set(b, best, load_at(p, i64(m, 0), 1));
-    loop =
-        lw_ir_for(b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    loop = lw_ir_for(b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     x = load_at(p, loop.i, 1);
     if (any_nan != 0)
         lw_ir_set(b, any_nan,
@@ -159,7 +158,7 @@ skip(picker *p, unsigned vectors, lw_ref at, lw_ref best, lw_ref any_nan)
     int64_t step = vectors ? (int64_t)vectors * p->lanes : 1;
     lw_ref found, i;
 
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     i = lw_ir_get(b, at);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, lw_ir_add(b, i, i64(m, step)), m->n));
     lw_ir_break(b, 0);

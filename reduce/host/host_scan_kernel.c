@@ -45,7 +45,7 @@ scan(maker *m, lw_error *err)
     kept = slots_new(m);
     load(m, &kept_in, i64(m, 0), acc);
     slots_set(m, &kept, acc);
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE);
     lw_ir_if(&m->b, before);
     put_result(m, &kept, &out, loop.i);
     lw_ir_end(&m->b);
@@ -116,7 +116,7 @@ totals(maker *m, lw_error *err)
         map_indexed(m, &g.in, at, lw_ir_add(&m->b, g.first, at), x);
         slots_set(m, &g.kept[k], x);
     }
-    loop = lw_ir_for(&m->b, i64(m, 1), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, i64(m, 1), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE);
     for (int k = 0; k < 4; k++)
         segment_step(m, &g, loop.i, k);
     lw_ir_for_end(&m->b, &loop);
@@ -143,7 +143,7 @@ scan_segments(maker *m, lw_error *err)
         load(m, &g.to, i64(m, k), x);
         slots_set(m, &g.kept[k], x);
     }
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE);
     lw_ir_if(&m->b, before);
     for (int k = 0; k < 4; k++)
         put_result(m, &g.kept[k], &out, in_segment(m, &g, loop.i, k));

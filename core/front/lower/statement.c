@@ -214,7 +214,7 @@ uint32_t
 lw_lower_region_open(lw_lower_frame *f, bool loop)
 {
     if (loop)
-        lw_ir_loop(&f->b, 0, 0);
+        lw_ir_loop(&f->b, 0);
     else
         lw_ir_block(&f->b);
     return f->regions++;
@@ -600,7 +600,7 @@ open_counter(lw_builder *b, lw_ref count)
 
     if (small)
         count = lw_ir_int(b, type, (int64_t)bits);
-    return lw_ir_for(b, lw_ir_zero(b, type), count, lw_ir_int(b, type, 1), 0, 0);
+    return lw_ir_for(b, lw_ir_zero(b, type), count, lw_ir_int(b, type, 1), 0);
 }
 
 static lw_lower_value
@@ -624,8 +624,8 @@ for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
 
     if (both->b || is_checked)
         loop.break_region = lw_lower_region_open(f, false);
-    lw_for counter = it->rises ? lw_ir_for(b, it->start, it->stop, it->step, 0, 0)
-                               : open_counter(b, it->count);
+    lw_for counter =
+        it->rises ? lw_ir_for(b, it->start, it->stop, it->step, 0) : open_counter(b, it->count);
     assert(!it->fixed);                    /* that one is unrolled */
     if (it->parallel && f->b.func != NULL) /* the LOOP is right before what it reads first */
         f->b.func->insts.data[counter.i - 1].flags |= LW_LOOP_PARALLEL;
