@@ -29,7 +29,7 @@ typedef struct lw_emit_region {
     /* number of the instruction that opened it, which names its labels */
     uint32_t number;
     uint32_t flags; /* LOOP */
-    uint32_t group;        /* metadata number of the access group of its accesses; 0 = none */
+    uint32_t group; /* metadata number of the access group of its accesses; 0 = none */
     bool has_else;
 } lw_emit_region;
 

@@ -80,8 +80,8 @@ note_bound(lw_lower_frame *f, uint32_t web, bool has_value)
                   NULL, false, false);
 }
 
-void
-lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value)
+static void
+assign_web(lw_lower_frame *f, uint32_t web, lw_lower_value value)
 {
     web_write(f, web, value, NULL, false, false);
     note_bound(f, web, true);
@@ -260,7 +260,7 @@ assign_rest(lw_lower_frame *f, uint32_t name, lw_lower_value tuple, uint32_t fro
         for (uint32_t j = 0; j < element.n && at < n; j++)
             parts[at++] = element.parts[j];
     }
-    lw_lower_web_write(
+    assign_web(
         f, web,
         (lw_lower_value){.type = web_at(f, web)->type, .n = parts ? at : 0, .parts = parts});
 }
@@ -334,7 +334,7 @@ lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value)
         lw_lower_note_changing(f, n->a, NULL);
         web = lw_typed_at(f, target)->web;
         if (web != 0)
-            lw_lower_web_write(f, web, lw_lower_copy_texts(f, value));
+            assign_web(f, web, lw_lower_copy_texts(f, value));
         return;
     case LW_NODE_TUPLE: {
         const lw_ref *guard = lw_lower_guard(f, value);
