@@ -186,11 +186,12 @@ lw_kernel_note_words(lw_kernel_maker *m, lw_ref call)
     lw_report_note(&m->b, words, n_words);
 }
 
+/* The number of threads in so many blocks. */
 static lw_ref
-thread_product(lw_kernel_maker *m, lw_dtype type, lw_sreg x, lw_sreg y)
+threads_of(lw_kernel_maker *m, lw_dtype type, lw_sreg blocks)
 {
-    return lw_ir_mul(&m->b, lw_ir_cast(&m->b, type, lw_ir_sreg(&m->b, x)),
-                     lw_ir_cast(&m->b, type, lw_ir_sreg(&m->b, y)));
+    return lw_ir_mul(&m->b, lw_ir_cast(&m->b, type, lw_ir_sreg(&m->b, blocks)),
+                     lw_ir_cast(&m->b, type, lw_ir_sreg(&m->b, LW_SREG_NTID_X)));
 }
 
 /* Short bodies wait for memory most of the time, so an iteration takes several items, whose
@@ -251,7 +252,7 @@ make_iterations(lw_kernel_maker *m, lw_ref slot, lw_ref stride, lw_ref end, int 
     lw_builder *b = &m->b;
     lw_ref item;
 
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL, 0);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL);
     item = lw_ir_get(b, slot);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, lw_ir_cast(b, lw_ir_type(b, end), item), end));
     lw_ir_break(b, 0);
@@ -273,10 +274,10 @@ stride_loop(lw_kernel_maker *m, lw_ref items)
     lw_builder *b = &m->b;
     lw_dtype type = lw_ir_type(b, items);
     lw_ref slot = lw_ir_slot(b, type);
-    lw_ref stride = thread_product(m, type, LW_SREG_NCTAID_X, LW_SREG_NTID_X);
+    lw_ref stride = threads_of(m, type, LW_SREG_NCTAID_X);
 
     lw_ir_set(b, slot,
-              lw_ir_add(b, thread_product(m, type, LW_SREG_CTAID_X, LW_SREG_NTID_X),
+              lw_ir_add(b, threads_of(m, type, LW_SREG_CTAID_X),
                         lw_ir_cast(b, type, lw_ir_sreg(b, LW_SREG_TID_X))));
     if (lw_kernel_batch(m->scalar) > 1) {
         lw_ref ahead = lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, stride), i64(m, LW_BATCH - 1));

@@ -67,7 +67,7 @@ run_element(lw_kernel_maker *m, lw_ref number)
 static void
 line_loop(lw_kernel_maker *m, lw_ref begin, lw_ref end)
 {
-    lw_for loop = lw_ir_for(&m->b, begin, end, i64(m, 1), loop_flags(m), 0);
+    lw_for loop = lw_ir_for(&m->b, begin, end, i64(m, 1), loop_flags(m));
 
     m->index[0] = lw_kernel_index_at(m, 0, loop.i);
     run_element(m, loop.i);
@@ -98,7 +98,7 @@ row_loops(lw_kernel_maker *m, lw_ref begin, lw_ref end)
     room = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, left, room), left, room);
     /* always true, which tells LLVM the sign */
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, column, i64(m, 0)));
-    loop = lw_ir_for(b, column, lw_ir_add(b, column, room), i64(m, 1), loop_flags(m), 0);
+    loop = lw_ir_for(b, column, lw_ir_add(b, column, room), i64(m, 1), loop_flags(m));
     m->index[m->order[0]] = lw_kernel_index_at(m, m->order[0], loop.i);
     run_element(m, lw_ir_add(b, lw_ir_sub(b, loop.i, column), at));
     lw_ir_for_end(b, &loop);
@@ -352,7 +352,7 @@ thread_loops(lw_kernel_maker *m)
     lw_ir_set(b, lane, zero);
     for (int d = 2; d >= 0; d--) {
         lw_ref end = lw_ir_sreg(b, (lw_sreg)(LW_SREG_NTID_X + d));
-        loop[d] = lw_ir_for(b, zero, end, one, 0, 0);
+        loop[d] = lw_ir_for(b, zero, end, one, 0);
         set_sreg(m, (lw_sreg)(LW_SREG_TID_X + d), loop[d].i);
     }
     linear = lw_ir_get(b, lane);

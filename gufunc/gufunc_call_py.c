@@ -279,13 +279,14 @@ refuse_all_masked(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_ar
     return 0;
 }
 
-static int
-ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
-              Py_ssize_t n_args, PyObject *kwnames, int nin, PyObject **result)
+int
+lw_gufunc_ask(lw_ufunc_head *head, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
+              int nin, PyObject **result)
 {
-    const lw_overridden face = {.object = lw_ufunc_head_face((lw_ufunc_head *)self),
-                                .face = lw_ufunc_head_face((lw_ufunc_head *)self),
-                                .called = (PyObject *)self,
+    const lw_gufunc_object *self = (const lw_gufunc_object *)head;
+    const lw_overridden face = {.object = lw_ufunc_head_face(head),
+                                .face = lw_ufunc_head_face(head),
+                                .called = (PyObject *)head,
                                 .name = self->base.table->name,
                                 .nin = nin,
                                 .has_layout = true,
@@ -293,19 +294,11 @@ ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
                                 .inputs_by_name = self->base.family != NULL,
                                 .nout = self->base.nout};
 
-    return lw_override(&face, method, args, n_args, kwnames, result);
+    return lw_override(&face, "__call__", args, n_args, kwnames, result);
 }
 
 static PyObject *call_now(PyObject *object, PyObject *const *args, size_t nargsf,
                           PyObject *kwnames);
-
-int
-lw_gufunc_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
-              int nin, PyObject **result)
-{
-    return ask_overrides((lw_gufunc_object *)self, "__call__", args, n_args, kwnames, nin,
-                         result);
-}
 
 static PyObject *
 call_by_names(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
@@ -351,7 +344,7 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
         lw_ufunc_names_any((lw_ufunc_head *)self, PyVectorcall_NARGS(nargsf), kwnames))
         return call_by_names(self, args, PyVectorcall_NARGS(nargsf), kwnames);
     if ((s.kinds & LW_CALL_KIND_OTHER) &&
-        ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames,
+        lw_gufunc_ask((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf), kwnames,
                       self->base.nin, &result))
         return result;
     if (refuse_all_masked(self, args, PyVectorcall_NARGS(nargsf), kwnames) < 0)

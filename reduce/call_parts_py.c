@@ -66,13 +66,12 @@ lw_reduce_broadcast(lw_reduce_call *call, int ndim, const int64_t *shape)
 }
 
 int
-lw_reduce_fits_shape(const lw_reduce_call *call, int ndim, const int64_t *shape,
-                     const char *what)
+lw_reduce_check_mask(const lw_reduce_call *call, int ndim, const int64_t *shape)
 {
     for (int d = 0; d < ndim; d++) {
         int64_t size = shape[d];
         if (ndim > call->ndim || (size != 1 && size != call->shape[call->ndim - ndim + d]))
-            return cannot_broadcast(call, ndim, shape, what);
+            return cannot_broadcast(call, ndim, shape, "where=");
     }
     return 0;
 }
@@ -342,8 +341,7 @@ read_mask(lw_reduce_call *call, PyObject *where)
         return -1;
     call->in[call->n_in] = mask;
     call->masked = true;
-    return lw_reduce_fits_shape(call, PyArray_NDIM(mask), (const int64_t *)PyArray_DIMS(mask),
-                                "where=");
+    return lw_reduce_check_mask(call, PyArray_NDIM(mask), (const int64_t *)PyArray_DIMS(mask));
 }
 
 void

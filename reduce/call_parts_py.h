@@ -70,9 +70,8 @@ void lw_reduce_widen_by_out(lw_reduce_call *call, lw_dtype loaded, lw_dtype out)
 PyObject *lw_reduce_only_out(const lw_reduce_call *call);
 /* The common shape grows by that of one more operand. */
 int lw_reduce_broadcast(lw_reduce_call *call, int ndim, const int64_t *shape);
-/* ValueError where the mask, or whatever it is, does not broadcast to that shape. */
-int lw_reduce_fits_shape(const lw_reduce_call *call, int ndim, const int64_t *shape,
-                         const char *what);
+/* ValueError where a mask of this shape does not broadcast to that shape. */
+int lw_reduce_check_mask(const lw_reduce_call *call, int ndim, const int64_t *shape);
 /* NULL and None: every axis. */
 int lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis);
 /* The axis of accumulate and reduceat: 0 unless axis= says otherwise. */

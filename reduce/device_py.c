@@ -394,7 +394,7 @@ read_mask(device_call *d)
     if (operand->device != d->device)
         return refuse_device(d, "where=", operand->device);
     d->call->masked = true;
-    return lw_reduce_fits_shape(d->call, operand->ndim, operand->shape, "where=");
+    return lw_reduce_check_mask(d->call, operand->ndim, operand->shape);
 }
 
 static int

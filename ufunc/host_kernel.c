@@ -212,7 +212,7 @@ plain_loop(maker *m, lw_module *module, bool strided, uint32_t more, lw_error *e
         flags |= LW_LOOP_NO_UNROLL;
     memset(m->strides, 0, sizeof m->strides);
     start(m, module, strided ? "lw_loop_strided" : "lw_loop_contiguous", strided);
-    loop = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, 1), flags, 0);
+    loop = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, 1), flags);
     element(m, loop.i);
     lw_ir_for_end(&m->b, &loop);
     finish(m);
@@ -235,7 +235,7 @@ indexed_loop(maker *m, lw_module *module, lw_error *err)
     length = lw_ir_load(b, LW_DT_i64, 1, lw_ir_offset(b, m->strides_param, constant(m, 24)), 8,
                         LW_MEM_INVARIANT);
     loop = lw_ir_for(b, constant(m, 0), m->n, constant(m, 1),
-                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     index = lw_ir_load(b, LW_DT_i64, 1,
                        lw_ir_offset(b, indices, lw_ir_mul(b, loop.i, index_step)), 8, 0);
     index = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, index, constant(m, 0)),
@@ -291,7 +291,7 @@ fold_loop(maker *m, lw_module *module, lw_error *err)
         lw_ir_set(&m->b, acc[part], first[part]);
     }
     loop = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, 1),
-                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     fold_element(m, acc, loop.i);
     lw_ir_for_end(&m->b, &loop);
     finish(m);
@@ -330,7 +330,7 @@ wide_loop(maker *m, lw_module *module, lw_error *err)
         lw_ir_set(&m->b, acc[k], vector_at(m, constant(m, k * lanes), lanes));
     }
     loop = lw_ir_for(&m->b, constant(m, step), m->n, constant(m, step),
-                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     for (unsigned k = 0; k < LW_FOLD_VECTORS; k++) {
         pair[0] = lw_ir_get(&m->b, acc[k]);
         pair[1] = vector_at(m, lw_ir_add(&m->b, loop.i, constant(m, k * lanes)), lanes);
@@ -377,9 +377,9 @@ block_loop(maker *m, lw_module *module, lw_error *err)
     memset(m->strides, 0, sizeof m->strides);
     start(m, module, "lw_loop_contiguous", false);
     blocks = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, LW_HOST_BLOCK),
-                       LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                       LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     within = lw_ir_for(&m->b, constant(m, 0), constant(m, LW_HOST_BLOCK), constant(m, 1),
-                       LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                       LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL);
     element(m, lw_ir_add(&m->b, blocks.i, within.i));
     lw_ir_for_end(&m->b, &within);
     lw_ir_for_end(&m->b, &blocks);
@@ -467,7 +467,7 @@ note_lanes(maker *m, lw_ref noted, lw_ref i, unsigned lanes)
     lw_builder *b = &m->b;
     lw_ref words[LW_RAISE_WORDS] = {0};
     lw_for lane = lw_ir_for(b, constant(m, 0), constant(m, lanes), constant(m, 1),
-                            LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                            LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     lw_ref at = lw_ir_offset(b, noted, lw_ir_mul(b, lane.i, constant(m, 8)));
     lw_ref status = lw_ir_cast(b, LW_DT_i32, lw_ir_load(b, LW_DT_u64, 1, at, 8, 0));
 
@@ -496,7 +496,7 @@ lanes_loop(maker *m, lw_module *module, const lw_lanes_choice *choice, lw_error 
         addresses[n] =
             lw_ir_local(&m->b, 8 * LW_MOST_LANES * (loop->scalar->n_raise_words + 1), 64);
     blocks = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, choice->lanes),
-                       LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                       LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     for (uint32_t k = 0; k < n; k++)
         addresses[k] = address(m, (int)k, blocks.i);
     lw_ir_call(&m->b, function, addresses, n + loop->scalar->can_raise);

@@ -244,7 +244,6 @@ open_region(lw_emitter *e)
     if (r->op != LW_OP_LOOP)
         return;
     r->flags = e->inst->flags;
-    r->width = e->inst->c;
     if (!e->gpu && (r->flags & LW_LOOP_VECTORIZE)) {
         r->group = lw_metadata(e, "distinct !{}");
         set_access(e);
@@ -267,8 +266,6 @@ loop_suffix(lw_emitter *e, const lw_emit_region *r)
     if (r->group) {
         /* vectorize.enable would make LLVM warn on stderr where it cannot vectorise */
         lw_text_addf(&list, ", !{!\"llvm.loop.parallel_accesses\", !%u}", r->group);
-        if (r->width)
-            lw_text_addf(&list, ", !{!\"llvm.loop.vectorize.width\", i32 %u}", r->width);
         if (r->flags & LW_LOOP_INTERLEAVE)
             lw_text_add(&list, ", !{!\"llvm.loop.interleave.count\", i32 2}");
     }

@@ -28,8 +28,8 @@ typedef struct lw_emit_region {
     lw_op op;
     /* number of the instruction that opened it, which names its labels */
     uint32_t number;
-    uint32_t flags, width; /* LOOP */
-    uint32_t group;        /* metadata number of the access group of its accesses; 0 = none */
+    uint32_t flags; /* LOOP */
+    uint32_t group; /* metadata number of the access group of its accesses; 0 = none */
     bool has_else;
 } lw_emit_region;
 

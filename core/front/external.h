@@ -26,8 +26,4 @@ typedef struct lw_external {
     lw_signature signature; /* checked by lw_signature_check_device */
 } lw_external;
 
-/* The number of arguments of the C function: numbers, pointers and members of arrays, and the
- * pointer to the result. */
-uint32_t lw_external_n_params(const lw_external *external);
-
 #endif

@@ -132,8 +132,6 @@ sim_shadow_barrier(sim_shadow *shadow)
     shadow->barrier_time = ++shadow->time;
 }
 
-/* Starts the threads that the block's last run has not finished, or that never ran. */
-void sim_start_threads(sim_block *block);
 /* Runs the block's threads from their beginning, or from the grid_sync in which they wait. */
 sim_outcome sim_run_threads(sim_block *block);
 sim_outcome sim_resume_threads(sim_block *block);

@@ -110,12 +110,12 @@ say_groups(lw_text *text, const sim_block *block)
 }
 
 static void
-set_error(sim_block *block, lw_status status, lw_text *text)
+set_error(sim_block *block, lw_text *text)
 {
     if (text->failed)
         lw_fail_memory(&block->error);
     else
-        lw_fail(&block->error, status, "%s", lw_text_get(text));
+        lw_fail(&block->error, LW_ERR_KERNEL, "%s", lw_text_get(text));
     lw_text_reset(text);
 }
 
@@ -129,7 +129,7 @@ fail_places(sim_block *block, const char *what)
     lw_text_addf(&text, "block (%u, %u, %u): %s", block->index[0], block->index[1],
                  block->index[2], what);
     say_groups(&text, block);
-    set_error(block, LW_ERR_KERNEL, &text);
+    set_error(block, &text);
 }
 
 _Noreturn void
@@ -149,7 +149,7 @@ sim_fault(sim_block *block, sim_thread *caller, const sim_thread *guilty, const 
     va_start(args, format);
     lw_text_addv(&text, format, args);
     va_end(args);
-    set_error(block, LW_ERR_KERNEL, &text);
+    set_error(block, &text);
     lw_fiber_switch(&caller->fiber, &block->home);
     __builtin_unreachable();
 }
@@ -446,8 +446,9 @@ thread_main(lw_fiber *self)
     }
 }
 
-void
-sim_start_threads(sim_block *block)
+/* Starts the threads that the block's last run has not finished, or that never ran. */
+static void
+start_threads(sim_block *block)
 {
     sim_thread *thread;
     char *low;
@@ -498,7 +499,7 @@ go_on(sim_block *block)
 sim_outcome
 sim_run_threads(sim_block *block)
 {
-    sim_start_threads(block);
+    start_threads(block);
     reset(block);
     return go_on(block);
 }

@@ -153,7 +153,7 @@ void lw_ir_barrier(lw_builder *b);
 void lw_ir_if(lw_builder *b, lw_ref condition);
 void lw_ir_else(lw_builder *b);
 void lw_ir_block(lw_builder *b);
-void lw_ir_loop(lw_builder *b, uint32_t flags, uint32_t vector_width);
+void lw_ir_loop(lw_builder *b, uint32_t flags);
 void lw_ir_latch(lw_builder *b);
 void lw_ir_end(lw_builder *b);
 void lw_ir_break(lw_builder *b, unsigned depth);
@@ -168,8 +168,7 @@ bool lw_ir_ended(const lw_builder *b);
 typedef struct lw_for {
     lw_ref slot, i, end, step;
 } lw_for;
-lw_for lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags,
-                 uint32_t vector_width);
+lw_for lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags);
 void lw_ir_for_end(lw_builder *b, const lw_for *loop);
 /* while (slot < end) { …; slot += step; } for integers, neither unrolled nor vectorised;
  * returns the slot's value. lw_ir_while_end follows lw_ir_latch. */

@@ -25,9 +25,9 @@ lw_ir_block(lw_builder *b)
 }
 
 void
-lw_ir_loop(lw_builder *b, uint32_t flags, uint32_t vector_width)
+lw_ir_loop(lw_builder *b, uint32_t flags)
 {
-    lw_ref loop = lw_ir_emit(b, LW_OP_LOOP, LW_DT_void, 0, 0, vector_width);
+    lw_ref loop = lw_ir_emit(b, LW_OP_LOOP, LW_DT_void, 0, 0, 0);
 
     if (loop != 0)
         b->func->insts.data[loop].flags |= flags;
@@ -91,14 +91,13 @@ break_unless(lw_builder *b, lw_ref condition)
 /* begin < end is tested before every iteration. In this form LLVM knows the trip count, as long
  * as the step is 1; see lw_ir_for_end for other steps. */
 lw_for
-lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags,
-          uint32_t vector_width)
+lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags)
 {
     lw_for loop = {.slot = lw_ir_slot(b, lw_ir_type(b, begin)), .end = end, .step = step};
 
     assert(same_types(b, begin, end) && same_types(b, begin, step));
     lw_ir_set(b, loop.slot, begin);
-    lw_ir_loop(b, flags, vector_width);
+    lw_ir_loop(b, flags);
     loop.i = lw_ir_get(b, loop.slot);
     break_unless(b, lw_ir_compare(b, LW_OP_LT, loop.i, end));
     return loop;
@@ -131,7 +130,7 @@ lw_ir_while(lw_builder *b, lw_ref slot, lw_ref end)
     lw_ref i;
 
     assert(is_op(b, slot, LW_OP_SLOT) && same_types(b, slot, end));
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE);
     i = lw_ir_get(b, slot);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, i, end));
     lw_ir_break(b, 0);

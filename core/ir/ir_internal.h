@@ -9,8 +9,8 @@ typedef struct lw_ir_flag {
     uint32_t bit;
 } lw_ir_flag;
 
-/* The flags that an op may carry, ended by a NULL text. Alignment and vector width are numbers
- * and are not among them. */
+/* The flags that an op may carry, ended by a NULL text. Alignment is a number and is
+ * not among them. */
 const lw_ir_flag *lw_ir_flags_of(lw_op op);
 /* The word for an operand of this op that is a plain number: a special register, an atomic, a
  * kernel op; NULL: it is written as a number. */

@@ -311,10 +311,6 @@ read_attributes(parser *p, lw_inst *inst)
             inst->flags |= (log2_of(p, number(p)) + 1) & LW_MEM_ALIGN_MASK;
             continue;
         }
-        if (is(p, "width") && inst->op == LW_OP_LOOP) {
-            inst->c = number(p);
-            continue;
-        }
         while (flag->text != NULL && !is(p, flag->text))
             flag++;
         if (flag->text == NULL)

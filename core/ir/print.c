@@ -175,8 +175,6 @@ print_attributes(lw_text *out, const lw_inst *inst)
 {
     if (lw_ir_is_memory((lw_op)inst->op) && (inst->flags & LW_MEM_ALIGN_MASK))
         lw_text_addf(out, " align %u", 1u << ((inst->flags & LW_MEM_ALIGN_MASK) - 1));
-    if (inst->op == LW_OP_LOOP && inst->c)
-        lw_text_addf(out, " width %u", inst->c);
     print_flags(out, lw_ir_flags_of((lw_op)inst->op), inst->flags);
 }
 

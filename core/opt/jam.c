@@ -161,7 +161,7 @@ write_jammed(lw_jammer *j, const lw_jam_nest *nest)
     lw_ref slot = j->to[outer->slot], limit = j->to[outer->limit], i, left, enough;
     lw_dtype type = lw_ir_type(b, limit);
 
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL, 0);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL);
     i = lw_ir_get(b, slot);
     left = lw_ir_cast(b, LW_DT_u64, lw_ir_sub(b, limit, i));
     enough = lw_ir_and(b, lw_ir_compare(b, LW_OP_LT, i, limit),

@@ -192,7 +192,7 @@ lane_by_lane(maker *m, const lw_inst *inst, const lw_ref *args)
     out = lw_ir_local(b, m->choice.lanes * lw_dtypes[result].size_bytes, 64);
     loop = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), lw_ir_int(b, LW_DT_i64, m->choice.lanes),
                      lw_ir_int(b, LW_DT_i64, 1),
-                     (own ? LW_LOOP_VECTORIZE : LW_LOOP_NO_VECTORIZE) | LW_LOOP_NO_UNROLL, 0);
+                     (own ? LW_LOOP_VECTORIZE : LW_LOOP_NO_VECTORIZE) | LW_LOOP_NO_UNROLL);
     for (uint32_t i = 0; i < inst->c; i++) {
         lw_dtype of = lw_ir_type(b, args[i]);
         value = lw_ir_mul(b, loop.i, lw_ir_int(b, LW_DT_i64, lw_dtypes[of].size_bytes));
@@ -450,7 +450,7 @@ loop(maker *m, uint32_t at)
     }
     if (has(m, at, LW_LANES_CONTINUED))
         t.continued = mask_slot(m);
-    lw_ir_loop(m->b, inst_at(m, at)->flags & KEPT, 0);
+    lw_ir_loop(m->b, inst_at(m, at)->flags & KEPT);
     if (t.inside)
         t.top = lw_ir_get(m->b, t.inside);
     m->f->targets = &t;

@@ -265,8 +265,7 @@ copy_body(maker *m, const strip *s, lw_ref *become, lw_ref i, uint32_t from, uin
 static lw_for
 for_lanes(maker *m, lw_ref begin, lw_ref end)
 {
-    return lw_ir_for(&m->j.b, begin, end, lw_ir_int(&m->j.b, LW_DT_i64, 1), LW_LOOP_NO_UNROLL,
-                     0);
+    return lw_ir_for(&m->j.b, begin, end, lw_ir_int(&m->j.b, LW_DT_i64, 1), LW_LOOP_NO_UNROLL);
 }
 
 static lw_ref
@@ -381,7 +380,7 @@ write_strip(maker *m, const strip *s)
     lw_ref memory[MOST_ARGS] = {0}, results[MOST_ARGS] = {0}, first, left, count, lanes;
 
     make_memory(m, s, memory, results);
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     for (uint32_t i = s->loop.at + 1; i < s->loop.first; i++)
         copy(m, i, m->j.to);
     first = m->j.to[s->loop.at + 1];

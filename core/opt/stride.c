@@ -290,7 +290,7 @@ write_loop(rewriter *r, const strided *s)
     lw_ir_set(b, left,
               lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, limit), distance,
                            lw_ir_bits(b, LW_DT_u64, 0)));
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL, 0);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL);
     distance = lw_ir_get(b, left);
     lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_GT, distance, four)));
     lw_ir_break(b, 0);

@@ -218,12 +218,12 @@ stage(const lw_core_plan *plan, lw_core_key *key)
 
 /* Bytes that an operand takes of a tile. */
 static int64_t
-tile_bytes(const lw_core_plan *plan, int operand, int64_t items)
+tile_bytes(const lw_core_plan *plan, int operand)
 {
     int64_t pitch =
         lw_core_pitch_of(lw_core_plan_bytes(plan, operand), itemsize_of(plan, operand));
 
-    return (items * pitch + 15) / 16 * 16;
+    return (pitch + 15) / 16 * 16;
 }
 
 /* In the order of the operands, as long as they fit; the others are read and written directly.
@@ -240,9 +240,9 @@ tile(const lw_core_plan *plan, lw_core_key *key)
         int64_t bytes = lw_core_plan_bytes(plan, i);
         if ((*access != LW_ACCESS_RUN && *access != LW_ACCESS_DENSE) ||
             bytes < (key->constant ? TILE_CONSTANT : TILE_FROM) || bytes > LW_CORE_SHARED ||
-            tile_bytes(plan, i, 1) > left)
+            tile_bytes(plan, i) > left)
             continue;
-        left -= tile_bytes(plan, i, 1);
+        left -= tile_bytes(plan, i);
         *access = LW_ACCESS_TILED;
         key->operands[i].keep = plan->operands[i].keep;
         key->tiled = 1;

@@ -224,7 +224,7 @@ make_loop(maker *m, lw_error *err)
     lw_ir_result_add(&m->b, LW_DT_i64);
     if (m->form == LW_CODE_DENSE)
         add_dense_strides(m);
-    loop = lw_ir_for(&m->b, begin, end, i64(m, 1), flags, 0);
+    loop = lw_ir_for(&m->b, begin, end, i64(m, 1), flags);
     run_item(m, loop.i);
     lw_ir_for_end(&m->b, &loop);
     none = i64(m, -1);

@@ -204,7 +204,7 @@ among_accesses(maker *m, const best *w, lw_ref last)
     lw_ref item = lw_ir_get(&m->b, w->from[0]);
     lw_ref end = smaller(m, last, add(m, item, times(m, w->step, i64(m, UNROLL))));
 
-    return lw_ir_for(&m->b, item, end, w->step, LW_LOOP_NO_UNROLL, 0);
+    return lw_ir_for(&m->b, item, end, w->step, LW_LOOP_NO_UNROLL);
 }
 
 /* With key->columns: what goes with the lane's best element of a result. */

@@ -196,7 +196,7 @@ lw_reduce_join_blocks(maker *m)
         set(m, m->slot[v], x);
     }
     loop = lw_ir_for(b, add(m, range.first, i64(m, 1)), range.last, i64(m, n_partials(m)),
-                     LW_LOOP_NO_UNROLL, 0);
+                     LW_LOOP_NO_UNROLL);
     for (uint32_t v = 0; v < n_results(m); v++)
         take_partials(m, v, loop.i, range.last);
     lw_ir_for_end(b, &loop);

@@ -94,7 +94,7 @@ take_rows(maker *m, row_places base, access *from, row_values acc)
         new_slots(m, slot[r]);
         set(m, slot[r], acc[r]);
     }
-    loop = lw_ir_for(b, lanes, m->items, lanes, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
+    loop = lw_ir_for(b, lanes, m->items, lanes, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE);
     go_on_with_rows(m, add(m, loop.i, m->lane), base, slot, from);
     lw_ir_for_end(b, &loop);
     for (uint32_t r = 0; r < m->key->rows; r++)

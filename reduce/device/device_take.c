@@ -280,7 +280,7 @@ lw_reduce_take_rest(maker *m, lw_ref takes, access *from)
         return;
     lw_ir_if(b, both(m, last, takes));
     loop = lw_ir_for(b, times(m, m->items, i64(m, m->key->vector)), end, i64(m, 1),
-                     LW_LOOP_NO_UNROLL, 0);
+                     LW_LOOP_NO_UNROLL);
     at = loop.i;
     if (m->key->head) /* behind the last element come those before the first */
         at = lw_ir_select(b, is_less(m, at, m->elements), at, minus(m, at, end));

@@ -198,8 +198,8 @@ take_piece(maker *m, const exchange *e, lw_ref done, access *from)
     for (uint32_t at = 0; at < m->key->piece; at += many)
         take_accesses(m, e, i64(m, at), wide, many, from);
     lw_ir_else(b);
-    loop = lw_ir_for(b, i64(m, 0), lw_ir_cast(b, LW_DT_i64, left), i64(m, 1), LW_LOOP_NO_UNROLL,
-                     0);
+    loop =
+        lw_ir_for(b, i64(m, 0), lw_ir_cast(b, LW_DT_i64, left), i64(m, 1), LW_LOOP_NO_UNROLL);
     take_accesses(m, e, loop.i, wide, 1, from);
     lw_ir_for_end(b, &loop);
     lw_ir_end(b);
@@ -263,7 +263,7 @@ lw_reduce_take_in_order(maker *m, access *from)
     lw_for loop;
 
     read_together(m, &e, i32(m, 0));
-    loop = lw_ir_for(b, i32(m, 0), e.each, i32(m, m->key->piece), LW_LOOP_NO_UNROLL, 0);
+    loop = lw_ir_for(b, i32(m, 0), e.each, i32(m, m->key->piece), LW_LOOP_NO_UNROLL);
     hand_over(m, &e);
     wait_for_warp(m);
     next = lw_ir_add(b, loop.i, i32(m, m->key->piece));

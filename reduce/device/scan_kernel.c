@@ -294,7 +294,7 @@ take_some(maker *m, lw_ref *values)
 {
     lw_builder *b = &m->b;
     lw_for loop =
-        lw_ir_for(b, i64(m, 0), i64(m, m->thread_items), i64(m, 1), LW_LOOP_NO_UNROLL, 0);
+        lw_ir_for(b, i64(m, 0), i64(m, m->thread_items), i64(m, 1), LW_LOOP_NO_UNROLL);
     spot at = spot_of(m, loop.i);
 
     lw_ir_if(b, is_less(m, at.element, m->count));
@@ -322,7 +322,7 @@ scan_until(maker *m, lw_ref end, uint32_t flags)
 {
     lw_builder *b = &m->b;
     acc_parts acc = {0}, x = {0};
-    lw_for loop = lw_ir_for(b, i64(m, 1), end, i64(m, 1), flags, 0);
+    lw_for loop = lw_ir_for(b, i64(m, 1), end, i64(m, 1), flags);
     lw_ref place = place_of(m, m->place, loop.i);
 
     load_parts(m, m->item_at, place, x);
@@ -420,7 +420,7 @@ sum_of_warps(maker *m, lw_ref warp)
     }
     load_parts(m, m->warp_at, m->in_block, x);
     set(m, m->other, x);
-    loop = lw_ir_for(b, i64(m, 1), warp, i64(m, 1), LW_LOOP_NO_UNROLL, 0);
+    loop = lw_ir_for(b, i64(m, 1), warp, i64(m, 1), LW_LOOP_NO_UNROLL);
     load_warp(m, loop.i, x);
     lw_reduce_combine_after(m, m->other, x);
     lw_ir_for_end(b, &loop);
@@ -618,13 +618,13 @@ put_results(maker *m)
     if (m->key->vector) {
         lw_scan_put_vectors(m);
     } else {
-        loop = lw_ir_for(b, i64(m, 0), end, i64(m, 1), LW_LOOP_UNROLL_FULL, 0);
+        loop = lw_ir_for(b, i64(m, 0), end, i64(m, 1), LW_LOOP_UNROLL_FULL);
         at = spot_of(m, loop.i);
         put_one(m, &at);
         lw_ir_for_end(b, &loop);
     }
     lw_ir_else(b);
-    loop = lw_ir_for(b, i64(m, 0), end, i64(m, 1), LW_LOOP_NO_UNROLL, 0);
+    loop = lw_ir_for(b, i64(m, 0), end, i64(m, 1), LW_LOOP_NO_UNROLL);
     at = spot_of(m, loop.i);
     lw_ir_if(b, both(m, m->is_valid, is_less(m, at.element, m->count)));
     put_one(m, &at);

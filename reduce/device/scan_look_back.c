@@ -179,7 +179,7 @@ wait_for(maker *m, lw_ref at, uint32_t n, lw_ref *words)
 
     for (uint32_t i = 0; i < n; i++)
         lw_ir_set(b, m->word[i], words[i]);
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE);
     for (uint32_t i = 0; i < n; i++)
         again[i] = lw_ir_get(b, m->word[i]);
     lw_ir_if(b, are_there(m, n, again));
@@ -491,7 +491,7 @@ take_share(maker *m, lw_ref share, lw_ref base, lw_ref first, lw_ref count, lw_r
 
     assert(size * shares_of(m) == COLUMNS_GROUP);
     lw_ir_if(b, is_less(m, begin, count));
-    loop = lw_ir_for(b, begin, end, i64(m, asked), LW_LOOP_NO_UNROLL, 0);
+    loop = lw_ir_for(b, begin, end, i64(m, asked), LW_LOOP_NO_UNROLL);
     at = state_of(m, number_of(m, base, m->tiles, add(m, first, loop.i)), m->in_block);
     take_some(m, at, loop.i, begin, end, asked);
     lw_ir_for_end(b, &loop);
@@ -511,7 +511,7 @@ join_shares(maker *m, lw_ref count, int64_t from, lw_ref *x)
 
     load_parts(m, m->share_at, share_place(m, i64(m, 0), from), x);
     set(m, m->sum, x);
-    loop = lw_ir_for(b, i64(m, 1), end, i64(m, 1), LW_LOOP_NO_UNROLL, 0);
+    loop = lw_ir_for(b, i64(m, 1), end, i64(m, 1), LW_LOOP_NO_UNROLL);
     load_parts(m, m->share_at, share_place(m, loop.i, from), x);
     lw_reduce_combine_after(m, m->sum, x);
     lw_ir_for_end(b, &loop);

@@ -48,7 +48,7 @@ static void
 copy_lanes(maker *m, const arrays *from, const arrays *to, lw_ref n)
 {
     lw_ref x[LW_REDUCE_PARTS];
-    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), VECTORS, 0);
+    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), VECTORS);
 
     load(m, from, loop.i, x);
     store(m, to, loop.i, x);
@@ -63,7 +63,7 @@ static void
 row_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n, bool are_first)
 {
     lw_ref x[LW_REDUCE_PARTS];
-    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), VECTORS, 0);
+    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), VECTORS);
 
     map_at(m, &c->in, lw_ir_add(&m->b, at, loop.i), x);
     if (are_first)
@@ -83,10 +83,10 @@ rows_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
     lw_for loop;
 
     four = lw_ir_and(b, n, i64(m, -4 * (int64_t)c->width));
-    loop = lw_ir_for(b, i64(m, 0), four, i64(m, 4 * (int64_t)c->width), NUMBERS, 0);
+    loop = lw_ir_for(b, i64(m, 0), four, i64(m, 4 * (int64_t)c->width), NUMBERS);
     lw_reduce_four_rows(m, &c->in, &c->lanes, lw_ir_add(b, at, loop.i), LW_LOOP_UNROLL_FULL);
     lw_ir_for_end(b, &loop);
-    loop = lw_ir_for(b, four, n, width, NUMBERS, 0);
+    loop = lw_ir_for(b, four, n, width, NUMBERS);
     rest = lw_ir_sub(b, n, loop.i);
     count = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, rest, width), rest, width);
     row_into_lanes(m, c, lw_ir_add(b, at, loop.i), count, false);
@@ -113,7 +113,7 @@ push(maker *m, const chunk *c)
     count = lw_ir_add(b, lw_ir_get(b, c->blocks), i64(m, 1));
     lw_ir_set(b, c->blocks, count);
     lw_ir_set(b, carry, count);
-    lw_ir_loop(b, NUMBERS, 0);
+    lw_ir_loop(b, NUMBERS);
     count = lw_ir_get(b, carry);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, lw_ir_and(b, count, i64(m, 1)), i64(m, 0)));
     lw_ir_break(b, 0);
@@ -137,7 +137,7 @@ join_levels(maker *m, const chunk *c)
     lw_ref depth;
     arrays left, right;
 
-    lw_ir_loop(b, NUMBERS, 0);
+    lw_ir_loop(b, NUMBERS);
     depth = lw_ir_get(b, c->depth);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, depth, i64(m, 1)));
     lw_ir_break(b, 0);
@@ -159,7 +159,7 @@ join_lanes(maker *m, const arrays *lanes, lw_ref n)
     arrays right;
 
     lw_ir_set(b, left, n);
-    lw_ir_loop(b, NUMBERS, 0);
+    lw_ir_loop(b, NUMBERS);
     now = lw_ir_get(b, left);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, now, i64(m, 1)));
     lw_ir_break(b, 0);
@@ -184,7 +184,7 @@ blocks_into_levels(maker *m, const chunk *c)
     lw_for loop;
 
     lw_ir_set(b, odd, i64(m, 0));
-    loop = lw_ir_for(b, i64(m, 0), c->n, c->block, NUMBERS, 0);
+    loop = lw_ir_for(b, i64(m, 0), c->n, c->block, NUMBERS);
     rest = lw_ir_sub(b, c->n, loop.i);
     n = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, rest, c->block), rest, c->block);
     full = lw_ir_compare(b, LW_OP_GE, n, width);
@@ -249,7 +249,7 @@ chunks(maker *m, lw_error *err)
     c.levels = local_bank(m, c.width * LEVELS);
     in = contiguous(m, m->operand, m->n_operands, 0);
     to = accumulators(m);
-    loop = lw_ir_for(&m->b, i64(m, 0), count, i64(m, 1), NUMBERS, 0);
+    loop = lw_ir_for(&m->b, i64(m, 0), count, i64(m, 1), NUMBERS);
     c.in = in;
     for (uint32_t i = 0; i < in.n; i++)
         c.in.address[i] = lw_ir_offset(&m->b, in.address[i],

@@ -68,7 +68,7 @@ best_of_rows(maker *m, const arrays *in, lw_ref at, lw_ref first, lw_ref lane, b
 {
     uint32_t width = LW_REDUCE_BEST_BYTES / lw_dtypes[m->value].size_bytes;
     lw_for loop = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, 1),
-                            LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                            LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL);
     lw_ref x[4], address = value_address(m, lane, loop.i);
 
     for (uint32_t k = 0; k < 4; k++)
@@ -96,12 +96,12 @@ best_of_block(maker *m, lw_error *err)
     best_of_rows(m, &in, last, first, lane,
                  true); /* takes some elements twice, which does not change the best */
     loop = lw_ir_for(&m->b, i64(m, 0), last, i64(m, 4 * (int64_t)width),
-                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     best_of_rows(m, &in, loop.i, first, lane, false);
     lw_ir_for_end(&m->b, &loop);
     for (uint32_t half = width / 2; half > 0; half /= 2) {
         lw_ref place, x, y;
-        loop = lw_ir_for(&m->b, i64(m, 0), i64(m, half), i64(m, 1), LW_LOOP_VECTORIZE, 0);
+        loop = lw_ir_for(&m->b, i64(m, 0), i64(m, half), i64(m, 1), LW_LOOP_VECTORIZE);
         place = value_address(m, lane, loop.i);
         x = lw_ir_load(&m->b, m->value, 1, place, 0, 0);
         y = lw_ir_load(&m->b, m->value, 1,
@@ -170,7 +170,7 @@ any_hit(maker *m, const search *s, lw_ref begin, lw_ref end)
     lw_for loop;
 
     lw_ir_set(b, any, lw_ir_int(b, type, 0));
-    loop = lw_ir_for(b, begin, end, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    loop = lw_ir_for(b, begin, end, i64(m, 1), LW_LOOP_VECTORIZE);
     hit = lw_ir_select(b, is_hit(m, s, loop.i), lw_ir_int(b, type, 1), lw_ir_int(b, type, 0));
     lw_ir_set(b, any, lw_ir_or(b, lw_ir_get(b, any), hit));
     lw_ir_for_end(b, &loop);
@@ -182,7 +182,7 @@ static void
 first_hit(maker *m, const search *s, lw_ref begin, lw_ref end, lw_ref at)
 {
     lw_builder *b = &m->b;
-    lw_for loop = lw_ir_for(b, begin, end, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    lw_for loop = lw_ir_for(b, begin, end, i64(m, 1), LW_LOOP_VECTORIZE);
     lw_ref i = lw_ir_select(b, is_hit(m, s, loop.i), loop.i, m->n), before = lw_ir_get(b, at);
 
     lw_ir_set(b, at, lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, before), i, before));
@@ -209,8 +209,8 @@ find(maker *m, lw_error *err)
     s.in = strided(m, m->operand, m->r->n_in, 0, 0);
     at = lw_ir_slot(b, LW_DT_i64);
     lw_ir_set(b, at, m->n);
-    pieces = lw_ir_for(b, i64(m, 0), m->n, i64(m, PIECE),
-                       LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    pieces =
+        lw_ir_for(b, i64(m, 0), m->n, i64(m, PIECE), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     last = lw_ir_add(b, pieces.i, i64(m, PIECE));
     last = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, last, m->n), last, m->n);
     lw_ir_if(b, any_hit(m, &s, pieces.i, last));

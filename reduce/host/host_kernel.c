@@ -19,7 +19,7 @@ one_row(maker *m, const char *name, bool is_first, bool any_strides, lw_error *e
         m->strides = 0;
     in = operands(m);
     to = accumulators(m);
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE);
     map_at(m, &in, loop.i, x);
     if (is_first)
         store(m, &to, loop.i, x);
@@ -92,13 +92,13 @@ groups_of_columns(maker *m, const arrays *in, const arrays *next, const arrays *
     uint32_t together = run_of_lanes(m->r);
     lw_ref whole = lw_ir_and(&m->b, m->n, i64(m, -(int64_t)together));
     lw_for group = lw_ir_for(&m->b, i64(m, 0), whole, i64(m, together),
-                             LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                             LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     lw_for loop;
 
     for (uint32_t k = 0; k < 4; k++)
         ask_for(m, &next[k], group.i, together);
     loop = lw_ir_for(&m->b, i64(m, 0), i64(m, together), i64(m, 1),
-                     LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                     LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL);
     four_of_column(m, in, to, lw_ir_add(&m->b, group.i, loop.i));
     lw_ir_for_end(&m->b, &loop);
     lw_ir_for_end(&m->b, &group);
@@ -147,7 +147,7 @@ four_rows(maker *m, bool any_strides, lw_error *err)
     rows_below(m, distances, in, 8);
     to = accumulators(m);
     first = any_strides ? i64(m, 0) : groups_of_columns(m, in, in + 4, &to);
-    loop = lw_ir_for(&m->b, first, m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, first, m->n, i64(m, 1), LW_LOOP_VECTORIZE);
     four_of_column(m, in, &to, loop.i);
     lw_ir_for_end(&m->b, &loop);
     return end(m, err);
@@ -166,12 +166,12 @@ groups_of_four(maker *m, lw_error *err)
     in[0] = operands(m);
     rows_below(m, distances, in, 4);
     to = accumulators(m);
-    group = lw_ir_for(&m->b, i64(m, 0), count, i64(m, 1),
-                      LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    group =
+        lw_ir_for(&m->b, i64(m, 0), count, i64(m, 1), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     acc = lw_ir_mul(&m->b, group.i, m->n);
     from = lw_ir_mul(&m->b, acc, i64(m, 4));
     acc = lw_ir_and(&m->b, acc, i64(m, width_of(m->r) - 1));
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE);
     for (uint32_t k = 0; k < 4; k++)
         map_at(m, &in[k], lw_ir_add(&m->b, from, loop.i), x[k]);
     combine_four(m, &to, lw_ir_add(&m->b, acc, loop.i), x);
@@ -189,13 +189,13 @@ lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
     uint32_t width = width_of(m->r), together = run_of_lanes(m->r);
     lw_ref from[4], x[4][LW_REDUCE_PARTS], at;
     lw_for group = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, together),
-                             LW_LOOP_NO_VECTORIZE | loop_flags, 0);
+                             LW_LOOP_NO_VECTORIZE | loop_flags);
     lw_for loop;
 
     assert(width % together == 0);
     at = lw_ir_add(&m->b, start, lw_ir_mul(&m->b, group.i, i64(m, 4)));
     loop = lw_ir_for(&m->b, i64(m, 0), i64(m, together), i64(m, 1),
-                     LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                     LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL);
     for (uint32_t k = 0; k < 4; k++)
         from[k] = lw_ir_add(&m->b, lw_ir_add(&m->b, at, i64(m, k * together)), loop.i);
     at = lw_ir_add(&m->b, group.i, loop.i);
@@ -211,7 +211,7 @@ row_of_lanes(maker *m, const arrays *in, const arrays *to, lw_ref row)
 {
     uint32_t width = width_of(m->r);
     lw_for loop = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, 1),
-                            LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                            LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL);
     lw_ref x[LW_REDUCE_PARTS];
 
     map_at(m, in, lw_ir_add(&m->b, lw_ir_mul(&m->b, row, i64(m, width)), loop.i), x);
@@ -230,13 +230,12 @@ lanes(maker *m, lw_error *err)
     in = operands(m);
     to = accumulators(m);
     whole = lw_ir_and(&m->b, m->n, i64(m, -4));
-    loop = lw_ir_for(&m->b, i64(m, 0), whole, i64(m, 4),
-                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    loop =
+        lw_ir_for(&m->b, i64(m, 0), whole, i64(m, 4), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     lw_reduce_four_rows(m, &in, &to, lw_ir_mul(&m->b, loop.i, i64(m, width_of(m->r))),
                         LW_LOOP_NO_UNROLL);
     lw_ir_for_end(&m->b, &loop);
-    loop =
-        lw_ir_for(&m->b, whole, m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    loop = lw_ir_for(&m->b, whole, m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     row_of_lanes(m, &in, &to, loop.i);
     lw_ir_for_end(&m->b, &loop);
     return end(m, err);
@@ -256,7 +255,7 @@ fold(maker *m, lw_error *err)
     kept = slots_new(m);
     load(m, &to, i64(m, 0), acc);
     slots_set(m, &kept, acc);
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE);
     map_at(m, &in, loop.i, x);
     slots_combine(m, &kept, x);
     lw_ir_for_end(&m->b, &loop);
@@ -284,7 +283,7 @@ slice_chains(maker *m, const arrays *in, lw_ref begin, lw_ref count, const slots
         map_indexed(m, in, lw_ir_add(&m->b, begin, i64(m, k)), i64(m, k), x);
         slots_set(m, &chain[k], x);
     }
-    loop = lw_ir_for(&m->b, i64(m, n), whole, i64(m, n), LW_LOOP_NO_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, i64(m, n), whole, i64(m, n), LW_LOOP_NO_VECTORIZE);
     for (uint32_t k = 0; k < n; k++) {
         lw_ref at = lw_ir_add(&m->b, loop.i, i64(m, k));
         map_indexed(m, in, lw_ir_add(&m->b, begin, at), at, x);
@@ -316,7 +315,7 @@ one_slice(maker *m, const arrays *in, lw_ref entry, const slots *kept)
     lw_ir_set(&m->b, rest, i64(m, 1));
     if (m->r->commutative)
         slice_chains(m, in, begin, count, kept, rest);
-    loop = lw_ir_for(&m->b, lw_ir_get(&m->b, rest), count, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, lw_ir_get(&m->b, rest), count, i64(m, 1), LW_LOOP_NO_VECTORIZE);
     map_indexed(m, in, lw_ir_add(&m->b, begin, loop.i), loop.i, x);
     slots_combine(m, kept, x);
     lw_ir_for_end(&m->b, &loop);
@@ -337,7 +336,7 @@ slices(maker *m, lw_error *err)
     in = strided(m, m->operand, m->r->n_in, 0, 0);
     to = accumulators(m);
     kept = slots_new(m);
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE);
     one_slice(m, &in, lw_ir_offset(&m->b, list, lw_ir_mul(&m->b, loop.i, i64(m, 16))), &kept);
     slots_get(m, &kept, acc);
     store(m, &to, loop.i, acc);
@@ -350,7 +349,7 @@ lw_reduce_combine_all(maker *m, const arrays *left, const arrays *right, const a
                       lw_ref n, uint32_t flags)
 {
     lw_ref x[LW_REDUCE_PARTS], y[LW_REDUCE_PARTS];
-    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), flags, 0);
+    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), flags);
 
     load(m, left, loop.i, x);
     load(m, right, loop.i, y);
@@ -381,7 +380,7 @@ finish(maker *m, lw_error *err)
     start(m, "lw_finish", false);
     from = contiguous(m, m->r->acc, m->r->n_acc, 0);
     to = contiguous(m, m->r->out, m->r->n_out, m->r->n_acc);
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE);
     load(m, &from, loop.i, acc);
     lw_reduce_emit_finish(&m->b, &m->body, acc, results);
     store(m, &to, loop.i, results);

@@ -143,7 +143,7 @@ best_of_blocks(picker *p)
     lw_op op = m->extreme.kind == LW_LARGEST ? LW_OP_GT : LW_OP_LT;
 
     lw_ir_set(b, begin, i64(m, 0));
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     first = lw_ir_get(b, begin);
     end = lw_ir_add(b, first, i64(m, p->block));
     end = smaller(p, end, m->n);
@@ -183,8 +183,7 @@ best_of_few(picker *p, lw_ref nan)
     lw_for loop;
     lw_ref x;
 
-    loop =
-        lw_ir_for(b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    loop = lw_ir_for(b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     x = load_at(p, loop.i, 1);
     if (nan != 0)
         lw_ir_set(b, nan, lw_ir_or(b, lw_ir_get(b, nan), lw_ir_compare(b, LW_OP_NE, x, x)));
@@ -261,7 +260,7 @@ skip(picker *p, unsigned vectors, bool nans)
     int64_t step = vectors ? (int64_t)vectors * p->lanes : 1;
     lw_ref found, i;
 
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     i = lw_ir_get(b, p->at);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, lw_ir_add(b, i, i64(m, step)), m->n));
     lw_ir_break(b, 0);

@@ -75,7 +75,7 @@ soon_over_row(maker *m, const row_scan *s)
     lw_ref at = lw_ir_slot(b, LW_DT_i64), i;
 
     lw_ir_set(b, at, i64(m, 0));
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     i = lw_ir_get(b, at);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, i, m->n));
     lw_ir_break(b, 0);
@@ -111,7 +111,7 @@ scan(maker *m, bool quick, lw_error *err)
     if (quick)
         soon_over_row(m, &s);
     else {
-        loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+        loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE);
         one_element(m, &s, loop.i);
         lw_ir_for_end(&m->b, &loop);
     }
@@ -177,7 +177,7 @@ totals(maker *m, lw_error *err)
         map_indexed(m, &g.in, at, lw_ir_add(&m->b, g.first, at), x);
         slots_set(m, &g.kept[k], x);
     }
-    loop = lw_ir_for(&m->b, i64(m, 1), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, i64(m, 1), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE);
     for (int k = 0; k < 4; k++)
         segment_step(m, &g, loop.i, k);
     lw_ir_for_end(&m->b, &loop);
@@ -204,7 +204,7 @@ scan_segments(maker *m, lw_error *err)
         load(m, &g.to, i64(m, k), x);
         slots_set(m, &g.kept[k], x);
     }
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE);
     lw_ir_if(&m->b, before);
     for (int k = 0; k < 4; k++)
         put_result(m, &g.kept[k], &out, in_segment(m, &g, loop.i, k));

@@ -59,7 +59,7 @@ add_function(lw_module *module, bool gpu, lw_atomic_kind kind, lw_dtype type, bo
             pointers[i] = lw_ir_offset(b, pointers[i], at);
     }
     if (often)
-        loop = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), n, lw_ir_int(b, LW_DT_i64, 1), 0, 0);
+        loop = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), n, lw_ir_int(b, LW_DT_i64, 1), 0);
     update(b, kind, type, pointers, !often);
     if (often)
         lw_ir_for_end(b, &loop);

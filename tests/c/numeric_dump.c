@@ -290,7 +290,7 @@ build_loop(lw_module *module, const char *name, int n_in, const lw_dtype *in_typ
     for (int i = 0; i < 6; i++)
         pointers[i] = lw_ir_param_add(b, LW_DT_ptr, LW_PARAM_NOALIAS, NULL);
     lw_ref n = lw_ir_param_add(b, LW_DT_i64, 0, "n"), zero = lw_ir_zero(b, LW_DT_i64);
-    lw_for loop = lw_ir_for(b, zero, n, lw_ir_int(b, LW_DT_i64, 1), LW_LOOP_VECTORIZE, 0);
+    lw_for loop = lw_ir_for(b, zero, n, lw_ir_int(b, LW_DT_i64, 1), LW_LOOP_VECTORIZE);
     for (int i = 0; i < n_in; i++) {
         lw_ref at = element(b, pointers[i], loop.i, in_types[i]);
         in[i] = lw_ir_load(b, in_types[i], 1, at, 0, 0);

@@ -219,7 +219,7 @@ make_entry(lw_module *module, shape kind)
     lw_ir_result_add(&b, LW_DT_i64);
     slot = lw_ir_slot(&b, LW_DT_i64);
     if (kind == IN_A_LOOP)
-        lw_ir_loop(&b, 0, 0);
+        lw_ir_loop(&b, 0);
     test = lw_ir_emit(&b, LW_OP_ON_GPU, LW_DT_b1, 0, 0, 0);
     if (kind == NEGATED)
         test = lw_ir_not(&b, test);

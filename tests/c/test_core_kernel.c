@@ -209,9 +209,9 @@ matvec_body_from(lw_scalar *scalar, lw_dtype dtype, bool can_raise, lw_arg_parts
     zero = lw_ir_int(&b, LW_DT_i64, 0);
     one = lw_ir_int(&b, LW_DT_i64, 1);
     sum = lw_ir_slot(&b, dtype);
-    rows = lw_ir_for(&b, lw_ir_int(&b, LW_DT_i64, first), p[0][1], one, 0, 0);
+    rows = lw_ir_for(&b, lw_ir_int(&b, LW_DT_i64, first), p[0][1], one, 0);
     lw_ir_set(&b, sum, lw_ir_zero(&b, dtype));
-    columns = lw_ir_for(&b, zero, p[0][2], one, 0, 0);
+    columns = lw_ir_for(&b, zero, p[0][2], one, 0);
     lw_ir_set(
         &b, sum,
         lw_ir_add(
@@ -701,9 +701,9 @@ running_body(lw_scalar *scalar, lw_dtype dtype, bool whole, bool largest, lw_arg
     one = lw_ir_int(&b, LW_DT_i64, 1);
     total = lw_ir_slot(&b, dtype);
     lw_ir_set(&b, total, lw_ir_zero(&b, dtype));
-    rows = lw_ir_for(&b, zero, p[0][1], one, 0, 0);
+    rows = lw_ir_for(&b, zero, p[0][1], one, 0);
     if (whole)
-        columns = lw_ir_for(&b, zero, p[0][2], one, 0, 0);
+        columns = lw_ir_for(&b, zero, p[0][2], one, 0);
     x = lw_ir_load(&b, dtype, 1, element(&b, p[0], 2, rows.i, whole ? columns.i : zero), 0, 0);
     was = lw_ir_get(&b, total);
     lw_ir_set(&b, total,

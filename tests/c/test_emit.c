@@ -64,7 +64,7 @@ begin(maker *m, const char *name, lw_dtype out, const char *args)
         lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, m->index, n));
     } else {
         m->loop = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), n, lw_ir_int(b, LW_DT_i64, 1),
-                            LW_LOOP_VECTORIZE, 0);
+                            LW_LOOP_VECTORIZE);
         m->index = m->loop.i;
     }
     for (int i = 0; args[i]; i++) {

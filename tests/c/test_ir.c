@@ -704,7 +704,7 @@ build_sum(lw_module *module, lw_error *err)
     lw_ir_result_add(&b, LW_DT_i32);
     sum = lw_ir_slot(&b, LW_DT_i32);
     lw_ir_set(&b, sum, lw_ir_zero(&b, LW_DT_i32));
-    loop = lw_ir_for(&b, lw_ir_int(&b, LW_DT_i32, 0), x, lw_ir_int(&b, LW_DT_i32, 3), 0, 0);
+    loop = lw_ir_for(&b, lw_ir_int(&b, LW_DT_i32, 0), x, lw_ir_int(&b, LW_DT_i32, 3), 0);
     lw_ir_set(&b, sum, lw_ir_add(&b, lw_ir_get(&b, sum), loop.i));
     lw_ir_for_end(&b, &loop);
     x = lw_ir_get(&b, sum);

@@ -77,7 +77,7 @@ make_sum(nest *t, lw_ref i)
         limit = i;
     if (t->kind == SHORT)
         limit = lw_ir_int(b, LW_DT_i64, 16);
-    inner = lw_ir_for(b, zero, limit, lw_ir_int(b, LW_DT_i64, 1), 0, 0);
+    inner = lw_ir_for(b, zero, limit, lw_ir_int(b, LW_DT_i64, 1), 0);
     u = lw_ir_load(b, type, 1, element(b, t->a, lw_ir_add(b, row, inner.i)), 0, 0);
     v = lw_ir_load(b, type, 1, element(b, t->kind == READS_BACK ? t->y : t->x, inner.i), 0, 0);
     if (t->kind == LAST_SEEN)
@@ -183,7 +183,7 @@ module_of(nest_kind kind)
     if (kind == CALLED)
         make_called(module);
     start(&t, module, "f", kind == UNKNOWN || kind == CALLERS ? 0 : LW_PARAM_NOALIAS);
-    outer = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), t.m, lw_ir_int(b, LW_DT_i64, 1), 0, 0);
+    outer = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), t.m, lw_ir_int(b, LW_DT_i64, 1), 0);
     if (kind == CALLED) {
         lw_ref row = lw_ir_mul(b, outer.i, t.n);
         lw_ref args[5] = {element(b, t.a, row), t.x, element(b, t.y, outer.i), t.m, t.n};

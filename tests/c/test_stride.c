@@ -60,7 +60,7 @@ make_round(lw_builder *b, round_kind kind, lw_ref x, lw_ref out, lw_ref i)
         lw_ir_set(b, sum, value);
         inner = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0),
                           kind == RUNS ? i : lw_ir_int(b, LW_DT_i64, 4),
-                          lw_ir_int(b, LW_DT_i64, 1), 0, 0);
+                          lw_ir_int(b, LW_DT_i64, 1), 0);
         lw_ir_set(b, sum, lw_ir_add(b, lw_ir_get(b, sum), value));
         lw_ir_for_end(b, &inner);
         value = lw_ir_get(b, sum);
@@ -104,8 +104,7 @@ module_of(round_kind kind)
     begin = lw_ir_param_add(&b, LW_DT_i64, 0, "begin");
     end = lw_ir_param_add(&b, LW_DT_i64, 0, "end");
     step = lw_ir_param_add(&b, LW_DT_i64, 0, "step");
-    loop =
-        lw_ir_for(&b, begin, end, kind == CONSTANT ? lw_ir_int(&b, LW_DT_i64, 2) : step, 0, 0);
+    loop = lw_ir_for(&b, begin, end, kind == CONSTANT ? lw_ir_int(&b, LW_DT_i64, 2) : step, 0);
     make_round(&b, kind, x, out, loop.i);
     lw_ir_for_end(&b, &loop);
     CHECK(lw_ir_finish(&b, NULL) == LW_OK && lw_ir_verify(module, NULL) == LW_OK);

@@ -47,8 +47,9 @@ make_result(lw_infer_frame *f, lw_type element, uint32_t ndim, lw_infer_value *o
             lw_type_elementwise(lw_types_of(f), lw_type_stored(lw_types_of(f), element), ndim);
 }
 
-lw_status
-lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type)
+/* E160: the value of the expression would be a new array. */
+static lw_status
+complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type)
 {
     const lw_type_row *row = elementwise_row(f, type);
     const char *source = lw_describe_source(f, node);
@@ -437,7 +438,7 @@ lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, lw_type val
 
     assert(row != NULL);
     if (array == NULL || !lw_type_is_dtype(array->elements[0]))
-        return lw_complain_new_array(f, source, value);
+        return complain_new_array(f, source, value);
     if (row->ndim > array->ndim)
         return lw_complain(f, loc, "E121",
                            lw_format_text(f, "%s into %s", lw_describe_type(f, value),

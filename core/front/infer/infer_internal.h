@@ -764,8 +764,6 @@ lw_status lw_infer_number(lw_infer_frame *f, uint32_t node, lw_infer_value *valu
  * which is E160: s would become an array. */
 lw_status lw_infer_added(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_infer_value *y,
                          bool *good);
-/* E160: the value of the expression would be a new array. */
-lw_status lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type);
 /* Whether the target is `A[mask]`, where the mask is an array or array expression of bool; then
  * *array: the type of A. */
 lw_status lw_infer_mask(lw_infer_frame *f, uint32_t target, lw_type *array, bool *is_masked);
@@ -849,7 +847,6 @@ void lw_ownership_begin(lw_infer_frame *f); /* a walk */
 /* Whether it is an object, not a namedtuple, or has one in it. */
 bool lw_holds_objects(lw_infer_frame *f, lw_type type);
 uint64_t *lw_lost(lw_infer_frame *f, uint32_t var);
-uint64_t lw_lost_at_entry(const lw_infer_frame *f, uint32_t param);
 void lw_lose(lw_infer_frame *f, uint32_t var, uint64_t bits, uint32_t loc);
 /* The same of the variable that a node has read. */
 void lw_lose_node(lw_infer_frame *f, uint32_t node);
@@ -890,9 +887,6 @@ bool lw_mixes_records(lw_infer_frame *f, const lw_type *types, uint32_t n, lw_ty
 /* ---- mutation.c: fields of objects ---- */
 /* An object of the class without fields. */
 lw_infer_value lw_new_object(lw_infer_frame *f, const lw_class *class, uint32_t old);
-/* The object with this field. old: as in lw_constant_add. */
-lw_infer_value lw_object_with(lw_infer_frame *f, uint32_t old, lw_infer_value object,
-                              const char *name, lw_infer_value field);
 /* target: the ATTRIBUTE that is assigned to; the object is the value of what it belongs to. */
 lw_status lw_infer_object_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
                                 lw_infer_value value);

@@ -77,9 +77,10 @@ constant_with(lw_infer_frame *f, uint32_t old, lw_infer_value object, const char
     return lw_constant_add(f, old, &constant);
 }
 
-lw_infer_value
-lw_object_with(lw_infer_frame *f, uint32_t old, lw_infer_value object, const char *name,
-               lw_infer_value field)
+/* The object with this field. old: as in lw_constant_add. */
+static lw_infer_value
+object_with(lw_infer_frame *f, uint32_t old, lw_infer_value object, const char *name,
+            lw_infer_value field)
 {
     uint32_t constant = constant_with(f, old, object, name, field.constant);
 
@@ -218,8 +219,8 @@ write_back(lw_infer_frame *f, uint32_t node, lw_infer_value value)
         lw_infer_value object = {lw_typed_in(&f->nodes, n->a)->type,
                                  lw_typed_in(&f->nodes, n->a)->constant};
 
-        object = lw_object_with(f, lw_note_at(f, node)->constant, object,
-                                lw_constant_text(f, n->b), value);
+        object = object_with(f, lw_note_at(f, node)->constant, object,
+                             lw_constant_text(f, n->b), value);
         lw_note_at(f, node)->constant = object.constant;
         lw_typed_in(&f->nodes, node)->target = object.type;
         value = object;

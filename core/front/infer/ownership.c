@@ -61,8 +61,8 @@ is_written_back(const lw_infer_frame *f, uint32_t param)
     return f->run->typed->options.returns_arrays && f->params[param].constant == 0;
 }
 
-uint64_t
-lw_lost_at_entry(const lw_infer_frame *f, uint32_t param)
+static uint64_t
+lost_at_entry(const lw_infer_frame *f, uint32_t param)
 {
     if (param < f->fn->params.n && (f->caller != NULL || is_written_back(f, param)))
         return LW_HOLDS_PARAM;
@@ -466,5 +466,5 @@ lw_ownership_begin(lw_infer_frame *f)
     f->changed_values.n = 0;
     f->incoming = (lw_note){0};
     for (uint32_t i = 0; i < f->n_params; i++)
-        *lw_lost(f, lw_param_var(f, i)) = lw_lost_at_entry(f, i);
+        *lw_lost(f, lw_param_var(f, i)) = lost_at_entry(f, i);
 }

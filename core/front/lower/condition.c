@@ -155,7 +155,7 @@ is_in_table(lw_lower_frame *f, lw_lower_value x, const lw_table *table)
 
     lw_ir_set(b, found, constant_bool(f, false));
     loop = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), lw_ir_int(b, LW_DT_i64, table->n),
-                     lw_ir_int(b, LW_DT_i64, 1), 0, 0);
+                     lw_ir_int(b, LW_DT_i64, 1), 0);
     same = lw_lower_compare(f, LW_PY_EQ, x, lw_table_item(f, table, loop.i), table->type);
     lw_ir_set(b, found, lw_ir_or(b, lw_ir_get(b, found), same));
     lw_ir_for_end(b, &loop);

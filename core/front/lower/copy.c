@@ -318,8 +318,8 @@ store_tuple(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
     lw_cursor_raise(f, &(lw_mismatch){.differs = differs});
     lw_ir_if(&f->b, lw_ir_not(&f->b, differs));
     for (uint32_t i = 0; i < axis; i++) {
-        loops[i] = lw_ir_for(&f->b, lw_const64(f, 0), lw_array_extent(f, to, i),
-                             lw_const64(f, 1), 0, 0);
+        loops[i] =
+            lw_ir_for(&f->b, lw_const64(f, 0), lw_array_extent(f, to, i), lw_const64(f, 1), 0);
         bytes = lw_offset_product(&f->b, lw_offset_cast(&f->b, offset, loops[i].i),
                                   into.strides[i]);
         at = lw_offset_sum(&f->b, at, bytes);

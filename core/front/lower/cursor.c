@@ -271,7 +271,7 @@ walk_axes(lw_lower_frame *f, lw_cursor_loops *loops, const lw_cursor_work *work,
 
     loops->dense = dense;
     for (uint32_t i = 0; i < n; i++)
-        loops->axes[i] = lw_ir_for(b, loops->begins[i], loops->ends[i], lw_const64(f, 1), 0, 0);
+        loops->axes[i] = lw_ir_for(b, loops->begins[i], loops->ends[i], lw_const64(f, 1), 0);
     work->body(f, loops, work->context);
     if (n > 0 && f->l->typed->options.on_host &&
         (dense || has_known_stride(f, &work->cursors[0])) &&
@@ -310,7 +310,7 @@ walk_in_parts(lw_lower_frame *f, lw_cursor_loops loops, const lw_cursor_work *wo
 {
     lw_builder *b = &f->b;
     division d = divide(f, &loops, size);
-    lw_for parts = lw_ir_for(b, lw_const64(f, 0), d.n_parts, lw_const64(f, 1), 0, 0);
+    lw_for parts = lw_ir_for(b, lw_const64(f, 0), d.n_parts, lw_const64(f, 1), 0);
     lw_ref row = parts.i;
 
     mark(b, &parts, LW_LOOP_PARALLEL | LW_LOOP_ELEMENTS);

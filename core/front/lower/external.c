@@ -16,14 +16,6 @@ typedef struct external_call {
     uint32_t n;
 } external_call;
 
-static void
-push(external_call *c, lw_dtype type, lw_ref value)
-{
-    assert(c->n < lw_external_n_params(c->external));
-    c->types[c->n] = type;
-    c->args[c->n++] = value;
-}
-
 static uint32_t
 params_of(const lw_sig_type *type)
 {
@@ -32,14 +24,24 @@ params_of(const lw_sig_type *type)
     return type->kind == LW_SIG_SCALAR && lw_is_complex(type->dtype) ? 2 : 1;
 }
 
-uint32_t
-lw_external_n_params(const lw_external *external)
+/* The number of arguments of the C function: numbers, pointers and members of arrays, and the
+ * pointer to the result. */
+static uint32_t
+n_params_of(const lw_external *external)
 {
     uint32_t n = !external->c_abi;
 
     for (uint32_t i = 0; i < external->signature.n_args; i++)
         n += params_of(&external->signature.args[i]);
     return n;
+}
+
+static void
+push(external_call *c, lw_dtype type, lw_ref value)
+{
+    assert(c->n < n_params_of(c->external));
+    c->types[c->n] = type;
+    c->args[c->n++] = value;
 }
 
 /* ---- arguments ---- */
@@ -192,7 +194,7 @@ lw_lower_external(lw_lower_frame *f, uint32_t node)
     const lw_typed_node *t = lw_typed_at(f, node);
     external_call c = {f,    &f->b, lw_typed_constant(f->l->typed, t->target)->bytes,
                        NULL, NULL,  0};
-    uint32_t n = lw_external_n_params(c.external);
+    uint32_t n = n_params_of(c.external);
     lw_ref result = 0;
 
     c.args = lw_arena_take(f->l->arena, (n + 1) * sizeof *c.args);

@@ -415,11 +415,9 @@ lw_lower_value lw_lower_ifexp(lw_lower_frame *f, uint32_t node);
 void lw_lower_body(lw_lower_frame *f, uint32_t body);
 void lw_lower_statement(lw_lower_frame *f, uint32_t node);
 void lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value);
-void lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value);
 /* What it becomes where an `if` has been evaluated on both sides. */
 void lw_lower_web_choose(lw_lower_frame *f, uint32_t web, lw_lower_value value);
-/* The same as lw_lower_web_write for a change of the object `before`; lent: as of
- * lw_lower_assigned. */
+/* Writes a change of the object `before`; lent: as of lw_lower_assigned. */
 void lw_lower_web_change(lw_lower_frame *f, uint32_t web, lw_lower_value value,
                          lw_lower_value before, bool lent);
 /* The same with what the caller passes for a parameter. */

@@ -480,7 +480,7 @@ lw_elementwise_open(lw_builder *b, const lw_elementwise *operation, lw_positions
 {
     for (uint32_t i = 0; i < operation->ndim; i++) {
         p->loops[i] = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), operation->extents[i],
-                                lw_ir_int(b, LW_DT_i64, 1), LW_LOOP_NO_UNROLL, 0);
+                                lw_ir_int(b, LW_DT_i64, 1), LW_LOOP_NO_UNROLL);
         p->at[i] = p->loops[i].i;
     }
 }

@@ -221,7 +221,7 @@ make_copies(lw_lower_frame *f, array_sum *one, lw_ref n_copies)
                    "MemoryError", LW_COUNTED_NO_MEMORY);
     one->address = lw_ir_offset(b, memory, lw_const64(f, LW_COUNTED_HEADER));
     neutral(f, one, parts);
-    loop = lw_ir_for(b, lw_const64(f, 0), lw_ir_mul(b, size, n), lw_const64(f, 1), 0, 0);
+    loop = lw_ir_for(b, lw_const64(f, 0), lw_ir_mul(b, size, n), lw_const64(f, 1), 0);
     lw_ir_store_parts(b, dtype_of(f, one),
                       lw_ir_offset(b, one->address, lw_ir_mul(b, loop.i, item)), parts);
     lw_ir_for_end(b, &loop);
@@ -304,7 +304,7 @@ lower_parts(lw_lower_frame *f, const lw_node *n, const lw_iterator *it, array_su
     lw_for over, counter;
 
     size = lw_ir_add(b, lw_ir_div(b, lw_ir_sub(b, it->count, one), n_parts), one);
-    over = lw_ir_for(b, lw_ir_zero(b, LW_DT_u64), n_parts, one, 0, 0);
+    over = lw_ir_for(b, lw_ir_zero(b, LW_DT_u64), n_parts, one, 0);
     if (b->func != NULL)
         b->func->insts.data[over.i - 1].flags |= LW_LOOP_PARALLEL;
     f->regions++;
@@ -315,7 +315,7 @@ lower_parts(lw_lower_frame *f, const lw_node *n, const lw_iterator *it, array_su
         kept[k] = f->webs[all->sums[k].web];
         f->webs[all->sums[k].web] = copy_at(f, &all->sums[k], over.i).parts;
     }
-    counter = lw_ir_for(b, begin, end, one, 0, 0);
+    counter = lw_ir_for(b, begin, end, one, 0);
     lower_part(f, n, it, &counter);
     for (uint32_t k = 0; k < all->n; k++)
         f->webs[all->sums[k].web] = kept[k];
@@ -342,7 +342,7 @@ lw_for_array_sums(lw_lower_frame *f, uint32_t node, const lw_iterator *it)
     for (uint32_t k = 0; k < all.n; k++)
         make_copies(f, &all.sums[k], n_parts);
     lower_parts(f, n, it, &all, n_parts);
-    loop = lw_ir_for(b, lw_ir_zero(b, LW_DT_u64), n_parts, lw_ir_int(b, LW_DT_u64, 1), 0, 0);
+    loop = lw_ir_for(b, lw_ir_zero(b, LW_DT_u64), n_parts, lw_ir_int(b, LW_DT_u64, 1), 0);
     for (uint32_t k = 0; k < all.n; k++)
         join_copy(f, &all.sums[k], loop.i);
     lw_ir_for_end(b, &loop);

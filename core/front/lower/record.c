@@ -183,7 +183,7 @@ store_zeros(lw_lower_frame *f, lw_ref address, lw_dtype unit, uint32_t first, ui
                         0);
         return;
     }
-    lw_for loop = lw_ir_for(b, lw_const64(f, first), lw_const64(f, n), lw_const64(f, 1), 0, 0);
+    lw_for loop = lw_ir_for(b, lw_const64(f, first), lw_const64(f, n), lw_const64(f, 1), 0);
     lw_ref at = lw_ir_mul(b, loop.i, lw_const64(f, size));
 
     lw_ir_store(b, lw_ir_offset(b, address, at), lw_ir_int(b, unit, 0), align, 0);
@@ -257,8 +257,7 @@ differences(lw_lower_frame *f, const text_item *x, const text_item *y, uint32_t 
     lw_ref slot = lw_ir_slot(b, x->unit), bits;
 
     lw_ir_set(b, slot, lw_ir_int(b, x->unit, 0));
-    lw_for loop =
-        lw_ir_for(b, lw_const64(f, first), lw_const64(f, last), lw_const64(f, 1), 0, 0);
+    lw_for loop = lw_ir_for(b, lw_const64(f, first), lw_const64(f, last), lw_const64(f, 1), 0);
     bits = character(f, x, loop.i);
     if (y != NULL)
         bits = lw_ir_xor(b, bits, character(f, y, loop.i));
@@ -463,7 +462,7 @@ copy_in_loop(const record_copy *c, uint32_t n, bool backwards)
     lw_ref size = lw_ir_int(b, LW_DT_i64, c->word_bytes);
     lw_ref last = lw_ir_int(b, LW_DT_i64, (int64_t)n - 1);
     lw_for loop = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), lw_ir_int(b, LW_DT_i64, n),
-                            lw_ir_int(b, LW_DT_i64, 1), 0, 0);
+                            lw_ir_int(b, LW_DT_i64, 1), 0);
     lw_ref at = lw_ir_mul(b, backwards ? lw_ir_sub(b, last, loop.i) : loop.i, size);
     lw_ref word = lw_ir_load(b, c->word, 1, lw_ir_offset(b, c->from, at), 0, 0);
 
@@ -510,7 +509,7 @@ lw_lower_record_swap(lw_lower_frame *f, lw_type type, lw_ref x, lw_ref y)
     lw_for loop =
         lw_ir_for(b, lw_const64(f, 0),
                   lw_const64(f, lw_record_of(f->l->types, type)->itemsize / c.word_bytes),
-                  lw_const64(f, 1), 0, 0);
+                  lw_const64(f, 1), 0);
     lw_ref bytes = lw_ir_mul(b, loop.i, lw_const64(f, c.word_bytes));
     lw_ref first = lw_ir_offset(b, x, bytes), second = lw_ir_offset(b, y, bytes);
     lw_ref word = lw_ir_load(b, c.word, 1, first, 0, 0);

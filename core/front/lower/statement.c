@@ -80,8 +80,8 @@ note_bound(lw_lower_frame *f, uint32_t web, bool has_value)
                   NULL, false, false);
 }
 
-void
-lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value)
+static void
+assign_web(lw_lower_frame *f, uint32_t web, lw_lower_value value)
 {
     web_write(f, web, value, NULL, false, false);
     note_bound(f, web, true);
@@ -214,7 +214,7 @@ uint32_t
 lw_lower_region_open(lw_lower_frame *f, bool loop)
 {
     if (loop)
-        lw_ir_loop(&f->b, 0, 0);
+        lw_ir_loop(&f->b, 0);
     else
         lw_ir_block(&f->b);
     return f->regions++;
@@ -260,7 +260,7 @@ assign_rest(lw_lower_frame *f, uint32_t name, lw_lower_value tuple, uint32_t fro
         for (uint32_t j = 0; j < element.n && at < n; j++)
             parts[at++] = element.parts[j];
     }
-    lw_lower_web_write(
+    assign_web(
         f, web,
         (lw_lower_value){.type = web_at(f, web)->type, .n = parts ? at : 0, .parts = parts});
 }
@@ -334,7 +334,7 @@ lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value)
         lw_lower_note_changing(f, n->a, NULL);
         web = lw_typed_at(f, target)->web;
         if (web != 0)
-            lw_lower_web_write(f, web, lw_lower_copy_texts(f, value));
+            assign_web(f, web, lw_lower_copy_texts(f, value));
         return;
     case LW_NODE_TUPLE: {
         const lw_ref *guard = lw_lower_guard(f, value);
@@ -600,7 +600,7 @@ open_counter(lw_builder *b, lw_ref count)
 
     if (small)
         count = lw_ir_int(b, type, (int64_t)bits);
-    return lw_ir_for(b, lw_ir_zero(b, type), count, lw_ir_int(b, type, 1), 0, 0);
+    return lw_ir_for(b, lw_ir_zero(b, type), count, lw_ir_int(b, type, 1), 0);
 }
 
 static lw_lower_value
@@ -624,8 +624,8 @@ for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
 
     if (both->b || is_checked)
         loop.break_region = lw_lower_region_open(f, false);
-    lw_for counter = it->rises ? lw_ir_for(b, it->start, it->stop, it->step, 0, 0)
-                               : open_counter(b, it->count);
+    lw_for counter =
+        it->rises ? lw_ir_for(b, it->start, it->stop, it->step, 0) : open_counter(b, it->count);
     assert(!it->fixed);                    /* that one is unrolled */
     if (it->parallel && f->b.func != NULL) /* the LOOP is right before what it reads first */
         f->b.func->insts.data[counter.i - 1].flags |= LW_LOOP_PARALLEL;

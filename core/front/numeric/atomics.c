@@ -227,7 +227,7 @@ loop_body(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref pointer,
         pointer = around.pointer;
     }
     lw_ir_set(b, slot, lw_ir_load(b, bits, 1, pointer, 0, 0));
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     pair[0] = lw_ir_get(b, slot);
     old = w ? out_of(b, w, type, pair[0]) : from_bits(b, type, pair[0]);
     pair[1] = attempt(b, kind, w, pair[0], old, operands);

@@ -444,7 +444,7 @@ power_loop(lw_builder *b, lw_complex x, lw_ref n)
         lw_ir_set(b, slots[i], start[i]);
     }
     lw_ir_set(b, left, n);
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE);
     lw_ref bits = lw_ir_get(b, left);
     lw_complex result = {lw_ir_get(b, slots[0]), lw_ir_get(b, slots[1])};
     lw_complex square = {lw_ir_get(b, slots[2]), lw_ir_get(b, slots[3])};

@@ -274,7 +274,7 @@ power_helper(lw_module *module, lw_dtype type)
     lw_ir_set(b, result, one);
     lw_ir_set(b, square, x);
     lw_ir_set(b, left, n);
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE);
     lw_ref bits = lw_ir_get(b, left), factor = lw_ir_get(b, square),
            so_far = lw_ir_get(b, result);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, bits, zero));
@@ -364,7 +364,7 @@ gcd_helper(lw_module *module, lw_dtype type)
     lw_ref large = lw_ir_slot(b, type), small = lw_ir_slot(b, type);
     lw_ir_set(b, large, x);
     lw_ir_set(b, small, y);
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE);
     lw_ref divisor = lw_ir_get(b, small), number_left = lw_ir_get(b, large);
     lw_ir_if(b, is_zero(b, divisor));
     lw_ir_break(b, 0);
@@ -463,7 +463,7 @@ falling_helper(lw_module *module, lw_dtype type)
     lw_ir_set(b, result, one);
     lw_ir_set(b, wraps, lw_ir_int(b, LW_DT_b1, 0));
     lw_ref iterations = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, k, limit), k, limit);
-    lw_for loop = lw_ir_for(b, lw_ir_zero(b, type), iterations, one, LW_LOOP_NO_VECTORIZE, 0);
+    lw_for loop = lw_ir_for(b, lw_ir_zero(b, type), iterations, one, LW_LOOP_NO_VECTORIZE);
     multiply(b, result, wraps, lw_ir_get(b, result), lw_ir_sub(b, n, loop.i));
     lw_ir_for_end(b, &loop);
     return_counted(b, result, wraps);
@@ -530,7 +530,7 @@ comb_helper(lw_module *module, lw_dtype type)
     lw_ref result = lw_ir_slot(b, type), wraps = lw_ir_slot(b, LW_DT_b1);
     lw_ir_set(b, result, one);
     lw_ir_set(b, wraps, lw_ir_int(b, LW_DT_b1, 0));
-    lw_for loop = lw_ir_for(b, lw_ir_zero(b, type), fewer, one, LW_LOOP_NO_VECTORIZE, 0);
+    lw_for loop = lw_ir_for(b, lw_ir_zero(b, type), fewer, one, LW_LOOP_NO_VECTORIZE);
     lw_ref so_far = lw_ir_get(b, result), factor = lw_ir_sub(b, n, loop.i);
     lw_ref divisor = lw_ir_add(b, loop.i, one), common = lw_int_gcd(b, so_far, divisor);
     lw_ref rest = lw_int_floordiv(b, divisor, common);

@@ -55,7 +55,7 @@ power_helper(lw_module *module, lw_dtype type)
     lw_ir_set(b, square, x);
     lw_ir_set(b, left, n);
     lw_ir_set(b, over, lw_ir_int(b, LW_DT_b1, 0));
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, lw_ir_get(b, left), lw_ir_zero(b, LW_DT_u64)));
     lw_ir_break(b, 0);
     lw_ir_end(b);

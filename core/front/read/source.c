@@ -37,14 +37,14 @@ lw_source_last_line(const lw_ast *ast, const lw_source *source)
 
 /* ---- attempts ---- */
 
-/* Lines first … last (from 1) with `before` in front and `after` behind, as UTF-8. */
+/* Lines first … last (from 1) with `before` in front and the end of a line behind. */
 static PyObject *
-join_lines(PyObject *lines, long first, long last, const char *before, const char *after)
+join_lines(PyObject *lines, long first, long last, const char *before)
 {
     PyObject *part = PyList_GetSlice(lines, first - 1, last);
     PyObject *empty = PyUnicode_FromString("");
     PyObject *text = part && empty ? PyUnicode_Join(empty, part) : NULL;
-    PyObject *whole = text ? PyUnicode_FromFormat("%s%U%s", before, text, after) : NULL;
+    PyObject *whole = text ? PyUnicode_FromFormat("%s%U\n", before, text) : NULL;
 
     Py_XDECREF(part);
     Py_XDECREF(empty);
@@ -197,8 +197,7 @@ attempt_lines(lw_finder *f, PyObject *lines, long last, lw_source *out)
     const char *line = line_text(lines, f->first_line);
     bool indented = *line == ' ' || *line == '\t';
 
-    return attempt(f, lines,
-                   join_lines(lines, f->first_line, last, indented ? "if 1:\n" : "", "\n"),
+    return attempt(f, lines, join_lines(lines, f->first_line, last, indented ? "if 1:\n" : ""),
                    (int32_t)f->first_line - (indented ? 2 : 1), false, out);
 }
 
@@ -265,8 +264,8 @@ attempt_all(lw_finder *f, PyObject *lines, lw_source *out)
             result = attempt_lines(f, lines, block, out);
     }
     if (result == LW_SOURCE_CHANGED)
-        result = attempt(f, lines, join_lines(lines, 1, PyList_GET_SIZE(lines), "", "\n"), 0,
-                         true, out);
+        result =
+            attempt(f, lines, join_lines(lines, 1, PyList_GET_SIZE(lines), ""), 0, true, out);
     if (result == LW_SOURCE_CHANGED && block > 0)
         result = attempt_apart(f, lines, block, out);
     return result;

@@ -167,7 +167,7 @@ copy_iterations(writer *w, lw_ref begin, lw_ref end)
     lw_dtype type = type_of(p, p->l.counter);
     lw_builder *b = &w->b;
     lw_for loop = lw_ir_for(b, lw_ir_cast(b, type, begin), lw_ir_cast(b, type, end),
-                            lw_ir_int(b, type, 1), p->vectorizes ? LW_LOOP_VECTORIZE : 0, 0);
+                            lw_ir_int(b, type, 1), p->vectorizes ? LW_LOOP_VECTORIZE : 0);
 
     w->to[p->l.counter] = loop.slot;
     w->to[p->l.at + 1] = loop.i;
@@ -348,8 +348,7 @@ lw_parallel_call(lw_parallel_loop *p, lw_builder *b, uint32_t part, lw_ref *to)
     if (p->returns)
         pass_return(p, b, records, returned);
     if (p->n_record > (p->returns ? p->s.func->results.n : 0)) {
-        loop =
-            lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), parts, lw_ir_int(b, LW_DT_i64, 1), 0, 0);
+        loop = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), parts, lw_ir_int(b, LW_DT_i64, 1), 0);
         combine(p, b, record_of(p, b, records, loop.i), to);
         lw_ir_for_end(b, &loop);
     }

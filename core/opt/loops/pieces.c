@@ -556,8 +556,8 @@ write_narrow(rewriter *r, piecewise *p, lw_ref begin, lw_ref n)
                         : lw_ir_zero(b, LW_DT_f32);
         lw_ir_set(b, t->few, few);
     }
-    inner = lw_ir_for(b, lw_ir_int(b, LW_DT_i32, 0), n, lw_ir_int(b, LW_DT_i32, 1), loop->flags,
-                      loop->c);
+    inner =
+        lw_ir_for(b, lw_ir_int(b, LW_DT_i32, 0), n, lw_ir_int(b, LW_DT_i32, 1), loop->flags);
     p->k = inner.i;
     r->to[p->loop.at + 1] =
         lw_ir_add(b, begin, lw_ir_cast(b, type, lw_ir_bitcast(b, LW_DT_u32, p->k)));
@@ -591,7 +591,7 @@ write_pieces(rewriter *r, piecewise *p)
 
     if (p->leaves)
         p->left = lw_ir_slot(b, LW_DT_b1);
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE);
     done = lw_ir_get(b, counter);
     lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, done, r->to[p->loop.limit])));
     lw_ir_break(b, 0);

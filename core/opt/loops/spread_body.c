@@ -263,7 +263,7 @@ copy_looking(copier *c, const lw_spread_loop *l, lw_ref base, lw_ref end, lw_ref
     lw_ref counter = c->to[l->counter], number;
 
     lw_ir_set(b, counter, lw_ir_add(b, base, lw_ir_cast(b, type, c->block.tid)));
-    lw_ir_loop(b, 0, 0);
+    lw_ir_loop(b, 0);
     number = c->to[l->at + 1] = lw_ir_get(b, counter);
     lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, number, end)));
     lw_ir_break(b, 0);
@@ -320,7 +320,7 @@ copy_search(copier *c, lw_spread_loop *l)
     save_found(c, l);
     lw_ir_set(b, base, lw_ir_zero(b, type));
     lw_ir_set(b, found, limit);
-    lw_ir_loop(b, 0, 0);
+    lw_ir_loop(b, 0);
     start = lw_ir_get(b, base);
     lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, start, limit)));
     lw_ir_break(b, 0);

@@ -493,7 +493,7 @@ lw_copier_scan(copier *c, const lw_spread_loop *l)
 
     lw_ir_set(b, base, lw_ir_zero(b, type));
     lw_ir_set(b, turn, lw_ir_int(b, LW_DT_b1, 0));
-    lw_ir_loop(b, 0, 0);
+    lw_ir_loop(b, 0);
     start = lw_ir_get(b, base);
     lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, start, c->to[l->limit])));
     lw_ir_break(b, 0);
