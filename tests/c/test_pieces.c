@@ -22,6 +22,7 @@ typedef enum round_kind {
     WAITS,                /* CONDITION, and a barrier */
     UNROLLED,             /* CONDITION, of a loop that is unrolled completely */
     BYTES,                /* CONDITION, of an i8 */
+    INNER,                /* CONDITION, inside of another loop */
     N_KINDS
 } round_kind;
 
@@ -75,7 +76,7 @@ module_of(round_kind kind)
     lw_module *module = NULL;
     lw_builder b;
     lw_ref n, x, count, is;
-    lw_for loop;
+    lw_for loop, outer = {0};
 
     CHECK(lw_module_new(&module, NULL) == LW_OK);
     lw_builder_start(&b, module, "f");
@@ -87,10 +88,14 @@ module_of(round_kind kind)
     count = lw_ir_slot(&b, type_of(kind));
     lw_ir_set(&b, x, n);
     lw_ir_set(&b, count, lw_ir_int(&b, type_of(kind), 0));
+    if (kind == INNER)
+        outer = lw_ir_for(&b, n, n, lw_ir_int(&b, LW_DT_i64, 1), 0, 0);
     loop = lw_ir_for(&b, lw_ir_int(&b, LW_DT_i64, 0), n, lw_ir_int(&b, LW_DT_i64, 1),
                      kind == UNROLLED ? LW_LOOP_UNROLL_FULL : 0, 0);
     make_round(&b, kind, count, x);
     lw_ir_for_end(&b, &loop);
+    if (kind == INNER)
+        lw_ir_for_end(&b, &outer);
     is = lw_ir_compare(&b, LW_OP_GT, lw_ir_get(&b, count), lw_ir_int(&b, type_of(kind), 0));
     lw_ir_return(&b, &is, 1);
     CHECK(lw_ir_finish(&b, NULL) == LW_OK && lw_ir_verify(module, NULL) == LW_OK);

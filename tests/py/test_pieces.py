@@ -89,6 +89,8 @@ def leaves_both(n, total, word):
         seen += 1
         for j in range(n):
             word = word * 5 + i + j
+            word ^= (word >> 3) * 7 + (word >> 5) * 11 + (word >> 7) * 13
+            word ^= (word >> 2) * 5 + (word >> 4) * 3
             if word & 8:
                 total += 1
             if word & 1016 == 40:
@@ -145,6 +147,18 @@ def counts_down(n, total, word):
     return total
 
 
+def looks_up(n, total, word):
+    for i in range(n):
+        word = word * 5 + i
+        if word & 504 == 24:
+            break
+        if word & 8:
+            total += 1
+    else:
+        total += 1000
+    return total
+
+
 def narrow_range(n, total, word):
     for i in range(np.int32(n)):
         word = word * 5 + i
@@ -153,7 +167,7 @@ def narrow_range(n, total, word):
     return total
 
 
-PROGRAMS = (hits, flags, choices, several, jumps, returns, leaves_both, inner, backwards, escapes, finds, counts_down, narrow_range)
+PROGRAMS = (hits, flags, choices, several, jumps, returns, leaves_both, inner, backwards, escapes, finds, counts_down, looks_up, narrow_range)
 
 
 def same(ir, most, rows):
@@ -256,6 +270,15 @@ def around_a_loop(n, total, word):
     return total
 
 
+def brief(n, total, word):
+    for i in range(n):
+        for j in range(word & 7):
+            if j & n:
+                total += 1
+        word += i
+    return total
+
+
 def unbounded(n, total, word):
     while word > 1:
         if word & 1:
@@ -264,7 +287,7 @@ def unbounded(n, total, word):
     return total + n
 
 
-@pytest.mark.parametrize("f", [reads, resets, doubles, sums, large, old_value, steady, small, around_a_loop, unbounded], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [reads, resets, doubles, sums, large, old_value, steady, small, around_a_loop, brief, unbounded], ids=lambda f: f.__name__)
 def test_other_loops_stay(f):
     ir = _core._dump_ir(f, "int64(int64, int64, int64)")
     assert _core._in_pieces(ir, MOST) == (ir, 0)
@@ -300,6 +323,8 @@ class Draw:
             limit = r.choice(("n", "n", "n - 3", "5", "n * 2", "70"))
             lines.append(f"{pad}for i{self.variables} in range({limit}):")
             lines.append(f"{pad}    word = word * 5 + i{self.variables}")
+            if loops:  # an inner loop has to be long
+                lines += [f"{pad}    word ^= (word >> 3) * 7 + (word >> 5) * 11 + (word >> 7) * 13"] * 2
             self.block(indent + 4, loops + 1, depth - 1)
         elif kind == 3 and depth:
             lines.append(f"{pad}if {condition}:")

@@ -40,7 +40,7 @@ enum {
     MOST_STEP = 256,      /* that all counts of an iteration may change a tally by */
     MOST_SMALL = 64,      /* iterations of a loop that LLVM unrolls, or that is not worth it */
     MOST_CHAIN = 16,      /* sums between two assignments */
-    SHORT_ITERATION = 48, /* instructions of loops without tallies */
+    SHORT_ITERATION = 48, /* instructions */
     PIECES = 64,          /* that are one for loops without such tallies */
     NOT_CONSTANT = 1 << 30
 };
@@ -374,12 +374,28 @@ is_short(const rewriter *r, const piecewise *p)
     return true;
 }
 
+/* Whether the loop may be one of few short iterations that is entered again and again: it is
+ * inside of another one. The code around a piece takes as long as it saves in about 15
+ * iterations. */
+static bool
+is_brief(const rewriter *r, const piecewise *p)
+{
+    bool inside = false;
+
+    for (uint32_t i = 1; i < p->loop.at && !inside; i++)
+        inside = inst_at(r, i)->op == LW_OP_LOOP && r->regions.ends[i] > p->loop.end;
+    for (uint32_t i = p->loop.first; i < p->loop.latch && inside; i++)
+        inside = !lw_op_is_call((lw_op)inst_at(r, i)->op);
+    return inside && inst_at(r, p->loop.limit)->op != LW_OP_CONST &&
+           p->loop.latch - p->loop.first <= SHORT_ITERATION;
+}
+
 static bool
 is_worth(const rewriter *r, piecewise *p)
 {
     for (uint32_t i = 0; i < p->n_tallies; i++)
         p->in_pieces |= !p->tallies[i].steady;
-    return p->in_pieces || is_short(r, p);
+    return p->in_pieces ? !is_brief(r, p) : is_short(r, p);
 }
 
 static bool
