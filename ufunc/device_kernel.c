@@ -452,7 +452,7 @@ walk_bits(kernel *k, lw_ref begin, lw_ref rest, lw_error *err)
 
     if (w == NULL)
         return lw_fail_memory(err);
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE);
     bits = lw_ir_get(b, rest);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, bits, lw_ir_int(b, LW_DT_u32, 0)));
     lw_ir_break(b, 0);

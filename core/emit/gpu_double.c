@@ -218,7 +218,9 @@ static const char exp_text[] =
     LET("above0", "select i1 %low, double 0.0, double %scaled")
     LET("high", "fcmp ogt double %x, 750.0")
     LET("far", "select i1 %high, double 0x7FF0000000000000, double %above0")
-    TAIL("%far");
+    LET("isnan", "fcmp uno double %x, %x")
+    LET("out", "select i1 %isnan, double %x, double %far")
+    TAIL("%out");
 
 static const char log_ordinary_text[] =
     HEAD("lw_rt_log_ordinary")

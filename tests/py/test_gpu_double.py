@@ -21,7 +21,9 @@ N, N_ERF = 1 << 17, 1 << 13
 POSITIVE = [0.0, 5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, 1e-20, 0.25, 0.5, 1 - 2.0**-53, 1.0, 1 + 2.0**-52, 1.5, 2.0, 3.0, 5.863, 5.9, 5.90625,
             5.9063, 5.92, 6.0, 1e10, 1e300, 1.7976931348623157e308, math.inf, 708.0, 708.4, 709.782712893384, 709.7827128933841, 740.0, 745.1332191019411,
             745.1332191019412, 746.0, 749.9999999999999, 750.0, 750.0000000000001, 1023.0, 2048.0]  # fmt: skip
-SPECIAL = np.array([*POSITIVE, *[-v for v in POSITIVE], math.nan])
+#: NaN as CPUs make it, and as GPUs do: the code must not depend on its bits.
+NANS = np.array([0x7FF8 << 48, 0x7FFFFFFFFFFFFFFF, -1, 0x7FF8000000000001], np.int64).view(np.float64)
+SPECIAL = np.array([*POSITIVE, *[-v for v in POSITIVE], *NANS])
 
 INVERSE = """
 define internal double @inverse(double %y) {{
