@@ -18,9 +18,10 @@
 
 enum {
     DIMS = 4,       /* of the array at most */
-    MOST = 1 << 13, /* elements, which take some microseconds, … */
-    MOST_KNOWN =
-        1 << 20 /* … if it is not known that they all take less than is given to threads */
+    MOST = 1 << 13, /* elements, which take some microseconds; … */
+    /* … and of those that are known to take less than is given to threads. What is known may
+     * come from arrays that end a search early, so these are not too many either. */
+    MOST_KNOWN = 1 << 18
 };
 
 typedef struct request {
