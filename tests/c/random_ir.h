@@ -188,7 +188,7 @@ random_region(random_ir *r, unsigned n)
         lw_ir_end(b);
         break;
     default:
-        lw_ir_loop(b, random_below(r, 16), random_below(r);
+        lw_ir_loop(b, random_below(r, 16));
         r->is_loop[r->targets++] = true;
         random_part(r, n);
         lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, random_value(r), zero));

@@ -89,7 +89,7 @@ module_of(round_kind kind)
     lw_ir_set(&b, x, n);
     lw_ir_set(&b, count, lw_ir_int(&b, type_of(kind), 0));
     if (kind == INNER)
-        outer = lw_ir_for(&b, n, n, lw_ir_int(&b, LW_DT_i64, 1), 0, 0);
+        outer = lw_ir_for(&b, n, n, lw_ir_int(&b, LW_DT_i64, 1), 0);
     loop = lw_ir_for(&b, lw_ir_int(&b, LW_DT_i64, 0), n, lw_ir_int(&b, LW_DT_i64, 1),
                      kind == UNROLLED ? LW_LOOP_UNROLL_FULL : 0, 0);
     make_round(&b, kind, count, x);
