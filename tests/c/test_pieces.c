@@ -91,7 +91,7 @@ module_of(round_kind kind)
     if (kind == INNER)
         outer = lw_ir_for(&b, n, n, lw_ir_int(&b, LW_DT_i64, 1), 0);
     loop = lw_ir_for(&b, lw_ir_int(&b, LW_DT_i64, 0), n, lw_ir_int(&b, LW_DT_i64, 1),
-                     kind == UNROLLED ? LW_LOOP_UNROLL_FULL : 0, 0);
+                     kind == UNROLLED ? LW_LOOP_UNROLL_FULL : 0);
     make_round(&b, kind, count, x);
     lw_ir_for_end(&b, &loop);
     if (kind == INNER)
