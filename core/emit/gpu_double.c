@@ -219,8 +219,8 @@ static const char exp_text[] =
     LET("high", "fcmp ogt double %x, 750.0")
     LET("far", "select i1 %high, double 0x7FF0000000000000, double %above0")
     LET("isnan", "fcmp uno double %x, %x")
-    LET("out", "select i1 %isnan, double %x, double %far")
-    TAIL("%out");
+    LET("result", "select i1 %isnan, double %x, double %far")
+    TAIL("%result");
 
 static const char log_ordinary_text[] =
     HEAD("lw_rt_log_ordinary")
