@@ -137,8 +137,7 @@ quotient(lw_kernel_maker *m, lw_ref item, int place)
 
     if (m->key->wide)
         return lw_ir_div(b, item, m->size[place]);
-    return lw_ir_shr(b, lw_ir_add(b, lw_ir_mulhi(b, item, m->multiplier[place]), item),
-                     m->shift[place]);
+    return lw_ir_quotient(b, item, m->multiplier[place], m->shift[place]);
 }
 
 static void

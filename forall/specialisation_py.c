@@ -8,6 +8,7 @@
 #include "core/base/memory.h"
 #include "core/front/read/critical.h"
 #include "core/py/raise.h"
+#include "core/py/text_py.h"
 
 #include <string.h>
 
@@ -99,18 +100,6 @@ lw_specialisation_new(lw_function *self, lw_arg_spec **specs)
 }
 
 /* ---- typing and lowering ---- */
-
-static void
-dump_typed(const lw_function *self, const lw_typed *typed)
-{
-    lw_text text = {0};
-
-    if (!lw_dump_wanted("typed", lw_function_name(self)))
-        return;
-    lw_typed_print(typed, &text);
-    lw_dump("typed", lw_function_name(self), lw_text_get(&text));
-    lw_text_reset(&text);
-}
 
 lw_typed *
 lw_specialisation_infer(const lw_specialisation *specialisation)
@@ -265,7 +254,7 @@ lw_specialisation_lower(lw_specialisation *specialisation)
 
     if (typed == NULL)
         return -1;
-    dump_typed(specialisation->function, typed);
+    lw_typed_dump(typed, lw_function_name(specialisation->function));
     if (lw_specialisation_check_races(specialisation, typed) < 0) {
         lw_typed_free(typed);
         return -1;

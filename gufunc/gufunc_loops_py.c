@@ -6,6 +6,7 @@
 #include "core/front/diagnose.h"
 #include "core/opt/apart.h"
 #include "core/py/raise.h"
+#include "core/py/text_py.h"
 #include "gufunc/core/outputs.h"
 
 #include <string.h>
@@ -240,18 +241,6 @@ lw_gufunc_infer(lw_gufunc_object *self, const lw_gufunc_loop *loop)
     return typed;
 }
 
-static void
-dump_typed(const lw_gufunc_object *self, const lw_typed *typed)
-{
-    lw_text text = {0};
-
-    if (!lw_dump_wanted("typed", self->base.table->name))
-        return;
-    lw_typed_print(typed, &text);
-    lw_dump("typed", self->base.table->name, lw_text_get(&text));
-    lw_text_reset(&text);
-}
-
 /* ---- the dtypes of outputs that no signature names ---- */
 
 static lw_dtype
@@ -464,7 +453,7 @@ lower(lw_gufunc_object *self, lw_gufunc_loop *loop, const lw_dtype *out, lw_erro
     lw_status status;
 
     LW_TRY(infer(self, loop, false, &typed, err));
-    dump_typed(self, typed);
+    lw_typed_dump(typed, self->base.table->name);
     if (n_out)
         LW_TRY(lw_infer_check_results(typed, out, n_out, err));
     LW_TRY(lw_lower(typed, n_out ? out : NULL, n_out, &loop->scalar, err));

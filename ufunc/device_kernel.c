@@ -85,17 +85,8 @@ add_params(kernel *k)
 void
 lw_ufunc_decompose(kernel *k, lw_ref item, lw_ref *coordinate)
 {
-    lw_builder *b = &k->b;
-    int last = k->key->ndim - 1;
-
-    assert(last >= 0); /* FLAT kernels have no coordinates */
-    for (int d = 0; d < last; d++) {
-        lw_ref high = lw_ir_mulhi(b, item, k->multiplier[d]);
-        lw_ref quotient = lw_ir_shr(b, lw_ir_add(b, high, item), k->shift[d]);
-        coordinate[d] = lw_ir_sub(b, item, lw_ir_mul(b, quotient, k->size[d]));
-        item = quotient;
-    }
-    coordinate[last] = item;
+    assert(k->key->ndim > 0); /* FLAT kernels have no coordinates */
+    lw_ir_decompose(&k->b, item, k->key->ndim, k->size, k->multiplier, k->shift, coordinate);
 }
 
 lw_ref

@@ -5,6 +5,7 @@
 #include "core/py/compiled/renew.h"
 #include "core/py/numpy/numpy_rules.h"
 #include "core/py/raise.h"
+#include "core/py/text_py.h"
 
 #include <string.h>
 
@@ -72,18 +73,6 @@ lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in)
     return typed;
 }
 
-static void
-dump_typed(const lw_ufunc_object *self, const lw_typed *typed)
-{
-    lw_text text = {0};
-
-    if (!lw_dump_wanted("typed", self->base.table->name))
-        return;
-    lw_typed_print(typed, &text);
-    lw_dump("typed", self->base.table->name, lw_text_get(&text));
-    lw_text_reset(&text);
-}
-
 static lw_scalar *
 make_scalar(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out)
 {
@@ -94,7 +83,7 @@ make_scalar(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out)
 
     if (typed == NULL)
         return NULL;
-    dump_typed(self, typed);
+    lw_typed_dump(typed, self->base.table->name);
     status = out ? lw_infer_check_results(typed, out, (uint32_t)self->base.nout, &err) : LW_OK;
     if (status == LW_OK)
         status = lw_lower(typed, out, out ? (uint32_t)self->base.nout : 0, &scalar, &err);

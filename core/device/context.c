@@ -44,7 +44,6 @@ static const attribute_row attributes[] = {
     ROW(33, pci_bus),
     ROW(34, pci_device),
     ROW(18, integrated),
-    ROW(19, can_map_host),
     ROW(83, managed),
     ROW(89, concurrent_managed),
     ROW(115, has_pools),

@@ -27,7 +27,7 @@ typedef struct lw_device {
     int constant_bytes, l2_bytes;
     int clock_khz, memory_clock_khz, memory_bus_bits;
     int pci_domain, pci_bus, pci_device;
-    int integrated, can_map_host, managed, concurrent_managed, has_pools;
+    int integrated, managed, concurrent_managed, has_pools;
     size_t total_bytes;
     _Atomic(lw_context *) context; /* internal; NULL until entered, and again after close */
 } lw_device;

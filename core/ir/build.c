@@ -327,6 +327,24 @@ lw_ir_mul_no_wrap(lw_builder *b, lw_ref x, lw_ref y)
 }
 
 lw_ref
+lw_ir_quotient(lw_builder *b, lw_ref item, lw_ref multiplier, lw_ref shift)
+{
+    return lw_ir_shr(b, lw_ir_add(b, lw_ir_mulhi(b, item, multiplier), item), shift);
+}
+
+void
+lw_ir_decompose(lw_builder *b, lw_ref item, int n, const lw_ref *size, const lw_ref *multiplier,
+                const lw_ref *shift, lw_ref *coordinate)
+{
+    for (int d = 0; d < n - 1; d++) {
+        lw_ref quotient = lw_ir_quotient(b, item, multiplier[d], shift[d]);
+        coordinate[d] = lw_ir_sub(b, item, lw_ir_mul(b, quotient, size[d]));
+        item = quotient;
+    }
+    coordinate[n - 1] = item;
+}
+
+lw_ref
 lw_ir_neg(lw_builder *b, lw_ref x)
 {
     return lw_ir_emit(b, LW_OP_NEG, LW_DT_void, x, 0, 0);

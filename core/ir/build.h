@@ -58,6 +58,11 @@ lw_ref lw_ir_rem(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_add_no_wrap(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_mul_no_wrap(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_mulhi(lw_builder *b, lw_ref x, lw_ref y);
+/* item / d for a lw_divider of d (core/base/divider.h), and the coordinates of an item among n
+ * dimensions of these sizes, the first of which runs fastest. */
+lw_ref lw_ir_quotient(lw_builder *b, lw_ref item, lw_ref multiplier, lw_ref shift);
+void lw_ir_decompose(lw_builder *b, lw_ref item, int n, const lw_ref *size,
+                     const lw_ref *multiplier, const lw_ref *shift, lw_ref *coordinate);
 lw_ref lw_ir_neg(lw_builder *b, lw_ref x);
 lw_ref lw_ir_fma(lw_builder *b, lw_ref x, lw_ref y, lw_ref z);
 lw_ref lw_ir_and(lw_builder *b, lw_ref x, lw_ref y);

@@ -1,5 +1,6 @@
 #include "core/py/text_py.h"
 
+#include "core/link/build.h"
 #include "core/py/raise.h"
 
 #include <string.h>
@@ -38,6 +39,18 @@ lw_typed_take_text(lw_typed *typed)
     lw_typed_print(typed, &text);
     lw_typed_free(typed);
     return lw_text_take(&text);
+}
+
+void
+lw_typed_dump(const lw_typed *typed, const char *name)
+{
+    lw_text text = {0};
+
+    if (!lw_dump_wanted("typed", name))
+        return;
+    lw_typed_print(typed, &text);
+    lw_dump("typed", name, lw_text_get(&text));
+    lw_text_reset(&text);
 }
 
 static bool

@@ -22,5 +22,7 @@ PyObject *lw_text_names(const char *const *names, uint32_t n);
 PyObject *lw_form_take(lw_status status, const char *output, lw_bytes *bytes, lw_error *err);
 /* The typed tree as `inspect_types` shows it; frees it. NULL is passed on. */
 PyObject *lw_typed_take_text(lw_typed *typed);
+/* Prints the typed tree of the function `name` if LANEWISE_DUMP asks for it. */
+void lw_typed_dump(const lw_typed *typed, const char *name);
 
 #endif

@@ -179,16 +179,7 @@ add_core_params(kernel *k, lw_error *err)
 void
 lw_maker_decompose(kernel *k, lw_ref item, lw_ref *coordinate)
 {
-    lw_builder *b = &k->b;
-    int last = k->key->ndim - 1;
-
-    for (int d = 0; d < last; d++) {
-        lw_ref high = lw_ir_mulhi(b, item, k->multiplier[d]);
-        lw_ref quotient = lw_ir_shr(b, lw_ir_add(b, high, item), k->shift[d]);
-        coordinate[d] = lw_ir_sub(b, item, lw_ir_mul(b, quotient, k->size[d]));
-        item = quotient;
-    }
-    coordinate[last] = item;
+    lw_ir_decompose(&k->b, item, k->key->ndim, k->size, k->multiplier, k->shift, coordinate);
 }
 
 lw_ref

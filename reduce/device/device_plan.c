@@ -59,31 +59,18 @@ threads_log2(const lw_reduce_job *job)
     return log;
 }
 
-/* Bytes from a result to its neighbour. */
+/* Bytes from a result, or an element of a fold, to its neighbour. */
 static int64_t
-kept_step(const lw_reduce_job *job, uint32_t operand)
+inner_step(const lw_reduce_space *space, uint32_t operand)
 {
-    return job->kept.n ? job->kept.stride[operand][job->kept.n - 1] : 0;
+    return space->n ? space->stride[operand][space->n - 1] : 0;
 }
 
-/* Bytes from a row of neighbouring results to the next row. */
+/* Bytes from a row of neighbours to the next row. */
 static int64_t
-outer_step(const lw_reduce_job *job, uint32_t operand)
+outer_step(const lw_reduce_space *space, uint32_t operand)
 {
-    return job->kept.n > 1 ? job->kept.stride[operand][0] : 0;
-}
-
-static int64_t
-element_step(const lw_reduce_job *job, uint32_t operand)
-{
-    return job->reduced.n ? job->reduced.stride[operand][job->reduced.n - 1] : 0;
-}
-
-/* Bytes from a row of elements to the next. */
-static int64_t
-row_step(const lw_reduce_job *job, uint32_t operand)
-{
-    return job->reduced.n > 1 ? job->reduced.stride[operand][0] : 0;
+    return space->n > 1 ? space->stride[operand][0] : 0;
 }
 
 /* Whether accesses of `vector` contiguous elements of this size are possible: along results
@@ -92,12 +79,13 @@ static bool
 lies_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t operand,
                 uint32_t size, uint32_t vector)
 {
-    int64_t along = element_step(job, operand), across = kept_step(job, operand);
+    int64_t along = inner_step(&job->reduced, operand),
+            across = inner_step(&job->kept, operand);
     int64_t near = plan->key.columns ? across : along, far = plan->key.columns ? along : across;
 
     return near == size && far % (size * vector) == 0 &&
-           outer_step(job, operand) % (size * vector) == 0 &&
-           row_step(job, operand) % (size * vector) == 0 &&
+           outer_step(&job->kept, operand) % (size * vector) == 0 &&
+           outer_step(&job->reduced, operand) % (size * vector) == 0 &&
            ((uintptr_t)job->operand[operand] + (uintptr_t)plan->head * size) %
                    (size * vector) ==
                0;
@@ -274,8 +262,9 @@ choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
     bool in_order;
 
     plan->key.best = looks_for_best(job);
-    plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
-                        distance(kept_step(job, 0)) < distance(element_step(job, 0));
+    plan->key.columns =
+        plan->results > 1 && job->reduced.n > 0 &&
+        distance(inner_step(&job->kept, 0)) < distance(inner_step(&job->reduced, 0));
     plan->key.vector = (uint8_t)vector_of(job, plan);
     plan->key.head = plan->head > 0;
     plan->elements -= plan->head;
@@ -412,16 +401,17 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
 static bool
 is_nearest(const lw_reduce_job *job, int64_t step)
 {
-    return step != 0 && distance(step) < distance(kept_step(job, 0)) &&
-           distance(step) < distance(element_step(job, 0));
+    return step != 0 && distance(step) < distance(inner_step(&job->kept, 0)) &&
+           distance(step) < distance(inner_step(&job->reduced, 0));
 }
 
 /* Whether the kernel can reach all elements of the job. */
 static bool
 is_walkable(const lw_reduce_job *job)
 {
-    return job->kept.n <= 2 && job->reduced.n <= 2 && !is_nearest(job, outer_step(job, 0)) &&
-           !is_nearest(job, row_step(job, 0));
+    return job->kept.n <= 2 && job->reduced.n <= 2 &&
+           !is_nearest(job, outer_step(&job->kept, 0)) &&
+           !is_nearest(job, outer_step(&job->reduced, 0));
 }
 
 bool
@@ -489,12 +479,13 @@ lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint6
         words[n++] = (uint64_t)(plan->key.columns ? plan->row : plan->row / plan->key.vector);
     for (uint32_t i = 0; i < r->n_in + plan->key.masked; i++) {
         words[n++] = address(job->operand[i]) + (uint64_t)plan->head * size_of_operand(job, i);
-        words[n++] = (uint64_t)(plan->key.nested ? outer_step(job, i) : kept_step(job, i));
-        words[n++] = (uint64_t)element_step(job, i);
+        words[n++] = (uint64_t)(plan->key.nested ? outer_step(&job->kept, i)
+                                                 : inner_step(&job->kept, i));
+        words[n++] = (uint64_t)inner_step(&job->reduced, i);
         if (plan->key.nested)
-            words[n++] = (uint64_t)kept_step(job, i);
+            words[n++] = (uint64_t)inner_step(&job->kept, i);
         if (plan->key.folded)
-            words[n++] = (uint64_t)row_step(job, i);
+            words[n++] = (uint64_t)outer_step(&job->reduced, i);
     }
     for (int largest = 8; largest > 0; largest /= 2) /* so that all are aligned */
         for (uint32_t i = 0; i < n_parts; i++)

@@ -415,6 +415,11 @@ lw_lower_value lw_lower_ifexp(lw_lower_frame *f, uint32_t node);
 void lw_lower_body(lw_lower_frame *f, uint32_t body);
 void lw_lower_statement(lw_lower_frame *f, uint32_t node);
 void lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value);
+/* What the target becomes by `target op= value`, into *out; read: evaluates it. false: it is an
+ * array, whose elements have been changed. */
+typedef lw_lower_value lw_lower_read(lw_lower_frame *f, uint32_t target);
+bool lw_lower_augmented(lw_lower_frame *f, uint32_t node, lw_lower_read *read,
+                        lw_lower_value *out);
 /* What it becomes where an `if` has been evaluated on both sides. */
 void lw_lower_web_choose(lw_lower_frame *f, uint32_t web, lw_lower_value value);
 /* Writes a change of the object `before`; lent: as of lw_lower_assigned. */

@@ -105,25 +105,10 @@ read_target(lw_lower_frame *f, uint32_t target)
 void
 lw_lower_augmented_field(lw_lower_frame *f, uint32_t node)
 {
-    const lw_node *n = lw_node_at(f, node);
-    const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
-    lw_lower_value before, result;
+    lw_lower_value result;
 
-    if (t->elementwise && t->element == LW_T_BOTTOM) {
-        lw_lower_augmented_array(f, node, read_target(f, n->a));
-        return;
-    }
-    if (t->constant) {
-        result = lw_value_constant(f, t->constant, t->type);
-    } else if (lw_lower_calls_method(f, node)) {
-        result = lw_lower_method(f, node);
-    } else {
-        before = target->constant ? lw_value_constant(f, target->constant, target->operand)
-                                  : read_target(f, n->a);
-        result = t->elementwise ? lw_lower_augmented_number(f, node, before)
-                                : lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
-    }
-    write_path(f, n->a, result);
+    if (lw_lower_augmented(f, node, read_target, &result))
+        write_path(f, lw_node_at(f, node)->a, result);
 }
 
 /* ---- functions that change objects ---- */

@@ -399,12 +399,42 @@ is_renamed_inside(lw_lower_frame *f, const lw_node *augassign)
 }
 
 /* One web of the target is read; another one may be written. */
+bool
+lw_lower_augmented(lw_lower_frame *f, uint32_t node, lw_lower_read *read, lw_lower_value *out)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
+    lw_lower_value before;
+
+    if (t->elementwise && t->element == LW_T_BOTTOM) {
+        lw_lower_augmented_array(f, node, read(f, n->a));
+        return false;
+    }
+    if (t->constant) {
+        *out = lw_value_constant(f, t->constant, t->type);
+    } else if (lw_lower_calls_method(f, node)) {
+        *out = lw_lower_method(f, node);
+    } else {
+        before = target->constant ? lw_value_constant(f, target->constant, target->operand)
+                                  : read(f, n->a);
+        *out = t->elementwise ? lw_lower_augmented_number(f, node, before)
+                              : lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
+    }
+    return true;
+}
+
+static lw_lower_value
+read_name(lw_lower_frame *f, uint32_t target)
+{
+    return lw_lower_web_read(f, lw_typed_at(f, target)->target);
+}
+
 static void
 lower_augassign(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
     const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
-    lw_lower_value before, result;
+    lw_lower_value result;
 
     if (lw_node_at(f, n->a)->kind == LW_NODE_NAME)
         lw_lower_ask_bound(f, n->a, target->target);
@@ -429,21 +459,8 @@ lower_augassign(lw_lower_frame *f, uint32_t node)
         lw_lower_refuse_walrus(f, node);
         return;
     }
-    if (t->elementwise && t->element == LW_T_BOTTOM) {
-        lw_lower_augmented_array(f, node, lw_lower_web_read(f, target->target));
-        return;
-    }
-    if (t->constant) {
-        result = lw_value_constant(f, t->constant, t->type);
-    } else if (lw_lower_calls_method(f, node)) {
-        result = lw_lower_method(f, node);
-    } else {
-        before = target->constant ? lw_value_constant(f, target->constant, target->operand)
-                                  : lw_lower_web_read(f, target->target);
-        result = t->elementwise ? lw_lower_augmented_number(f, node, before)
-                                : lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
-    }
-    lw_lower_assign(f, n->a, result);
+    if (lw_lower_augmented(f, node, read_name, &result))
+        lw_lower_assign(f, n->a, result);
 }
 
 static void
