@@ -1,6 +1,5 @@
 #include "ufunc/device_kernel_internal.h"
 
-#include "core/emit/ordinary.h"
 #include "core/ir/report.h"
 
 #include <assert.h>
@@ -225,45 +224,27 @@ report(kernel *k, lw_ref call, lw_ref element)
     lw_report_emit(&k->b, k->report, lw_ir_result(&k->b, call, 0), values, 1 + n);
 }
 
-/* Calls the body, or its ordinary form, for element e of an access. */
-static lw_ref
-call_body(kernel *k, uint32_t function, lw_ref (*in)[LW_UFUNC_ELEMENTS], unsigned e)
+void
+lw_ufunc_body(kernel *k, lw_ref (*in)[LW_UFUNC_ELEMENTS], unsigned e, lw_ref element,
+              lw_ref (*out)[LW_UFUNC_ELEMENTS])
 {
-    lw_ref args[2 * LW_MAX_ARGS];
-    uint32_t n = 0;
+    lw_builder *b = &k->b;
+    lw_ref args[2 * LW_MAX_ARGS], call;
+    uint32_t n = 0, at = 0;
 
     for (int j = 0; j < k->key->n_in; j++) {
         int i = k->uniforms->order[j];
         for (unsigned p = 0; p < lw_dtype_n_parts(k->loop_types[i]); p++)
             args[n++] = in[i][2 * e + p];
     }
-    return lw_ir_call(&k->b, function, args, n);
-}
-
-/* Reads the outputs of an element from the results of the call, of which the first `at` are
- * something else. Returns where they end. */
-static uint32_t
-read_results(kernel *k, lw_ref call, uint32_t at, unsigned e, lw_ref (*out)[LW_UFUNC_ELEMENTS])
-{
-    for (int o = 0; o < k->key->n_out; o++)
-        for (unsigned p = 0; p < lw_dtype_n_parts(k->loop_types[k->key->n_in + o]); p++)
-            out[o][2 * e + p] = lw_ir_result(&k->b, call, at++);
-    return at;
-}
-
-void
-lw_ufunc_body(kernel *k, lw_ref (*in)[LW_UFUNC_ELEMENTS], unsigned e, lw_ref element,
-              lw_ref (*out)[LW_UFUNC_ELEMENTS])
-{
-    lw_builder *b = &k->b;
-    lw_ref call = call_body(k, k->scalar->body, in, e);
-    uint32_t at = 0;
-
+    call = lw_ir_call(b, k->scalar->body, args, n);
     if (k->scalar->can_raise) {
         report(k, call, lw_ir_add(b, element, lw_ir_int(b, LW_DT_i64, e)));
         at = 1 + k->scalar->n_raise_words;
     }
-    read_results(k, call, at, e, out);
+    for (int o = 0; o < k->key->n_out; o++)
+        for (unsigned p = 0; p < lw_dtype_n_parts(k->loop_types[k->key->n_in + o]); p++)
+            out[o][2 * e + p] = lw_ir_result(b, call, at++);
 }
 
 static void
@@ -391,107 +372,6 @@ walk_rest(kernel *k, lw_ref begin, lw_ref tid, lw_error *err)
     return LW_OK;
 }
 
-/* Stores the results of element e of an access. */
-static void
-store_element(kernel *k, const workspace *w, unsigned e)
-{
-    for (int o = k->key->n_in; o < k->key->n_in + k->key->n_out; o++) {
-        int64_t bytes = (int64_t)e * lw_dtypes[lw_ufunc_dtype(k, o)].size_bytes;
-        lw_ref at = lw_ir_offset(&k->b, w->site.at[o], lw_ir_int(&k->b, LW_DT_i64, bytes));
-        store_operand(k, o, at, 1, w->out[o - k->key->n_in] + 2 * e);
-    }
-}
-
-/* One access by the ordinary form of the body. Stores the results of elements that pass the
- * tests, and removes their bits from `rest`, a slot of u32. */
-static void
-walk_ordinary(kernel *k, workspace *w, lw_ref access, lw_ref rest)
-{
-    lw_builder *b = &k->b;
-    unsigned width = k->key->width;
-    lw_ref passes[LW_UFUNC_ELEMENTS], all = 0;
-
-    locate(k, access, width, &w->site);
-    lw_ufunc_load_site(k, &w->site, width, w->in);
-    for (unsigned e = 0; e < width; e++) {
-        lw_ref call = call_body(k, k->ordinary, w->in, e);
-        passes[e] = lw_ir_result(b, call, read_results(k, call, 0, e, w->out));
-        all = e ? lw_ir_and(b, all, passes[e]) : passes[e];
-    }
-    lw_ir_if(b, all);
-    lw_ufunc_store_site(k, &w->site, width, w->out);
-    lw_ir_set(b, rest, lw_ir_int(b, LW_DT_u32, 0));
-    lw_ir_else(b);
-    for (unsigned e = 0; e < width; e++) {
-        lw_ref others = lw_ir_int(b, LW_DT_u32, ~(INT64_C(1) << e) & UINT32_MAX);
-        lw_ir_if(b, passes[e]);
-        store_element(k, w, e);
-        lw_ir_set(b, rest, lw_ir_and(b, lw_ir_get(b, rest), others));
-        lw_ir_end(b);
-    }
-    lw_ir_end(b);
-}
-
-/* The elements of an access whose bits are in `rest`, one by one. Threads of a warp do this
- * together, each with its own next element, so few elements of that kind cost one iteration. */
-static lw_status
-walk_bits(kernel *k, lw_ref begin, lw_ref rest, lw_error *err)
-{
-    lw_builder *b = &k->b;
-    workspace *w = lw_arena_take(&b->module->arena, sizeof *w);
-    lw_ref bits, element, one = lw_ir_int(b, LW_DT_u32, 1);
-
-    if (w == NULL)
-        return lw_fail_memory(err);
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE);
-    bits = lw_ir_get(b, rest);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, bits, lw_ir_int(b, LW_DT_u32, 0)));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
-    element = lw_ir_intrinsic(b, LW_IN_ctz, LW_DT_u32, &bits, 1);
-    element = lw_ir_add(b, begin, lw_ir_cast(b, LW_DT_i64, element));
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, element, k->items));
-    walk_one(k, w, element);
-    lw_ir_end(b);
-    lw_ir_set(b, rest, lw_ir_and(b, bits, lw_ir_sub(b, bits, one)));
-    lw_ir_latch(b);
-    lw_ir_end(b);
-    return LW_OK;
-}
-
-/* FLAT, with a body that has an ordinary form: a thread takes one access after the other. The
- * elements of an access that crosses the end, and those with a number that is not ordinary,
- * are computed one by one. */
-static lw_status
-ordinary_blocks(kernel *k, lw_ref first, lw_error *err)
-{
-    lw_status status = LW_OK;
-    lw_builder *b = &k->b;
-    unsigned width = k->key->width;
-    workspace *w = lw_arena_take(&b->module->arena, sizeof *w);
-    lw_ref group = lw_ir_slot(b, LW_DT_u32), rest = lw_ir_slot(b, LW_DT_u32);
-    lw_ref at, begin, end;
-
-    assert(width < 32);
-    if (w == NULL)
-        return lw_fail_memory(err);
-    lw_ir_set(b, group, lw_ir_int(b, LW_DT_u32, 0));
-    at = lw_ir_while(b, group, lw_ir_int(b, LW_DT_u32, k->key->groups));
-    at = lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, at), lw_ir_int(b, LW_DT_i64, LW_PLAN_BLOCK));
-    at = lw_ir_add(b, first, at);
-    begin = lw_ir_mul(b, at, lw_ir_int(b, LW_DT_i64, width));
-    end = lw_ir_add(b, begin, lw_ir_int(b, LW_DT_i64, width));
-    lw_ir_set(b, rest, lw_ir_int(b, LW_DT_u32, (INT64_C(1) << width) - 1));
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, end, k->items));
-    walk_ordinary(k, w, at, rest);
-    lw_ir_end(b);
-    LW_TRY(walk_bits(k, begin, rest, err));
-    lw_ir_latch(b);
-    lw_ir_while_end(b, group, lw_ir_int(b, LW_DT_u32, 1));
-fail:
-    return status;
-}
-
 static lw_status
 walk_single(kernel *k, lw_ref item, lw_error *err)
 {
@@ -522,8 +402,6 @@ flat_blocks(kernel *k, lw_ref tid, lw_ref block, lw_error *err)
         lw_ir_mul(b, block, lw_ir_int(b, LW_DT_i64, (int64_t)LW_PLAN_BLOCK * k->key->groups)),
         tid);
 
-    if (k->ordinary != LW_NO_FUNCTION)
-        return ordinary_blocks(k, first, err);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, end, k->items));
     LW_TRY(walk_full(k, first, LW_DT_i64, err));
     lw_ir_else(b);
@@ -587,14 +465,6 @@ emit_kernel(kernel *k, lw_error *err)
     return k->key->ndim ? strided_blocks(k, tid, block, err) : flat_blocks(k, tid, block, err);
 }
 
-/* Where several elements of a thread lie side by side, and an element may be computed twice. */
-static bool
-has_ordinary_blocks(const kernel *k)
-{
-    return k->key->ndim == 0 && !k->key->tiled && !k->key->masked && k->key->width > 1 &&
-           !k->scalar->can_raise;
-}
-
 lw_status
 lw_device_kernel(const lw_loop *loop, const lw_kernel_key *key, const char *symbol,
                  int max_registers, lw_module **out, lw_error *err)
@@ -614,9 +484,6 @@ lw_device_kernel(const lw_loop *loop, const lw_kernel_key *key, const char *symb
     k->loop_types = loop->types;
     k->uniforms = &loop->uniforms;
     k->key = key;
-    k->ordinary = LW_NO_FUNCTION;
-    if (has_ordinary_blocks(k))
-        LW_TRY(lw_add_ordinary(module, scalar->body, &k->ordinary, err));
     lw_builder_start(&k->b, module, symbol);
     if (k->b.func != NULL) {
         k->b.func->linkage = LW_KERNEL;

@@ -23,8 +23,6 @@ typedef struct lw_ufunc_maker {
     lw_ref stride[LW_WALK_OPERANDS][LW_WALK_DIMS];
     lw_ref extent[2]; /* TILED */
     lw_ref report;    /* the lw_report_control */
-    /* the body without tests of its numbers (core/emit/ordinary.h), or LW_NO_FUNCTION */
-    uint32_t ordinary;
 } lw_ufunc_maker;
 
 /* Addresses of one access: a pointer per operand. */

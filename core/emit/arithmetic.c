@@ -148,10 +148,6 @@ emit_division(lw_emitter *e, const char *for_signed, const char *for_unsigned)
                   x.text, e->inst->b);
         return;
     }
-    if (e->gpu && (e->inst->flags & LW_ORDINARY)) {
-        lw_emit_ordinary_division(e);
-        return;
-    }
     if (!e->gpu || lw_is_float(type) || lw_dtypes[type].bits > 16) {
         emit_binary(e, "fdiv", for_signed, for_unsigned);
         return;

@@ -241,8 +241,6 @@ bool lw_emit_scaled_bits(lw_emitter *e);
 
 /* ---- math.c ---- */
 void lw_emit_intrinsic(lw_emitter *e);
-/* A DIV of f64 that is LW_ORDINARY, on a GPU. */
-void lw_emit_ordinary_division(lw_emitter *e);
 
 /* ---- vector_math.c ---- */
 /* The name of our own function for this intrinsic, or NULL where a library's is called. */
@@ -250,9 +248,8 @@ const char *lw_own_function(lw_emitter *e, lw_intrinsic which, lw_dtype type);
 void lw_own_functions_print(lw_emitter *e);
 
 /* ---- gpu_double.c ---- */
-/* The name of our own function of f64 on GPUs for this intrinsic, or of its form for ordinary
- * arguments; NULL where there is none. */
-const char *lw_gpu_double(lw_emitter *e, lw_intrinsic which, bool ordinary);
+/* The name of our own function of f64 on GPUs for this intrinsic; NULL where there is none. */
+const char *lw_gpu_double(lw_emitter *e, lw_intrinsic which);
 void lw_gpu_doubles_print(lw_emitter *e);
 
 /* ---- print.c ---- */

@@ -12,10 +12,6 @@
  * erf   1 - e^-p with p = |x| + |x| r(|x|), and r a polynomial up to where erf is 1 (N. Juffa's
  *       form, which libdevice has, too); e^-p as above, but so that 1 - e^-p keeps its digits.
  *
- * Each has a second form for ordinary arguments (core/emit/ordinary.h), which gives the same
- * bits for them: exp for a result that is a normal number, log for a positive normal number,
- * erf for finite ones.
- *
  * The polynomials are minimax fits by Remez's exchange, weighted for the function's relative
  * error; tests/special/gpu_double.py computes them. The errors are at most 0.87, 0.56 and 1.90
  * units in the last place (tests/py/test_gpu_double.py).
@@ -178,15 +174,6 @@
 #define HEAD(name) "define internal double @" name "(double %x) nounwind alwaysinline {\n"
 #define TAIL(result) "  ret double " result "\n}\n"
 
-static const char exp_ordinary_text[] =
-    HEAD("lw_rt_exp_ordinary")
-    EXP("%x")
-    INT("kshift", "shl", "%kbits", "20")
-    INT("outupper", "add", "%pupper", "%kshift")
-    PUT("outpair", "%ppair", "%outupper", "1")
-    DOUBLE("out", "%outpair")
-    TAIL("%out");
-
 /* Where the result may be infinite, subnormal or 0: 2^k as two factors. */
 static const char exp_text[] =
     HEAD("lw_rt_exp")
@@ -222,8 +209,8 @@ static const char exp_text[] =
     LET("result", "select i1 %isnan, double %x, double %far")
     TAIL("%result");
 
-static const char log_ordinary_text[] =
-    HEAD("lw_rt_log_ordinary")
+static const char log_normal_text[] =
+    HEAD("lw_rt_log_normal")
     PAIR("pair", "%x")
     UPPER("upper", "%pair")
     LOG("%pair", "%upper", "0")
@@ -253,25 +240,12 @@ static const char log_text[] =
     LET("out", "select i1 %zero, double 0xFFF0000000000000, double %other")
     TAIL("%out");
 
-#define ERF_BEGIN                                                                              \
-    PAIR("pair", "%x")                                                                         \
-    UPPER("upper", "%pair")                                                                    \
-    INT("positive", "and", "%upper", "2147483647")
-
 /* 5.90625: from there on the result is 1. */
-static const char erf_ordinary_text[] =
-    HEAD("lw_rt_erf_ordinary")
-    ERF_BEGIN
-    LET("near1", "icmp ult i32 %positive, 1075290112")
-    IF("cupper", "%near1", "%positive", "1075290112")
-    PUT("cpair", "%pair", "%cupper", "1")
-    DOUBLE("c", "%cpair")
-    ERF
-    TAIL("%out");
-
 static const char erf_text[] =
     HEAD("lw_rt_erf")
-    ERF_BEGIN
+    PAIR("pair", "%x")
+    UPPER("upper", "%pair")
+    INT("positive", "and", "%upper", "2147483647")
     LET("whole", "call double @llvm.nvvm.fabs.d(double %x)")
     LET("far", "fcmp oge double %whole, 5.90625")
     IF("cupper", "%far", "1075290112", "%positive")
@@ -284,23 +258,20 @@ static const char erf_text[] =
 
 static const struct {
     lw_intrinsic which;
-    bool ordinary;
     const char *name, *text;
-} functions[] = {{LW_IN_exp, false, "lw_rt_exp", exp_text},
-                 {LW_IN_exp, true, "lw_rt_exp_ordinary", exp_ordinary_text},
-                 {LW_IN_log, false, "lw_rt_log", log_text},
-                 {LW_IN_log, true, "lw_rt_log_ordinary", log_ordinary_text},
-                 {LW_IN_erf, false, "lw_rt_erf", erf_text},
-                 {LW_IN_erf, true, "lw_rt_erf_ordinary", erf_ordinary_text}};
+} functions[] = {{LW_IN_exp, "lw_rt_exp", exp_text},
+                 {LW_IN_log, "lw_rt_log", log_text},
+                 {LW_IN_log_normal, "lw_rt_log_normal", log_normal_text},
+                 {LW_IN_erf, "lw_rt_erf", erf_text}};
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 _Static_assert(N_FUNCTIONS <= 32, "one bit each");
 
 const char *
-lw_gpu_double(lw_emitter *e, lw_intrinsic which, bool ordinary)
+lw_gpu_double(lw_emitter *e, lw_intrinsic which)
 {
     assert(e->gpu);
     for (int i = 0; i < N_FUNCTIONS; i++)
-        if (functions[i].which == which && functions[i].ordinary == ordinary) {
+        if (functions[i].which == which) {
             e->own |= UINT32_C(1) << i;
             return functions[i].name;
         }

@@ -281,11 +281,6 @@ emit_fabs(lw_emitter *e, const op *o)
                   o->type, o->args[0].text);
         return;
     }
-    if (e->inst->flags & LW_ORDINARY) {
-        lw_declare(e, "float @llvm.nvvm.fabs.f(float)");
-        lw_result(e, "call float @llvm.nvvm.fabs.f(float $s)", o->args[0].text);
-        return;
-    }
     bits = bits_of(e, o->type, o->args[0]);
     bits = lw_def(e, "and i$u $s, $s", f.bits, bits.text, number(f.sign - 1, f.bits).text);
     result_from_bits(e, o->type, bits);
@@ -730,28 +725,13 @@ emit_open(lw_emitter *e, op *o, lw_intrinsic which)
     }
 }
 
-void
-lw_emit_ordinary_division(lw_emitter *e)
-{
-    op o = {.row = &lw_intrinsics[LW_IN_div_normal],
-            .type = LW_DT_f64,
-            .wide = LW_DT_f64,
-            .args = {lw_operand(e, e->inst->a), lw_operand(e, e->inst->b)}};
-
-    emit_div_normal(e, &o);
-}
-
 /* The name of our own function, or NULL where a library's is called. */
 static const char *
 own_function(lw_emitter *e, const op *o, lw_intrinsic which)
 {
-    bool ordinary = which == LW_IN_log_normal || (e->inst->flags & LW_ORDINARY);
-
-    if (which == LW_IN_log_normal)
-        which = LW_IN_log;
-    if (!e->gpu)
-        return lw_own_function(e, which, o->wide);
-    return o->wide == LW_DT_f64 ? lw_gpu_double(e, which, ordinary) : NULL;
+    if (e->gpu)
+        return o->wide == LW_DT_f64 ? lw_gpu_double(e, which) : NULL;
+    return lw_own_function(e, which == LW_IN_log_normal ? LW_IN_log : which, o->wide);
 }
 
 void
@@ -768,10 +748,6 @@ lw_emit_intrinsic(lw_emitter *e)
         o.args[i] = lw_operand(e, values[i]);
     if (o.row->kind == LW_INTRINSIC_INT) {
         emit_integer(e, &o, which);
-        return;
-    }
-    if (e->gpu && which == LW_IN_sqrt && (e->inst->flags & LW_ORDINARY)) {
-        emit_sqrt_normal(e, &o);
         return;
     }
     if (how == LW_HOW_OPEN) {

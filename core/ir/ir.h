@@ -146,10 +146,6 @@ enum {
     /* ADD, SUB, MUL of signed integers: the emitter knows that it does not overflow
      * (addresses) */
     LW_NO_WRAP = 0x10000,
-    /* DIV, INTRINSIC sqrt log exp erf of f64: operands and result are ordinary numbers, which
-     * core/emit/ordinary tests, so that code for a GPU need not. fabs of f32: of a NaN, other
-     * bits may be the result */
-    LW_ORDINARY = 0x40000,
     /* LOCAL: the user's function asks for this alignment */
     LW_DECL_ALIGNED = 0x20000,
 };

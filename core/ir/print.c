@@ -47,17 +47,12 @@ static const lw_ir_flag loop_flags[] = {
     {"no_unroll", LW_LOOP_NO_UNROLL},   {"unroll_full", LW_LOOP_UNROLL_FULL},
     {"interleave", LW_LOOP_INTERLEAVE}, {"parallel", LW_LOOP_PARALLEL},
     {"elements", LW_LOOP_ELEMENTS},     {NULL, 0}};
-static const lw_ir_flag float_flags[] = {{"nnan", LW_FAST_NNAN},
-                                         {"ninf", LW_FAST_NINF},
-                                         {"nsz", LW_FAST_NSZ},
-                                         {"arcp", LW_FAST_ARCP},
-                                         {"afn", LW_FAST_AFN},
-                                         {"contract", LW_FAST_CONTRACT},
-                                         {"reassoc", LW_FAST_REASSOC},
-                                         {"fuse", LW_MAY_FUSE},
-                                         {"nowrap", LW_NO_WRAP},
-                                         {"ordinary", LW_ORDINARY},
-                                         {NULL, 0}};
+static const lw_ir_flag float_flags[] = {
+    {"nnan", LW_FAST_NNAN},       {"ninf", LW_FAST_NINF},
+    {"nsz", LW_FAST_NSZ},         {"arcp", LW_FAST_ARCP},
+    {"afn", LW_FAST_AFN},         {"contract", LW_FAST_CONTRACT},
+    {"reassoc", LW_FAST_REASSOC}, {"fuse", LW_MAY_FUSE},
+    {"nowrap", LW_NO_WRAP},       {NULL, 0}};
 
 bool
 lw_ir_is_memory(lw_op op)
