@@ -565,11 +565,61 @@ def on_cpu() -> None:
     race("cpu standard_normal float32 10^7", {"lanewise": lambda: g.standard_normal(dtype=np.float32, out=fill), "NumPy": lambda: theirs.standard_normal(dtype=np.float32, out=fill)}, 8)
 
 
+# ---- first calls ----
+
+
+def compilations() -> None:
+    """From a function to the result of its first call, with the compiler loaded and without caches: medians of calls in turns, each of a function with another constant."""
+    numba_cuda = peer("numba.cuda")
+    numba = peer("numba")
+    x = cuda.to_device(np.ones(1000, np.float32))
+    theirs = None if numba_cuda is None else numba_cuda.to_device(np.ones(1000, np.float32))
+
+    def scaled(k):
+        def f(a, b):
+            return a * b + k
+
+        return f
+
+    def waves(k):
+        def f(a, b):
+            return math.sin(a) * math.exp(b) + k
+
+        return f
+
+    def seconds(call: Callable[[], Any], wait: Callable[[], Any]) -> float:
+        start = time.perf_counter()
+        call()
+        wait()
+        return time.perf_counter() - start
+
+    mine, peers = {}, {}
+    mine["a*b+k"], mine["sin(a)*exp(b)+k"] = (lambda k, make=make: lw.vectorize(make(k))(x, x) for make in (scaled, waves))
+    mine["reduction by a+b*k"] = lambda k: lw.reduce(scaled(k))(x)
+    if numba is not None and theirs is not None:
+        compiled = numba.vectorize(["float32(float32, float32)"], target="cuda")
+        peers["a*b+k"], peers["sin(a)*exp(b)+k"] = (lambda k, make=make: compiled(make(k))(theirs, theirs) for make in (scaled, waves))
+        peers["reduction by a+b*k"] = lambda k: numba_cuda.reduce(scaled(k))(theirs)
+    with lw.config(cache_size_mb=0, memory_cache_mb=0):
+        for name, run in mine.items():
+            times: dict[str, list[float]] = {"lanewise": [], "numba-cuda": []}
+            for i in range(10):
+                k = np.float32(i + 0.5)
+                times["lanewise"].append(seconds(lambda: run(k), cuda.synchronize))
+                if name in peers:
+                    times["numba-cuda"].append(seconds(lambda: peers[name](k), numba_cuda.synchronize))
+            print(f"first call, {name}")
+            for who, all_of_them in times.items():
+                later = sorted(all_of_them[1:])
+                if later:
+                    print(f"    {who:<26}{later[len(later) // 2] * 1e3:>12.1f} ms   {later[0] * 1e3:.1f} to {later[-1] * 1e3:.1f}", flush=True)
+
+
 if __name__ == "__main__":
     which = sys.argv[1:] or ["gpu", "cpu"]
     if "gpu" in which and cuda.is_available():
         print(f"{cuda.get_current_device().name}; NumPy {np.__version__}")
-        parts = (launches, gufuncs, moving_averages, states, fills, programs, monte_carlo, histograms)
+        parts = (launches, gufuncs, moving_averages, states, fills, programs, monte_carlo, histograms, compilations)
         for part in [p for p in parts if p.__name__ in which] or parts:
             try:
                 part()

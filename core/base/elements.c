@@ -254,21 +254,16 @@ transpose_square(char *to, int64_t to_row, const char *from, int64_t from_row, i
     vector1 x[MOST], y[MOST];
     int64_t n = VECTOR / size;
 
-#pragma GCC unroll 16
     for (int64_t i = 0; i < n; i++)
         memcpy(&x[i], from + i * from_row, VECTOR);
-#pragma GCC unroll 4
     for (int64_t together = 1; together < n; together *= 2) {
-#pragma GCC unroll 8
         for (int64_t i = 0; i < n / 2; i++) {
             y[2 * i] = interleave_low(x[i], x[i + n / 2], size);
             y[2 * i + 1] = interleave_high(x[i], x[i + n / 2], size);
         }
-#pragma GCC unroll 16
         for (int64_t i = 0; i < n; i++)
             x[i] = y[i];
     }
-#pragma GCC unroll 16
     for (int64_t i = 0; i < n; i++)
         memcpy(to + i * to_row, &x[i], VECTOR);
 }
