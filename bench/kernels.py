@@ -593,7 +593,8 @@ def compilations() -> None:
         wait()
         return time.perf_counter() - start
 
-    mine, peers = {}, {}
+    mine: dict[str, Callable[[Any], Any]] = {}
+    peers: dict[str, Callable[[Any], Any]] = {}
     mine["a*b+k"], mine["sin(a)*exp(b)+k"] = (lambda k, make=make: lw.vectorize(make(k))(x, x) for make in (scaled, waves))
     mine["reduction by a+b*k"] = lambda k: lw.reduce(scaled(k))(x)
     if numba is not None and theirs is not None:
