@@ -109,11 +109,12 @@ breathe(void)
 #endif
 }
 
-/* Spins until `is_over` says so, for `most_ns` at most. */
+/* Spins until `is_over` says so, for `most_ns` at most; yields: from the beginning on, each
+ * time that it has looked a while. */
 static bool
-spin_until(bool (*is_over)(const void *), const void *what, int64_t most_ns)
+spin_until(bool (*is_over)(const void *), const void *what, int64_t most_ns, bool yields)
 {
-    int64_t begin = lw_now_ns(), yields_at = SPIN_NS, spent = 0;
+    int64_t begin = lw_now_ns(), apart = yields ? 0 : SPIN_NS, yields_at = apart, spent = 0;
 
     do {
         for (int i = 0; i < 64; i++) {
@@ -123,7 +124,7 @@ spin_until(bool (*is_over)(const void *), const void *what, int64_t most_ns)
         }
         if (spent > yields_at) {
             sched_yield();
-            yields_at += SPIN_NS;
+            yields_at += apart;
         }
         spent = lw_now_ns() - begin;
     } while (spent < most_ns);
@@ -146,7 +147,7 @@ await_workers(lw_stop *stop)
     unsigned left;
 
     if (!atomic_load_explicit(&crowded, memory_order_relaxed) &&
-        spin_until(none_pending, NULL, LONG_SPIN_NS))
+        spin_until(none_pending, NULL, LONG_SPIN_NS, false))
         return;
     atomic_exchange(&caller_asleep, 1);
     while ((left = atomic_load(&pending)) != 0) {
@@ -302,7 +303,9 @@ sleep_until_called(worker *self)
 }
 
 /* A worker that was woken too late, when its call had been taken back, spins like one that has
- * worked: otherwise it would be too late for each of several short loops. */
+ * worked: otherwise it would be too late for each of several short loops. On the caller's core
+ * it yields all the time. It does not sleep there at once, as some virtual machines number
+ * cores by chance. */
 static void
 await_call(worker *self)
 {
@@ -310,7 +313,7 @@ await_call(worker *self)
 
     do {
         begin = lw_now_ns();
-        if (shares_core() || !spin_until(is_called, self, self->spin_ns))
+        if (!spin_until(is_called, self, self->spin_ns, shares_core()))
             sleep_until_called(self);
         self->spin_ns = lw_now_ns() - begin < LONG_SPIN_NS ? LONG_SPIN_NS : SPIN_NS;
     } while (!follows_call(self));
