@@ -124,19 +124,20 @@ def _merge_moments(a, b):
     A mean is the sum of an origin, which is an element of the part, and of the distance from it. The difference of two
     elements is rounded relative to itself, as a mean in one number is not: of elements 1e9 ± 10, that has lost nine digits.
     No element is farther from the mean than the root of the sum of squares, so an outlier is as good an origin.
+    Counts are integers, as a float32 could not count beyond 2**24. Weights are computed in the type of the squares.
     """
-    n = a[0] + b[0]
     delta = (b[1] - a[1]) - (a[2] - b[2])
-    weight = b[0] / n
-    return n, a[1], a[2] + delta * weight, a[3] + b[3] + delta * delta * (a[0] * weight)
+    of_a, of_b = type(a[3])(a[0]), type(a[3])(b[0])
+    weight = of_b / (of_a + of_b)
+    return a[0] + b[0], a[1], a[2] + delta * weight, a[3] + b[3] + delta * delta * (of_a * weight)
 
 
 def _merge_complex_moments(a, b):
-    n = a[0] + b[0]
     delta = (b[1] - a[1]) - (a[2] - b[2])
-    weight = b[0] / n
+    of_a, of_b = type(a[3])(a[0]), type(a[3])(b[0])
+    weight = of_b / (of_a + of_b)
     square = delta.real * delta.real + delta.imag * delta.imag
-    return n, a[1], a[2] + delta * weight, a[3] + b[3] + square * (a[0] * weight)
+    return a[0] + b[0], a[1], a[2] + delta * weight, a[3] + b[3] + square * (of_a * weight)
 
 
 def _add_exponentials(a, b):

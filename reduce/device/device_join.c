@@ -5,7 +5,7 @@
 #include "core/block/shuffle.h"
 #include "reduce/device/device_internal.h"
 
-enum { MOST_PARTIALS = 4 };
+enum { MOST_LOADED = 4 }; /* numbers of blocks' accumulators that are loaded at a time */
 
 static void
 fence(maker *m)
@@ -149,11 +149,13 @@ meet(maker *m)
 }
 
 /* How many blocks' accumulators of a result are loaded at a time. Where a thread has several
- * results, those of all are: more would take more registers than the rest of the kernel. */
+ * results, those of all are: more would take more registers than the rest of the kernel.
+ * Accumulators of several numbers take long to combine, and a lane has few of them, so that
+ * combinations of what lies behind the last one would cost more than waiting for loads. */
 static uint32_t
 n_partials(const maker *m)
 {
-    return n_results(m) > 1 ? 1 : MOST_PARTIALS;
+    return n_results(m) > 1 || m->n_parts >= MOST_LOADED ? 1 : MOST_LOADED / m->n_parts;
 }
 
 /* Combines the accumulators of some blocks, from block `at` on, into result v. All loads come
@@ -163,7 +165,7 @@ take_partials(maker *m, uint32_t v, lw_ref at, lw_ref last)
 {
     lw_builder *b = &m->b;
     uint32_t count = n_partials(m);
-    acc_parts acc = {0}, x[MOST_PARTIALS] = {{0}};
+    acc_parts acc = {0}, x[MOST_LOADED] = {{0}};
     lw_ref k;
 
     for (uint32_t i = 0; i < count; i++) {

@@ -200,6 +200,10 @@ def test_an_outlier_may_come_first_and_parts_may_be_merged():
     x = 1e9 + np.random.default_rng(3).random(10_000)
     merged = kept.finish(kept.merge(kept.partial(x[:3000]), kept.partial(x[3000:3001]), kept.partial(x[3001:])))
     assert merged == pytest.approx(float(_exact_variance(x, None)), rel=1e-14)
+    one = kept.partial(np.ones(1, "f4"))
+    many, count = one.copy(), one.dtype.names[0]
+    many[count] = (1 << 24) - 1
+    assert kept.merge(many, one, one)[count] == (1 << 24) + 1  # which no float32 is
     for same in (0.1, 1e300):
         assert reductions.var(np.full(1000, same)) == 0
     with np.errstate(invalid="ignore"):
