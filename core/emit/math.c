@@ -656,20 +656,22 @@ emit_host_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
                     stem, bits, o->wide, x.text, o->wide, y.text);
 }
 
-/* min.f32 of PTX returns the number when one operand is NaN, and orders -0 below +0. It is
- * written as assembly because LLVM, for which the order of zeros is open, would fold it
- * otherwise. */
+/* min.f32 of PTX returns the number when one operand is NaN, min.NaN.f32, from compute
+ * capability 8.0 on, the NaN; both order -0 below +0. They are written as assembly because
+ * LLVM, for which the order of zeros is open, would fold them otherwise. */
 static void
 emit_gpu_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
 {
     const char *stem = is_min ? "min" : "max", *x = o->args[0].text, *y = o->args[1].text;
     uint32_t bits = lw_dtypes[o->wide].bits;
     const char *registers = bits == 64 ? "=d,d,d" : "=f,f,f";
+    bool at_once = keeps_nan && bits == 32 && e->options->cc >= 80;
     lw_name best, sum, unordered;
 
-    best = lw_def(e, "call $t asm \"$s.f$u $$0, $$1, $$2;\", \"$s\"($t $s, $t $s)" LW_PURE_ASM,
-                  o->wide, stem, bits, registers, o->wide, x, o->wide, y);
-    if (keeps_nan) {
+    best =
+        lw_def(e, "call $t asm \"$s$s.f$u $$0, $$1, $$2;\", \"$s\"($t $s, $t $s)" LW_PURE_ASM,
+               o->wide, stem, at_once ? ".NaN" : "", bits, registers, o->wide, x, o->wide, y);
+    if (keeps_nan && !at_once) {
         sum = lw_def(e, "fadd $t $s, $s", o->wide, x, y);
         unordered = lw_def(e, "fcmp uno $t $s, $s", o->wide, x, y);
         best = lw_def(e, "select i1 $s, $t $s, $t $s", unordered.text, o->wide, sum.text,

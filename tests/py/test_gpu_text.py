@@ -63,7 +63,7 @@ def test_16_bit_integers_are_not_negated_by_neg(target, dtype):
 @pytest.mark.parametrize("dtype, letter", [("f4", "f32"), ("f8", "f64")])
 def test_minimum_of_zeros_is_left_to_the_hardware(target, dtype, letter):
     text = ptx(lambda x: (np.minimum(0.0, -(x - x)), np.fmax(x - x, -0.0)), f"({dtype})", target)
-    assert f"min.{letter}" in text and f"max.{letter}" in text
+    assert re.search(rf"min(\.NaN)?\.{letter}", text) and f"max.{letter}" in text
 
 
 def of_a_sum(n, out):
@@ -92,6 +92,12 @@ def of_a_counter(n, out):
     for i in range(n):
         for j in range(i % 4):
             out[i] += j
+
+
+@pytest.mark.parametrize(("target", "dtype", "at_once"), [("sm_75", "f4", False), ("sm_80", "f4", True), ("sm_90", "f2", True), ("sm_120", "f8", False)])
+def test_maxima_that_keep_nan_are_one_instruction_where_there_is_one(target, dtype, at_once):
+    text = ptx(lambda a, b: np.maximum(a, b), f"({dtype}, {dtype})", target)
+    assert ("max.NaN.f32" in text, "setp.nan" in text) == (at_once, not at_once)
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
