@@ -153,21 +153,25 @@ is_aligned(const lw_reduce_scan *scan, const char *at, int64_t step, uint32_t si
     return (intptr_t)at % bytes == 0 && (scan->outer == 1 || step % bytes == 0);
 }
 
-/* How many elements an access takes; 0 where elements are not contiguous. */
+/* How many elements an access takes; 0 where elements are not contiguous. Those of a thread
+ * have at most 16 bytes: in two stores of 16 bytes each, a warp would write half of every
+ * sector. */
 static uint32_t
 vector_of(const lw_reduce_scan *scan)
 {
     const lw_reduction *r = scan->reduction;
     lw_dtype part[LW_REDUCE_PARTS];
-    uint32_t n = lw_reduce_acc_parts(r, part), least_size = 8, vector;
+    uint32_t n = lw_reduce_acc_parts(r, part), largest = 1, vector;
 
     if (!is_dense(scan) || scan->keys != NULL)
         return 0;
     for (uint32_t i = 0; i < r->n_in; i++)
-        least_size = lw_least(least_size, lw_dtypes[r->loaded[i]].size_bytes);
+        if (lw_dtypes[r->loaded[i]].size_bytes > largest)
+            largest = lw_dtypes[r->loaded[i]].size_bytes;
     for (uint32_t i = 0; i < r->n_out; i++)
-        least_size = lw_least(least_size, lw_dtypes[r->out[i]].size_bytes);
-    vector = least_size == 8 ? 2 : 4;
+        if (lw_dtypes[r->out[i]].size_bytes > largest)
+            largest = lw_dtypes[r->out[i]].size_bytes;
+    vector = largest == 8 ? 2 : 4;
     for (uint32_t i = 0; i < n; i++)
         if (part[i] == LW_DT_b1)
             return 0;
