@@ -170,12 +170,14 @@ typedef struct walk {
 } walk;
 
 /* The number of independent chains: one for each element of an access, or, where accumulators
- * are large, one for several neighbouring elements. */
+ * are large, one for several neighbouring elements. Sums of small integers need no more. */
 static uint32_t
 n_chains(const maker *m)
 {
     uint32_t n = m->key->vector, bytes = lw_reduce_device_bytes(m->r, m->key);
 
+    if (m->adds_small && !m->key->columns)
+        return 1;
     while (n > 1 && n * bytes > MOST_CHAINED && !m->key->columns)
         n /= 2;
     return n;

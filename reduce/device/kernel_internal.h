@@ -30,6 +30,7 @@ typedef struct maker {
     uint32_t n_params;
     uint32_t n_parts;
     lw_dtype part[LW_REDUCE_PARTS];
+    bool adds_small; /* lw_reduce_adds_small; accumulators have no further parts */
 
     /* parameters that both kernels have; [n_in] belongs to the mask */
     lw_ref elements, inner;
@@ -273,7 +274,7 @@ void lw_reduce_put_before(maker *m, const lw_ref *x, const lw_ref *slot, lw_ref 
 /* slot = slot . x */
 void lw_reduce_combine_after(maker *m, const lw_ref *slot, const lw_ref *x);
 /* x[0] = x[0] . … . x[n - 1], in a tree of neighbours, which keeps the order and shortens
- * chains of roundings. */
+ * chains of roundings. Each is of one element, or of a few that were combined so. */
 void lw_reduce_combine_tree(maker *m, uint32_t n, acc_parts *x);
 
 #endif

@@ -124,7 +124,7 @@ lw_reduce_recognise(lw_reduction *r)
                lw_operator_result(func, 0)->op != LW_OP_XOR;
 }
 
-/* ---- the best element ---- */
+/* ---- map ---- */
 
 /* What map returns as scalar `part`; NULL: there is no map, or it is no straight line. */
 static const lw_inst *
@@ -137,6 +137,63 @@ mapped(const lw_reduction *r, uint32_t part)
         return NULL;
     return &func->insts.data[func->lists.data[last->b + part]];
 }
+
+static bool
+is_small_type(lw_dtype type)
+{
+    return type == LW_DT_b1 || (lw_is_integer(type) && lw_dtypes[type].size_bytes <= 2);
+}
+
+/* Whether an integer is one of 16 bits, with or without a sign: modulo 2 ** 64 where its type
+ * is u64. */
+static bool
+is_small(const lw_func *func, const lw_inst *made)
+{
+    const lw_inst *insts = func->insts.data;
+    int64_t value;
+
+    switch (made->op) {
+    case LW_OP_PARAM: return is_small_type((lw_dtype)made->type);
+    case LW_OP_CONST:
+        value = (int64_t)func->constants.data[made->a].bits;
+        return lw_is_integer((lw_dtype)made->type) && value >= INT16_MIN && value <= UINT16_MAX;
+    case LW_OP_CAST: /* as u32, -1 becomes large */
+        return made->type != LW_DT_u32 && lw_is_integer((lw_dtype)made->type) &&
+               is_small(func, &insts[made->a]);
+    case LW_OP_SELECT:
+        return is_small(func, &insts[made->b]) && is_small(func, &insts[made->c]);
+    default: return false;
+    }
+}
+
+/* Whether map, or the conversion of an element where there is none, makes a small integer of
+ * it. */
+static bool
+makes_small(const lw_reduction *r, uint32_t part)
+{
+    const lw_inst *made = mapped(r, part);
+
+    if (r->map == NULL)
+        return is_small_type(r->loaded[part]) && r->in[part] == r->acc[part];
+    return made != NULL && is_small(body_of(r->map), made);
+}
+
+bool
+lw_reduce_adds_small(const lw_reduction *r)
+{
+    lw_func *func = body_of(r->combine);
+
+    if (!lw_operator_is_line(func) || func->results.n != r->n_acc)
+        return false;
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        if ((r->acc[i] != LW_DT_i64 && r->acc[i] != LW_DT_u64) ||
+            lw_operator_result(func, i)->op != LW_OP_ADD ||
+            lw_operator_number(func, r->acc[i], i) != LW_OPERATION_ADDS || !makes_small(r, i))
+            return false;
+    return true;
+}
+
+/* ---- the best element ---- */
 
 /* The scalar that map makes of the element's index, and nothing else; or LW_NO_PART. */
 static uint32_t

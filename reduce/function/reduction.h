@@ -108,6 +108,10 @@ void lw_reduce_recognise(lw_reduction *r);
 /* Whether map names its last parameter `index`. */
 bool lw_reduce_is_indexed(const lw_tree *map);
 
+/* Whether combine adds integers of 64 bits, all of which are integers of 16 bits where map
+ * makes them of an element: sums of some thousand elements fit into 32 bits. */
+bool lw_reduce_adds_small(const lw_reduction *r);
+
 /* Finds out whether the best element can be searched for, and sets best. */
 void lw_reduce_recognise_best(lw_reduction *r);
 /* The operand whose elements, as they are loaded, are the values that decide which one is the

@@ -233,6 +233,31 @@ def test_the_variance_of_a_device_kernel_is_as_accurate():
             np.testing.assert_allclose(kept._simulate(y, axis=axis), _exact_variance(y, axis).astype("f8"), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "b1"])
+def test_sums_of_small_integers_in_a_device_kernel(dtype):
+    """They are made in 32 bits, some elements at a time: the largest and the smallest numbers must not overflow."""
+    rng = np.random.default_rng(6)
+    ends = (0, 1) if dtype == "b1" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for shape in ((20_001,), (70, 1000), (1000, 70), (900, 24), (24, 900), (7,)):
+        x = rng.integers(ends[0], ends[1], shape, endpoint=True).astype(dtype)
+        x.reshape(-1)[:x.size // 3] = ends[1]
+        x.reshape(-1)[x.size // 3:x.size // 2] = ends[0]
+        for axis in (None, 0, 1)[:x.ndim + 1]:
+            for reduction, wanted in ((reductions._SUM.one, np.sum(x, axis=axis)), (reductions._COUNT.one, np.count_nonzero(x, axis=axis)),
+                                      (reductions._MEAN.one, np.mean(x, axis=axis))):
+                found = np.asarray(reduction._simulate(x, axis=axis))
+                assert found.dtype == np.asarray(wanted).dtype and np.array_equal(found, wanted)
+
+
+def test_a_device_kernel_adds_small_integers_in_32_bits():
+    code = reductions._SUM.one.inspect_ptx("int64(int16)", "sm_90")
+    assert code.count("add.s32") >= 2 * 31  # of the first four accesses, and of those of an iteration
+    # as u32, -1 is no small integer, and its sum needs 64 bits
+    total = lw.reduce(lambda a, b: a + b, map=lambda x: np.int64(np.uint32(x)))
+    x = np.full(5000, -1, "i1")
+    assert np.asarray(total._simulate(x)) == total(x) == 5000 * 0xffffffff
+
+
 def test_means_are_exact_to_a_few_units_in_the_last_place():
     y = (1000 + np.random.default_rng(1).random(1_000_000)).astype("f4")
     assert reductions.mean(y) == pytest.approx(np.mean(y.astype("f8")), rel=3e-7)
