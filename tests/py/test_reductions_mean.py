@@ -63,6 +63,22 @@ def test_device_arrays():
         same(np.std(d, mean=2.0).copy_to_host(), np.std(x, mean=2.0), "f8")
 
 
+@pytest.mark.parametrize("dtype", ["b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_means_of_integers(dtype):
+    x = np.random.default_rng(7).integers(0, 2 if dtype == "b1" else 100, (30, 40)).astype(dtype)
+    out = np.empty(40, "f4")
+    with lw.config(target="cpu"):
+        device = lw.cuda.to_device(x)
+        for axis in (None, 0, 1):
+            for found in (R.mean(x, axis=axis), R.mean(device, axis=axis).copy_to_host(), device.mean(axis=axis).copy_to_host(), R.nanmean(x, axis=axis)):
+                same(found, np.mean(x, axis=axis), "f8")
+    assert R.mean(x, axis=0, out=out) is out and np.array_equal(out, np.mean(x, axis=0).astype("f4"))
+    same(R.mean(x, dtype="f4"), np.mean(x, dtype="f4"), "f4")
+    if dtype[1] != "1":  # the sum exceeds the dtype, and of 64 bits also the int64
+        most = np.full(1000, np.iinfo(dtype).max)
+        assert R.mean(most) == np.mean(most)
+
+
 def test_bad_means():
     x = np.ones((2, 3))
     for mean, kind, text in ((np.zeros(2), ValueError, r"mean= of shape \(2,\) cannot be broadcast to the array's \(2, 3\)"),

@@ -27,27 +27,20 @@ as_bool(lw_dtype dtype, lw_dtype *computed)
     return dtype != LW_DT_void;
 }
 
-/* Means of integers are computed in float64. */
-static bool
-as_inexact(lw_dtype dtype, lw_dtype *computed)
-{
-    if (dtype == LW_DT_b1 || lw_is_integer(dtype))
-        *computed = LW_DT_f64;
-    return dtype != LW_DT_void;
-}
-
-/* The same, but complex numbers have another operator. */
-static bool
-as_inexact_real(lw_dtype dtype, lw_dtype *computed)
-{
-    return as_inexact(dtype, computed) && !lw_is_complex(dtype);
-}
-
 /* Complex numbers have another operator. */
 static bool
 as_real(lw_dtype dtype, lw_dtype *Py_UNUSED(computed))
 {
     return dtype != LW_DT_void && !lw_is_complex(dtype);
+}
+
+/* The same; integers are computed in float64. */
+static bool
+as_inexact_real(lw_dtype dtype, lw_dtype *computed)
+{
+    if (dtype == LW_DT_b1 || lw_is_integer(dtype))
+        *computed = LW_DT_f64;
+    return as_real(dtype, computed);
 }
 
 typedef struct method {
