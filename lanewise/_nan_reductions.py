@@ -15,6 +15,7 @@ from lanewise import reductions as _all_elements
 from lanewise._containers import is_dask, refuse_progress
 from lanewise._labelled import is_labelled
 from lanewise._later import later, named
+from lanewise.reductions import _at_once, _Deviation
 
 # ---- what the operators are ----
 
@@ -48,7 +49,7 @@ def _merge_sums(a, b):
 
 
 def _number_and_one(x):
-    return (0, 0) if x != x else (x, 1)
+    return (0, 0) if x != x else _all_elements._one_of_mean(x)
 
 
 def _larger(a, b):
@@ -257,6 +258,7 @@ def _warn_of_few(a: Any, result: Any, axis: Any, where: Any, least: float, text:
 # ---- with NumPy's arguments ----
 
 
+@_at_once(_NANSUM, "biufc")
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The sum of the elements that are not NaN, as numpy.nansum.
 
@@ -273,6 +275,7 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., wher
                      **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
+@_at_once(_NANPROD, "biufc")
 def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The product of the elements that are not NaN, as numpy.nanprod.
 
@@ -289,6 +292,7 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., whe
                      **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
+@_at_once(_NANMIN, "biuf", unless_nan=True)
 def nanmin(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The smallest element that is not NaN, as numpy.nanmin. If there is none, the result is NaN, with a warning on the host.
 
@@ -300,6 +304,7 @@ def nanmin(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, s
     return _end("nanmin", _NANMIN.one, "fmin", a, axis, out, keepdims, initial, where, stream, progress)
 
 
+@_at_once(_NANMAX, "biuf", unless_nan=True)
 def nanmax(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The largest element that is not NaN, as numpy.nanmax.
 
@@ -376,6 +381,7 @@ def _elements_at(a: np.ndarray, places: Any, axis: int | None, keepdims: bool) -
     return np.take_along_axis(a, np.asarray(places) if keepdims else np.expand_dims(places, axis), axis)
 
 
+@_at_once(_NANMEAN, "biuf", unless_nan=True)
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """The mean of the elements that are not NaN, as numpy.nanmean.
 
@@ -399,6 +405,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     return result
 
 
+@_at_once(_Deviation(False, _moments), "f", unless_nan=True)
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The variance of the elements that are not NaN, as numpy.nanvar; NaN if there are at most `ddof` of them.
 
@@ -410,6 +417,7 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
     return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
+@_at_once(_Deviation(True, _moments), "f", unless_nan=True)
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The standard deviation of the elements that are not NaN, as numpy.nanstd.
 

@@ -256,6 +256,17 @@ def _moments(form: str, root: bool, ddof: float, kind: Any = None) -> lw.Reducti
                  identity=(0, math.nan, math.nan, math.nan), commutative=True, max_registers=None if form == "complex" else _MOST_REGISTERS)
 
 
+class _Deviation:
+    """The variance of real numbers, or its root, as `one`."""
+
+    def __init__(self, root: bool, moments: Any = _moments):
+        self._root, self._moments = root, moments
+
+    @property
+    def one(self) -> lw.Reduction:
+        return self._moments("real", self._root, 0)
+
+
 @functools.lru_cache(maxsize=None)
 def _spread_in(is_complex: bool, root: bool, ddof: float, kind: Any) -> lw.Reduction:
     """dtype=int: each square is cut off to one, as are the variance and its root."""
@@ -455,13 +466,14 @@ def _start(a: Any, initial: Any, dtype: Any) -> Any:
     return "infinity" if kind.kind == "f" and np.isinf(first) else None
 
 
-def _at_once(reduction: later, kinds: str, dtype: Any = None) -> Any:
-    """The usual call, of one array of these kinds and at most axis=, goes to the reduction; all others go to the function."""
-    return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, dtype), function)
+def _at_once(reduction: Any, kinds: str, dtype: Any = None, unless_nan: bool = False) -> Any:
+    """The usual call, of one array of these kinds and at most axis=, goes to `reduction.one`; all others go to the function. With unless_nan= only
+    calls on the host do, and the function is called, too, if there is NaN among the results."""
+    return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, dtype, unless_nan=unless_nan), function)
 
 
 def _scans_at_once(reduction: later, kinds: str) -> Any:
-    """The same for scans, of one array with one dimension and no keyword."""
+    """The same for scans. Without axis= only arrays with one dimension are usual."""
     return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, scans=True), function)
 
 
@@ -619,6 +631,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
+@_at_once(_Deviation(False), "iuf")
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The variance, as numpy.var, in one pass over the elements, by merging moments. `mean=`, if given, keeps the reduced axes with size 1.
 
@@ -632,6 +645,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
+@_at_once(_Deviation(True), "iuf")
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The standard deviation, as numpy.std.
 

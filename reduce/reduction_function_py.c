@@ -1,13 +1,16 @@
 /* Functions of lanewise.reductions, whose usual calls go to a reduction without a step in
  * Python: those of one array, of NumPy's class or ours, with at most axis=, an int. All other
  * calls go to the Python function that this object stands for, and whose name, text and
- * signature it has. */
+ * signature it has. So do calls with NaN among the results, where such a result is a case
+ * of its own: then only calls on the host are usual. */
 #include "reduce/reduce_parts_py.h"
 
 #include "core/py/array/device_array.h"
 #include "core/py/state.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <string.h>
 #include <structmember.h>
 
 typedef struct reduction_function {
@@ -18,8 +21,9 @@ typedef struct reduction_function {
     lw_found reduction; /* once there was a usual call */
     PyObject *dtype, *names, *names_with_axis; /* keywords; the first two: or NULL */
     PyObject *dict, *weakrefs;
-    bool scans;     /* accumulate, of arrays with one dimension and without keywords */
-    uint64_t kinds; /* of the dtypes: bits of the letters that NumPy has for them */
+    bool scans;      /* accumulate; without axis= only of arrays with one dimension */
+    bool unless_nan; /* the function is called if there is NaN among the results */
+    uint64_t kinds;  /* of the dtypes: bits of the letters that NumPy has for them */
 } reduction_function;
 
 /* Different ones for all letters. */
@@ -43,7 +47,7 @@ usual_ndim(const reduction_function *self, PyObject *object)
         for (int d = 0; d < ndim; d++)
             if (PyArray_DIM(array, d) == 0)
                 return -1;
-    } else if (Py_IS_TYPE(object, lw_core->device_array_type)) {
+    } else if (Py_IS_TYPE(object, lw_core->device_array_type) && !self->unless_nan) {
         lw_device_array *array = (lw_device_array *)object;
         if (array->size == 0)
             return -1;
@@ -69,10 +73,10 @@ is_usual(const reduction_function *self, PyObject *const *args, Py_ssize_t n_arg
     bool has_keywords = kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0;
     int ndim;
 
-    if (n_args != 1 || (has_keywords && (self->scans || !is_axis(kwnames, args[1]))))
+    if (n_args != 1 || (has_keywords && !is_axis(kwnames, args[1])))
         return false;
     ndim = usual_ndim(self, args[0]);
-    return self->scans ? ndim == 1 : has_keywords ? ndim > 0 : ndim >= 0;
+    return has_keywords ? ndim > 0 : self->scans ? ndim == 1 : ndim >= 0;
 }
 
 /* Borrowed. The first usual call asks for it, because making it takes some milliseconds. */
@@ -101,7 +105,8 @@ call_reduction(reduction_function *self, PyObject *const *args, bool has_axis)
     if (one == NULL)
         return NULL;
     if (self->scans)
-        return lw_reducer_do(one, LW_RECALL_ACCUMULATE, args, 1, NULL);
+        return lw_reducer_do(one, LW_RECALL_ACCUMULATE, args, 1,
+                             has_axis ? self->names_with_axis : NULL);
     if (has_axis)
         stack[n++] = args[1];
     if (self->dtype != NULL)
@@ -110,13 +115,50 @@ call_reduction(reduction_function *self, PyObject *const *args, bool has_axis)
                          has_axis ? self->names_with_axis : self->names);
 }
 
+static bool
+is_nan(const char *number, npy_intp size)
+{
+    uint16_t half;
+    float single;
+    double value;
+
+    switch (size) {
+    case sizeof half: memcpy(&half, number, sizeof half); return (half & 0x7fff) > 0x7c00;
+    case sizeof single: memcpy(&single, number, sizeof single); return isnan(single);
+    default: memcpy(&value, number, sizeof value); return isnan(value);
+    }
+}
+
+/* Whether there is NaN among results on the host, a number or a new array. */
+static bool
+has_nan(PyObject *result)
+{
+    PyArrayObject *array = (PyArrayObject *)result;
+    npy_intp size;
+    bool found = false;
+
+    if (!PyArray_Check(result))
+        return PyArray_IsScalar(result, Floating) && isnan(PyFloat_AsDouble(result));
+    if (PyArray_DESCR(array)->kind != 'f')
+        return false;
+    size = PyArray_ITEMSIZE(array);
+    for (npy_intp i = 0; i < PyArray_SIZE(array) && !found; i++)
+        found = is_nan(PyArray_BYTES(array) + i * size, size);
+    return found;
+}
+
 static PyObject *
 call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     reduction_function *self = (reduction_function *)object;
+    PyObject *result;
 
-    if (is_usual(self, args, PyVectorcall_NARGS(nargsf), kwnames))
-        return call_reduction(self, args, kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0);
+    if (is_usual(self, args, PyVectorcall_NARGS(nargsf), kwnames)) {
+        result = call_reduction(self, args, kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0);
+        if (!self->unless_nan || result == NULL || !has_nan(result))
+            return result;
+        Py_DECREF(result);
+    }
     return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
 }
 
@@ -125,14 +167,15 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 static PyObject *
 make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"function", "source", "kinds", "dtype", "scans", NULL};
+    static char *keywords[] = {"function", "source",     "kinds", "dtype",
+                               "scans",    "unless_nan", NULL};
     PyObject *function, *source, *dtype = NULL;
     const char *kinds;
-    int scans = 0;
+    int scans = 0, unless_nan = 0;
     reduction_function *self;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOs|O$p", keywords, &function, &source,
-                                     &kinds, &dtype, &scans))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOs|O$pp", keywords, &function, &source,
+                                     &kinds, &dtype, &scans, &unless_nan))
         return NULL;
     self = (reduction_function *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -142,6 +185,7 @@ make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->source = Py_NewRef(source);
     self->dtype = dtype == Py_None ? NULL : Py_XNewRef(dtype);
     self->scans = scans;
+    self->unless_nan = unless_nan;
     for (; *kinds != 0; kinds++)
         self->kinds |= bit_of(*kinds);
     if (self->dtype != NULL)

@@ -176,3 +176,34 @@ def test_results_that_are_python_numbers(name):
     x, out = np.array([[1.0, np.nan, 4.0], [2.0, 3.0, 5.0]]), np.zeros(2, object)
     assert getattr(lw.reductions, name)(x, axis=1, out=out) is out
     np.testing.assert_allclose(out.astype(float), getattr(np, name)(x, axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i8", "u4", "b1", "c16"])
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "var", "std", "mean", "cumsum", "cumprod"])
+def test_short_calls_answer_and_warn_as_numpy(name, dtype):
+    """They go to the reduction at once, and to the Python function where NumPy warns of NaN."""
+    rng = np.random.default_rng(8)
+    for shape in ((7,), (4, 5), ()):
+        plain = np.asarray(0.5 + rng.random(shape)).astype(dtype)
+        cases = [plain]
+        if plain.dtype.kind in "fc":
+            holes, empty = plain.copy(), np.full_like(plain, np.nan)
+            holes.reshape(-1)[::3] = np.nan
+            cases += [holes, empty]
+            if shape:
+                cases.append(plain.copy())
+                cases[-1][0] = np.nan
+        for x in cases:
+            for axis in ({}, {"axis": 0}, {"axis": -1}):
+                if axis and not shape:
+                    continue
+                said = []
+                for function in (getattr(lw.reductions, name), getattr(np, name)):
+                    with warnings.catch_warnings(record=True) as caught:
+                        warnings.simplefilter("always")
+                        result = np.asarray(function(x, **axis))
+                    said.append([str(one.message) for one in caught])
+                    if function is not getattr(np, name):
+                        found = result
+                assert (found.dtype, found.shape, said[0]) == (result.dtype, result.shape, said[1])
+                np.testing.assert_allclose(found, result, rtol=2e-2 if dtype == "f2" else 1e-5)
