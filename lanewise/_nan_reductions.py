@@ -327,6 +327,7 @@ def _end(name, reduction, operator, a, axis, out, keepdims, initial, where, stre
     return result
 
 
+@_at_once(_NANARGMAX, "biu")
 def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the largest element that is not NaN, as numpy.nanargmax.
 
@@ -340,6 +341,7 @@ def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=N
     return _argument("nanargmax", _NANARGMAX, _NANARGMAX_COMPLEX, a, axis, out, keepdims, stream, progress)
 
 
+@_at_once(_NANARGMIN, "biu")
 def nanargmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the smallest element that is not NaN, as numpy.nanargmin.
 

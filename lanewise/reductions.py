@@ -111,7 +111,8 @@ def _one_of_mean(x):
 def _moments_of_one(x):
     """Of one element: (count, origin, mean - origin, squares). Its squared deviation is 0, or NaN where the element is infinite or NaN, as NumPy's.
     The origin of integers is a float, whose differences do not wrap."""
-    return 1, x * 1.0, 0.0, x - x
+    origin = x * 1.0
+    return 1, origin, 0.0, origin - origin
 
 
 def _moments_of_complex(x):
@@ -631,7 +632,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_Deviation(False), "iuf")
+@_at_once(_Deviation(False), "biuf")
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The variance, as numpy.var, in one pass over the elements, by merging moments. `mean=`, if given, keeps the reduced axes with size 1.
 
@@ -645,7 +646,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
-@_at_once(_Deviation(True), "iuf")
+@_at_once(_Deviation(True), "biuf")
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The standard deviation, as numpy.std.
 

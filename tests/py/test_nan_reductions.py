@@ -179,7 +179,8 @@ def test_results_that_are_python_numbers(name):
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i8", "u4", "b1", "c16"])
-@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "var", "std", "mean", "cumsum", "cumprod"])
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "nanargmax", "nanargmin", "var", "std", "mean",
+                                  "cumsum", "cumprod"])
 def test_short_calls_answer_and_warn_as_numpy(name, dtype):
     """They go to the reduction at once, and to the Python function where NumPy warns of NaN."""
     rng = np.random.default_rng(8)
@@ -187,6 +188,8 @@ def test_short_calls_answer_and_warn_as_numpy(name, dtype):
         plain = np.asarray(0.5 + rng.random(shape)).astype(dtype)
         cases = [plain]
         if plain.dtype.kind in "fc":
+            if name.startswith("nanarg"):
+                continue  # all NaN is an error
             holes, empty = plain.copy(), np.full_like(plain, np.nan)
             holes.reshape(-1)[::3] = np.nan
             cases += [holes, empty]
