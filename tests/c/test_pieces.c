@@ -3,8 +3,8 @@
 #include "core/opt/loops/pieces.h"
 
 #include "core/ir/build.h"
+#include "tests/c/check_pass.h"
 #include "tests/c/random_ir.h"
-#include "tests/c/check.h"
 
 #include <stdio.h>
 
@@ -129,21 +129,23 @@ test_random_modules(void)
     }
 }
 
+static lw_module *
+make(int kind)
+{
+    return module_of((round_kind)kind);
+}
+
+static lw_status
+run(lw_module *module)
+{
+    return lw_opt_pieces(module, LW_PIECES_MOST, NULL, NULL);
+}
+
 static void
 test_out_of_memory(void)
 {
-    for (int kind = 0; kind < N_REWRITTEN; kind++) {
-        lw_status status = LW_ERR_OUT_OF_MEMORY;
-
-        for (int64_t n = 0; status != LW_OK && n < 100; n++) {
-            lw_module *module = module_of((round_kind)kind);
-            lw_memory_fail_at(n);
-            status = lw_opt_pieces(module, LW_PIECES_MOST, NULL, NULL);
-            lw_memory_fail_at(-1);
-            lw_module_free(module);
-        }
-        CHECK(status == LW_OK);
-    }
+    for (int kind = 0; kind < N_REWRITTEN; kind++)
+        check_pass_out_of_memory(make, kind, run);
 }
 
 int
@@ -154,9 +156,5 @@ main(void)
     test_kinds();
     test_random_modules();
     test_out_of_memory();
-    if (lw_memory_live() != live) {
-        fprintf(stderr, "%d blocks leaked\n", (int)(lw_memory_live() - live));
-        n_failures++;
-    }
-    return n_failures != 0;
+    return check_end(live);
 }

@@ -1,25 +1,13 @@
 /* core/plan/walk: normalising, and what it says of addresses. Walks of random layouts must meet
  * every item once, and the same items together. */
 #include "core/plan/walk.h"
+#include "tests/c/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { OPERANDS = 3, MOST = 4096 };
-
-static int failures;
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
-
-static void
-check(int ok, const char *what, int line)
-{
-    if (!ok) {
-        fprintf(stderr, "FAILED, line %d: %s\n", line, what);
-        failures++;
-    }
-}
 
 static uint64_t state = 20261123;
 
@@ -291,5 +279,5 @@ main(void)
     test_addresses();
     test_across();
     test_cut();
-    return failures != 0;
+    return n_failures != 0;
 }
