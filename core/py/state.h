@@ -91,6 +91,7 @@ typedef struct lw_state_found {
     lw_found ufunc_methods[LW_STATE_UFUNC_METHODS]; /* lanewise._ufunc_methods */
     lw_found cupy_current_stream, cupy_stream_ptr;  /* the latter: None where CuPy has none */
     lw_found cupy_makers[4];                        /* core/py/array/args_result.c */
+    lw_found typed_classes, typed_context;          /* core/py/object_shape.c */
     lw_found dask_graph;                   /* a text: core/py/numpy/object_operands.c */
     lw_found_pair ufuncs[LW_STATE_UFUNCS]; /* ufunc/numpy_names_py.c */
 } lw_state_found;
