@@ -495,7 +495,6 @@ lw_lower_value lw_lower_record_object(lw_lower_frame *f, lw_lower_value record, 
 lw_lower_value lw_lower_by_value(lw_lower_frame *f, lw_lower_value value);
 /* A namedtuple in an array as the tuple of its items; objects in them stay where they are. */
 lw_lower_value lw_lower_items(lw_lower_frame *f, lw_lower_value value);
-void lw_lower_record_copy(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value);
 /* Exchanges two records of this type, which lie apart or are the same. */
 void lw_lower_record_swap(lw_lower_frame *f, lw_type type, lw_ref x, lw_ref y);
 /* object.name and object["name"]; for arrays of records the view. */
@@ -697,7 +696,5 @@ lw_lower_value lw_lower_libdevice(lw_lower_frame *f, uint32_t node);
 
 /* ---- external.c ---- */
 lw_lower_value lw_lower_external(lw_lower_frame *f, uint32_t node);
-
-lw_lower_value lw_lower_atomic(lw_lower_frame *f, uint32_t node);
 
 #endif
