@@ -36,6 +36,8 @@ typedef struct lw_found_pair {
     X(mapped_array)                                                                            \
     X(mem_info)                                                                                \
     X(typed_iterator)                                                                          \
+    X(typed_list)                                                                              \
+    X(typed_dict)                                                                              \
     X(typed_texts) /* of lanewise.typed, as is the next */                                     \
     X(typed_arrays)                                                                            \
     X(bound_forall)                                                                            \

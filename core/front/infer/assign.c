@@ -331,6 +331,29 @@ fail:
 }
 
 lw_status
+lw_infer_augmented_value(lw_infer_frame *f, uint32_t node, lw_arg before, lw_infer_value y,
+                         bool *by_method, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_typed_node *typed;
+    lw_status status;
+
+    LW_TRY(lw_infer_object_binary(f, node, (lw_pyop)n->op, before,
+                                  (lw_arg){.node = n->b, .entry = n->b, .value = y}, by_method,
+                                  out));
+    if (!*by_method)
+        LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, before.value},
+                               (lw_infer_operand){n->b, y}, out));
+    typed = lw_typed_in(&f->nodes, node);
+    typed->type = out->type;
+    typed->element = LW_T_BOTTOM;
+    typed->constant = out->constant;
+    status = lw_infer_number(f, node, out);
+fail:
+    return status;
+}
+
+lw_status
 lw_infer_augassign(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
@@ -361,16 +384,7 @@ lw_infer_augassign(lw_infer_frame *f, uint32_t node)
         return LW_OK;
     before.value = x;
     before.entry = x.constant ? LW_ARG_CONSTANT | x.constant : LW_ARG_WEB | typed->target;
-    LW_TRY(lw_infer_object_binary(f, node, (lw_pyop)n->op, before,
-                                  (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found,
-                                  &result));
-    if (!found)
-        LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
-                               (lw_infer_operand){n->b, y}, &result));
-    lw_typed_in(&f->nodes, node)->type = result.type;
-    lw_typed_in(&f->nodes, node)->element = LW_T_BOTTOM;
-    lw_typed_in(&f->nodes, node)->constant = result.constant;
-    LW_TRY(lw_infer_number(f, node, &result));
+    LW_TRY(lw_infer_augmented_value(f, node, before, y, &found, &result));
     if (!found && lw_holds_objects(f, result.type)) /* of tuples */
         lw_lose_node(f, n->b);
     LW_TRY(lw_define(f, target->a, n->a, result));

@@ -781,6 +781,10 @@ lw_status lw_infer_body(lw_infer_frame *f, uint32_t body);
 lw_status lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 lw_status lw_infer_assign(lw_infer_frame *f, uint32_t node);
 lw_status lw_infer_augassign(lw_infer_frame *f, uint32_t node);
+/* What an AUGASSIGN of numbers, tuples or objects computes. before: the target's value.
+ * *by_method: a method of an object computes it. */
+lw_status lw_infer_augmented_value(lw_infer_frame *f, uint32_t node, lw_arg before,
+                                   lw_infer_value y, bool *by_method, lw_infer_value *out);
 lw_status lw_infer_annassign(lw_infer_frame *f, uint32_t node);
 /* ---- object.c: objects of the user's classes ---- */
 /* The class of a value; NULL: it is of none. */

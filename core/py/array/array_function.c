@@ -241,7 +241,7 @@ read_axis(const call *c, int ndim, int *axis)
 
 /* Copies array i into its part of the result, whose layout has the arrays' dimensions. */
 static int
-put_part(lw_device_array *out, const lw_layout *part, lw_device_array *from)
+put_part(lw_device_array *out, const lw_array_layout *part, lw_device_array *from)
 {
     lw_device_array *to;
     int failed;
@@ -260,7 +260,7 @@ static PyObject *
 put_all(const joined *j, lw_device_array *out, int axis, bool stacked)
 {
     int failed = 0;
-    lw_layout part = {.ndim = j->ndim};
+    lw_array_layout part = {.ndim = j->ndim};
 
     if (out == NULL)
         return NULL;

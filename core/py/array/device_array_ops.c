@@ -330,7 +330,7 @@ method_array_ufunc(PyObject *Py_UNUSED(self), PyObject *args, PyObject *kwargs)
 static int
 copy_edges(lw_device_array *array, PyArrayObject *host, int64_t edge, int axis)
 {
-    lw_layout layout = {.ndim = array->ndim};
+    lw_array_layout layout = {.ndim = array->ndim};
     npy_intp shape[LW_MAX_DIMS], strides[LW_MAX_DIMS];
     lw_device_array *piece;
     PyArrayObject *target;
