@@ -44,10 +44,10 @@ typedef struct lw_emit_callee {
 } lw_emit_callee;
 
 /* A CALL or a RECUR. */
-typedef struct lw_call_site {
+typedef struct lw_emit_call_site {
     uint32_t caller, at;
     uint32_t next; /* call of the same function, as first_call */
-} lw_call_site;
+} lw_emit_call_site;
 
 /* A type of the user's variables, in debug information. */
 typedef struct lw_shown_type {
@@ -96,10 +96,10 @@ typedef struct lw_emitter {
     LW_ARRAY(lw_shown_type) shown_types;
     uint32_t *debug_files; /* by file of the module, with `variables`: metadata number, or 0 */
     uint32_t *places;      /* by loc: metadata number in this function, 0 = none yet */
-    lw_emit_callee *callees;      /* by function */
-    uint8_t *origins;             /* GPU: bits of origins.c by parameter of each function */
-    LW_ARRAY(lw_call_site) calls; /* GPU */
-    bool reads_written;           /* GPU: some memory is both read and written */
+    lw_emit_callee *callees; /* by function */
+    uint8_t *origins;        /* GPU: bits of origins.c by parameter of each function */
+    LW_ARRAY(lw_emit_call_site) calls; /* GPU */
+    bool reads_written;                /* GPU: some memory is both read and written */
     bool stores_integers, stores_sums; /* GPU: an integer is stored; one that may be a sum */
 } lw_emitter;
 

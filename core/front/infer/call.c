@@ -561,7 +561,7 @@ static lw_status
 instantiate(binding *b, lw_infer_value *out)
 {
     lw_infer_frame *f = b->f;
-    lw_run *run = f->run;
+    lw_infer_run *run = f->run;
     uint32_t loc = lw_node_of(f, b->node)->loc, memo = 0;
     bool final = f->report;
     const lw_signature *declared = NULL;
@@ -600,7 +600,7 @@ fail:
 static lw_status
 complain_of_callee(lw_infer_frame *f, uint32_t node, const lw_fn *callee)
 {
-    lw_run *run = f->run;
+    lw_infer_run *run = f->run;
     lw_status status = run->tree->diags.data[callee->problem].status;
 
     if (!f->report)

@@ -87,7 +87,7 @@ fail:
 }
 
 static lw_status
-new_instance(lw_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *params,
+new_instance(lw_infer_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *params,
              uint32_t n)
 {
     assert(fn != 0 && fn < run->tree->fns.n);
@@ -187,7 +187,7 @@ same_key(lw_infer_frame *f, const lw_instance_key *x, const lw_instance_key *y)
 }
 
 static uint32_t
-find_memo(lw_run *run, lw_infer_frame *caller, const lw_instance_key *key)
+find_memo(lw_infer_run *run, lw_infer_frame *caller, const lw_instance_key *key)
 {
     /* [0] is the user's function, whose results the caller may have asked for in other types:
      * where it calls itself, it calls another instance */
@@ -198,7 +198,7 @@ find_memo(lw_run *run, lw_infer_frame *caller, const lw_instance_key *key)
 }
 
 static lw_status
-add_memo(lw_run *run, const lw_instance_key *key, uint32_t *out)
+add_memo(lw_infer_run *run, const lw_instance_key *key, uint32_t *out)
 {
     lw_infer_value *copy = lw_arena_take(run->arena, (key->n + 1) * sizeof *copy);
     lw_memo *memo = lw_array_push(&run->memos, run->arena);
@@ -213,7 +213,7 @@ add_memo(lw_run *run, const lw_instance_key *key, uint32_t *out)
 }
 
 static lw_status
-run_frame(lw_run *run, uint32_t memo)
+run_frame(lw_infer_run *run, uint32_t memo)
 {
     assert(memo < run->memos.n && run->memos.data != NULL);
     const lw_instance_key key = run->memos.data[memo].key;
@@ -254,7 +254,7 @@ fail:
 /* LW_OK with memo->busy means that the function is calling itself. A failure is remembered, and
  * made again when it is to be reported. */
 lw_status
-lw_infer_instance(lw_run *run, const lw_instance_key *key, uint32_t loc, uint32_t *memo)
+lw_infer_instance(lw_infer_run *run, const lw_instance_key *key, uint32_t loc, uint32_t *memo)
 {
     assert(key->fn != 0 && key->fn < run->tree->fns.n);
     lw_status status;
@@ -310,7 +310,7 @@ mark_called(const lw_typed *typed, uint32_t instance, uint32_t *number, uint32_t
 
 /* Walks before the last one may have made instances that are never called in the end. */
 static lw_status
-drop_unused(lw_run *run)
+drop_unused(lw_infer_run *run)
 {
     lw_typed *typed = run->typed;
     uint32_t n = typed->instances.n, kept = 1;
@@ -359,7 +359,7 @@ is_narrow(lw_infer_frame *f, const lw_infer_value *args, uint32_t n)
 }
 
 static lw_status
-warn_wide(lw_run *run)
+warn_wide(lw_infer_run *run)
 {
     lw_text text = {0};
     lw_diag *diag;
@@ -582,7 +582,7 @@ infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_sp
 {
     static const lw_front_options defaults = {0};
     lw_typed *typed = NULL;
-    lw_run *run = NULL;
+    lw_infer_run *run = NULL;
     lw_infer_frame *scratch;
     lw_infer_value *params, *args;
     uint32_t memo, n_params;
@@ -604,13 +604,13 @@ infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_sp
     status = LW_ERR_OUT_OF_MEMORY;
     if (run == NULL || scratch == NULL || params == NULL || args == NULL)
         goto fail;
-    *run = (lw_run){.tree = tree,
-                    .typed = typed,
-                    .arena = &typed->arena,
-                    .err = err,
-                    .general = &again->general,
-                    .lends = !has_operators(tree),
-                    .assigns_inside = assigns_inside(tree)};
+    *run = (lw_infer_run){.tree = tree,
+                          .typed = typed,
+                          .arena = &typed->arena,
+                          .err = err,
+                          .general = &again->general,
+                          .lends = !has_operators(tree),
+                          .assigns_inside = assigns_inside(tree)};
     scratch->run = run;
     scratch->fn = &tree->fns.data[1];
     if (scratch->fn->problem) {
