@@ -139,7 +139,7 @@ lw_found_get(const lw_found *place)
 /* Borrowed: what the place has from now on, which is `made` unless another thread was first.
  * Steals made; NULL is passed on. */
 PyObject *lw_found_set(lw_found *place, PyObject *made);
-/* Borrowed: that attribute of a module, imported at the first use. NULL with an exception. */
-PyObject *lw_found_of(lw_found *place, const char *module, const char *name);
+/* Borrowed: that attribute of numpy. NULL with an exception. */
+PyObject *lw_found_in_numpy(lw_found *place, const char *name);
 
 #endif

@@ -688,8 +688,8 @@ void lw_lower_raise_args(lw_lower_frame *f, uint32_t node, lw_raise_row *row, lw
                          uint32_t *n);
 /* Leave the function with an exception if the condition holds, whose message is the value and
  * the text behind it; the text alone if values cannot be carried. */
-void lw_lower_raise_value(lw_lower_frame *f, lw_ref condition, const char *exception,
-                          lw_lower_value value, const char *behind);
+void lw_lower_raise_value(lw_lower_frame *f, lw_ref condition, lw_lower_value value,
+                          const char *behind);
 
 /* ---- libdevice.c ---- */
 lw_lower_value lw_lower_libdevice(lw_lower_frame *f, uint32_t node);

@@ -549,7 +549,7 @@ lw_array_function(PyObject *function, PyObject *args, PyObject *kwargs)
     const call c = {&PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), kwargs};
 
     for (int i = 0; i < LW_N_DEVICE_FUNCTIONS; i++)
-        if (lw_found_of(&lw_core->found.array_functions[i], "numpy", functions[i].name) ==
+        if (lw_found_in_numpy(&lw_core->found.array_functions[i], functions[i].name) ==
             function)
             return functions[i].run(&c);
     return NULL;

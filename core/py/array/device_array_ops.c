@@ -16,7 +16,7 @@ static const char *const op_names[] = {
 static PyObject *
 numpy_ufunc(lw_device_operator which)
 {
-    return lw_found_of(&lw_core->found.operators[which], "numpy", op_names[which]);
+    return lw_found_in_numpy(&lw_core->found.operators[which], op_names[which]);
 }
 
 /* Ours for NumPy's (borrowed); NULL without an exception when there is none. */
