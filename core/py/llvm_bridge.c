@@ -159,7 +159,7 @@ copy_result(PyObject *result, lw_bytes *out, lw_error *err)
 static lw_status
 call_llvmlite(const host_job *j, lw_error *err)
 {
-    static const char *const outputs[] = {"object", "asm", "llvm"};
+    static const char *const outputs[] = {"object", "asm"};
     PyObject *result =
         call("compile_host",
              Py_BuildValue("(siNs)", j->llvm_text, j->options->opt,

@@ -76,6 +76,7 @@ enum {
     LW_STATE_NAMES = 15,          /* LW_N_ATTRS */
     LW_STATE_REDUCING_UFUNCS = 6, /* core/py/array/device_array_reduce.c */
     LW_STATE_UFUNC_METHODS = 6,   /* LW_N_METHODS */
+    LW_STATE_CUPY_MAKERS = 4,     /* core/py/array/args_result.c */
     LW_STATE_UFUNCS = 256         /* more than twice as many as NumPy has */
 };
 
@@ -92,8 +93,8 @@ typedef struct lw_state_found {
     lw_found accumulate, keyword_names[4]; /* texts: core/py/array/device_array_reduce.c */
     lw_found ufunc_methods[LW_STATE_UFUNC_METHODS]; /* lanewise._ufunc_methods */
     lw_found cupy_current_stream, cupy_stream_ptr;  /* the latter: None where CuPy has none */
-    lw_found cupy_makers[4];                        /* core/py/array/args_result.c */
-    lw_found typed_classes, typed_context;          /* core/py/object_shape.c */
+    lw_found cupy_makers[LW_STATE_CUPY_MAKERS];
+    lw_found typed_classes, typed_context; /* core/py/object_shape.c */
     lw_found dask_graph;                   /* a text: core/py/numpy/object_operands.c */
     lw_found_pair ufuncs[LW_STATE_UFUNCS]; /* ufunc/numpy_names_py.c */
 } lw_state_found;
