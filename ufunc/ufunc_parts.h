@@ -86,8 +86,8 @@ bool lw_ufunc_call_walk(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t
 
 /* ---- calls with Python ints that do not fit: ufunc_ints_py.c ---- */
 
-/* The call, which has ended with an OverflowError, with other values for its ints. NULL with that
- * exception or another one. */
+/* The call, which has ended with an OverflowError, with other values for its ints. NULL with
+ * that exception or another one. */
 PyObject *lw_ufunc_call_beyond(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
                                PyObject *kwnames, vectorcallfunc call);
 
