@@ -1,6 +1,6 @@
 /* The functions of names.def: what each emits depends on its `impl` and on the type that
  * inference chose for its operands. */
-#include "core/front/lower/named_call.h"
+#include "core/front/lower/lower_internal.h"
 
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
