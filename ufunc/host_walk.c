@@ -149,7 +149,7 @@ even_part(int64_t n, int64_t most)
     enum { WHOLE = 16 };
     int64_t part = lw_divide_up(n, lw_divide_up(n, most));
 
-    return lw_least(lw_divide_up(part, WHOLE) * WHOLE, most);
+    return lw_least(lw_round_up(part, WHOLE), most);
 }
 
 /* Chooses the inputs to transpose, and how large their rectangles are. false: there are none,

@@ -193,7 +193,7 @@ grain_of(const lw_work *work, int64_t n, double cost_ps)
         grains--; /* a few more pieces in one share are as many fewer in the last one */
     share = lw_divide_up(share, grains);
     step = share < work->line || work->line == 0 ? unit_of(work) : work->line;
-    return lw_divide_up(share, step) * step;
+    return lw_round_up(share, step);
 }
 
 bool

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum round_kind {
+typedef enum iteration_kind {
     COPIES,   /* out[i] = x[i] */
     BRANCHES, /* the same where x[i] > 0 */
     IN_PLACE, /* x[i] = x[i] */
@@ -23,7 +23,7 @@ typedef enum round_kind {
     TWICE,    /* two such calls */
     ASKS,     /* out[i] = next(x), which only reads x */
     CONSTANT  /* COPIES by a step of 2 */
-} round_kind;
+} iteration_kind;
 
 static lw_ref
 element(lw_builder *b, lw_ref base, lw_ref i)
@@ -32,7 +32,7 @@ element(lw_builder *b, lw_ref base, lw_ref i)
 }
 
 static void
-make_round(lw_builder *b, round_kind kind, lw_ref x, lw_ref out, lw_ref i)
+make_iteration(lw_builder *b, iteration_kind kind, lw_ref x, lw_ref out, lw_ref i)
 {
     lw_ref value, many, sum;
     lw_for inner;
@@ -89,7 +89,7 @@ make_next(lw_module *module, bool writes)
 }
 
 static lw_module *
-module_of(round_kind kind)
+module_of(iteration_kind kind)
 {
     lw_module *module = NULL;
     lw_builder b;
@@ -105,7 +105,7 @@ module_of(round_kind kind)
     end = lw_ir_param_add(&b, LW_DT_i64, 0, "end");
     step = lw_ir_param_add(&b, LW_DT_i64, 0, "step");
     loop = lw_ir_for(&b, begin, end, kind == CONSTANT ? lw_ir_int(&b, LW_DT_i64, 2) : step, 0);
-    make_round(&b, kind, x, out, loop.i);
+    make_iteration(&b, kind, x, out, loop.i);
     lw_ir_for_end(&b, &loop);
     CHECK(lw_ir_finish(&b, NULL) == LW_OK && lw_ir_verify(module, NULL) == LW_OK);
     return module;
@@ -127,7 +127,7 @@ test_kinds(void)
 {
     for (int kind = COPIES; kind <= CONSTANT; kind++) {
         bool rewritten = kind == COPIES || kind == BRANCHES || kind == LOOPS || kind == DRAWS;
-        lw_module *module = module_of((round_kind)kind);
+        lw_module *module = module_of((iteration_kind)kind);
         int loads = count(module, LW_OP_LOAD), stores = count(module, LW_OP_STORE);
         int inner = count(module, LW_OP_LOOP) - 1;
 
@@ -157,7 +157,7 @@ test_random_modules(void)
 static lw_module *
 make(int kind)
 {
-    return module_of((round_kind)kind);
+    return module_of((iteration_kind)kind);
 }
 
 static lw_status
