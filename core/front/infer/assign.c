@@ -70,13 +70,39 @@ assign_star(lw_infer_frame *f, uint32_t target, lw_infer_value value, uint32_t a
 }
 
 static lw_status
+complain_no_tuple(lw_infer_frame *f, uint32_t loc, lw_infer_value value, bool are_rows,
+                  bool is_array)
+{
+    return lw_complain(
+        f, loc, "E120", lw_format_text(f, "the value is %s", lw_describe_value(f, value)),
+        are_rows || is_array ? "unpack a list of it, `a, *b = list(x)`, or take slices: "
+                               "`rest = row[1:]`"
+                             : NULL,
+        are_rows   ? "a list of tuples or arrays cannot be unpacked with `*`"
+        : is_array ? "an array cannot be unpacked with `*`"
+                   : "only a tuple, a list or an array can be unpacked");
+}
+
+static lw_status
+complain_wrong_number(lw_infer_frame *f, uint32_t loc, const lw_type_row *row,
+                      uint32_t n_targets)
+{
+    return lw_complain(f, loc, "E153",
+                       lw_format_text(f, "%u target%s here, the %s has %u item%s", n_targets,
+                                      n_targets == 1 ? "" : "s",
+                                      row->is_list ? "list" : "tuple", row->n,
+                                      row->n == 1 ? "" : "s"),
+                       NULL, "wrong number of values to unpack");
+}
+
+static lw_status
 assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 {
     const lw_node *n = lw_node_of(f, target);
     const uint32_t *items = f->run->tree->lists.data + n->b;
     const lw_type_row *row;
     uint32_t n_values, n_fixed = n->c, star = n->c, at = 0;
-    bool are_rows = lw_has_grown(f, value.type), of_one_type;
+    bool are_rows = lw_has_grown(f, value.type), is_array;
     lw_status status = LW_OK;
 
     LW_TRY(unpacked_value(f, target, &value));
@@ -88,26 +114,13 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
             star = i;
             n_fixed = n->c - 1;
         }
-    of_one_type = are_rows || lw_array_row(f, value.type) != NULL;
-    if (of_one_type && star == n->c)
+    is_array = lw_array_row(f, value.type) != NULL;
+    if ((are_rows || is_array) && star == n->c)
         return assign_items(f, target, value.type);
     if (value.type != LW_T_BOTTOM && row == NULL)
-        return lw_complain(f, n->loc, "E120",
-                           lw_format_text(f, "the value is %s", lw_describe_value(f, value)),
-                           of_one_type
-                               ? "unpack a list of it, `a, *b = list(x)`, or take slices: "
-                                 "`rest = row[1:]`"
-                               : NULL,
-                           are_rows ? "a list of tuples or arrays cannot be unpacked with `*`"
-                           : of_one_type ? "an array cannot be unpacked with `*`"
-                                         : "only a tuple, a list or an array can be unpacked");
+        return complain_no_tuple(f, n->loc, value, are_rows, is_array);
     if (row && (star == n->c ? n_values != n_fixed : n_values < n_fixed))
-        return lw_complain(f, n->loc, "E153",
-                           lw_format_text(f, "%u target%s here, the %s has %u item%s", n_fixed,
-                                          n_fixed == 1 ? "" : "s",
-                                          row->is_list ? "list" : "tuple", n_values,
-                                          n_values == 1 ? "" : "s"),
-                           NULL, "wrong number of values to unpack");
+        return complain_wrong_number(f, n->loc, row, n_fixed);
     for (uint32_t i = 0; i < n->c; i++) {
         lw_infer_value one = {LW_T_BOTTOM, 0};
 

@@ -1,5 +1,5 @@
-/* match statements: inference has compared what is known when the function is compiled (truth); what
- * is left is tested case by case, and a pattern that holds binds its names. */
+/* match statements: inference has compared what is known when the function is compiled (truth);
+ * what is left is tested case by case, and a pattern that holds binds its names. */
 #include "core/front/lower/lower_internal.h"
 
 static lw_ref pattern_holds(lw_lower_frame *f, uint32_t pattern, lw_lower_value subject);

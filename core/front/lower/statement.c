@@ -239,7 +239,7 @@ lw_block_leave(lw_lower_frame *f, uint32_t region)
 
 void
 lw_lower_assign_rest(lw_lower_frame *f, uint32_t name, lw_lower_value tuple, uint32_t from,
-            uint32_t count)
+                     uint32_t count)
 {
     assert(lw_value_is_tuple(&tuple, f));
     uint32_t web = name ? lw_typed_at(f, name)->web : 0, n = 0, at = 0;
