@@ -2,6 +2,7 @@
  * types. */
 #include "core/py/numpy_api.h"
 
+#include "core/front/read/python.h"
 #include "forall/kernel_py.h"
 #include "forall/specialisation_py_internal.h"
 #include "forall/static_py.h"
@@ -276,8 +277,7 @@ static int
 no_match(lw_function *self, const lw_specialisation *given)
 {
     lw_text misfit = {0};
-    PyObject *text = lw_specialisation_text(given), *all = PyList_New(0), *joined = NULL,
-             *comma;
+    PyObject *text = lw_specialisation_text(given), *all = PyList_New(0), *joined;
     lw_error err = {0};
 
     for (lw_specialisation *at = lw_grown_first(&self->specialisations);
@@ -287,9 +287,7 @@ no_match(lw_function *self, const lw_specialisation *given)
             PyList_Insert(all, 0, one);
         Py_XDECREF(one);
     }
-    comma = PyUnicode_FromString("), (");
-    if (all != NULL && comma != NULL)
-        joined = PyUnicode_Join(comma, all);
+    joined = lw_joined("), (", all);
     add_misfit(self, given, &misfit);
     if (text != NULL && joined != NULL) {
         lw_fail(&err, LW_ERR_TYPE,
@@ -303,7 +301,6 @@ no_match(lw_function *self, const lw_specialisation *given)
     }
     lw_text_reset(&misfit);
     Py_XDECREF(joined);
-    Py_XDECREF(comma);
     Py_XDECREF(all);
     Py_XDECREF(text);
     return -1;

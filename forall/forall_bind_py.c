@@ -71,13 +71,61 @@ call(PyObject *object, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObject
     return lw_profiling() ? call_measured(self) : run(self);
 }
 
+/* Not prepared: it cannot be called. NULL with an exception. */
+static bound_call *
+bound_new(PyObject *function, PyObject *const *args, Py_ssize_t n_args, PyObject *stream)
+{
+    PyTypeObject *type = lw_state_class(lw_core->bound_forall_type);
+    bound_call *bound = type ? PyObject_GC_New(bound_call, type) : NULL;
+
+    if (bound == NULL)
+        return NULL;
+    bound->vectorcall = call;
+    bound->function = Py_NewRef(function);
+    bound->weakrefs = NULL;
+    bound->args = PyTuple_New(n_args);
+    bound->stream = Py_XNewRef(stream);
+    bound->prepared = NULL;
+    PyObject_GC_Track(bound);
+    if (bound->args == NULL) {
+        Py_DECREF(bound);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        PyTuple_SET_ITEM(bound->args, i, Py_NewRef(args[i]));
+    return bound;
+}
+
+static int
+prepare(bound_call *bound, PyObject *const *args, Py_ssize_t n_args,
+        const lw_forall_keywords *keywords)
+{
+    bound->prepared = lw_alloc_zero(1, sizeof *bound->prepared);
+    if (bound->prepared == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (lw_forall_prepare((lw_forall *)bound->function, args, n_args, keywords,
+                          bound->prepared) < 0) {
+        lw_free(bound->prepared);
+        bound->prepared = NULL;
+        return -1;
+    }
+    if (bound->prepared->bound.n_copies == 0)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "%s.bind: an array is not aligned, or not in native byte order, and would be "
+                 "copied at each call; pass a copy",
+                 lw_function_name(&bound->prepared->self->base));
+    return -1;
+}
+
 static PyObject *
 bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
     lw_forall *self = (lw_forall *)object;
     PyObject *row[1 + LW_MOST_ARRANGED];
     lw_forall_keywords keywords = {0};
-    PyTypeObject *type;
     bound_call *bound;
 
     if (kwnames && lw_forall_keywords_read(self, &args, &n_args, kwnames, row, &keywords) < 0)
@@ -87,41 +135,9 @@ bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnam
                      lw_function_name(&self->base));
         return NULL;
     }
-    type = lw_state_class(lw_core->bound_forall_type);
-    bound = type ? PyObject_GC_New(bound_call, type) : NULL;
-    if (bound == NULL)
-        return NULL;
-    bound->vectorcall = call;
-    bound->function = Py_NewRef(object);
-    bound->weakrefs = NULL;
-    bound->args = PyTuple_New(n_args);
-    bound->stream = Py_XNewRef(keywords.stream);
-    bound->prepared = lw_alloc_zero(1, sizeof *bound->prepared);
-    PyObject_GC_Track(bound);
-    if (bound->args == NULL || bound->prepared == NULL) {
-        if (!PyErr_Occurred())
-            PyErr_NoMemory();
-        lw_free(bound->prepared);
-        bound->prepared = NULL;
-        Py_DECREF(bound);
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < n_args; i++)
-        PyTuple_SET_ITEM(bound->args, i, Py_NewRef(args[i]));
-    if (lw_forall_prepare(self, args, n_args, &keywords, bound->prepared) < 0) {
-        lw_free(bound->prepared);
-        bound->prepared = NULL;
-        Py_DECREF(bound);
-        return NULL;
-    }
-    if (bound->prepared->bound.n_copies != 0) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s.bind: an array is not aligned, or not in native byte order, and would "
-                     "be copied at each call; pass a copy",
-                     lw_function_name(&bound->prepared->self->base));
-        Py_DECREF(bound);
-        return NULL;
-    }
+    bound = bound_new(object, args, n_args, keywords.stream);
+    if (bound != NULL && prepare(bound, args, n_args, &keywords) < 0)
+        Py_CLEAR(bound);
     return (PyObject *)bound;
 }
 

@@ -22,14 +22,10 @@ form_of(lw_specialisation *specialisation, int cc, const char *form)
 static PyObject *
 inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const char *form)
 {
-    static char *names[] = {"sig", "target", NULL};
-    PyObject *sig = Py_None, *target = Py_None;
+    PyObject *sig;
+    int cc = lw_target_arguments(args, kwargs, "|OO", fallback, &sig);
     lw_specialisation *specialisation;
-    int cc;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
-        return NULL;
-    cc = lw_target_read(target, fallback, true);
     if (cc < 0)
         return NULL;
     specialisation = lw_specialisation_of((lw_function *)object, sig);
@@ -86,16 +82,13 @@ device_resources(lw_specialisation *specialisation, int cc)
 static PyObject *
 resources(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"sig", "target", NULL};
     const lw_function *self = (lw_function *)object;
-    PyObject *sig = Py_None, *target = Py_None;
-    lw_specialisation *specialisation;
-    int cc;
+    PyObject *sig;
+    int cc = lw_target_arguments(args, kwargs, "|OO:resources",
+                                 self->options.target == LW_CHOOSE_CPU ? 0 : 90, &sig);
+    lw_specialisation *specialisation =
+        cc < 0 ? NULL : lw_specialisation_of((lw_function *)object, sig);
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:resources", names, &sig, &target))
-        return NULL;
-    cc = lw_target_read(target, self->options.target == LW_CHOOSE_CPU ? 0 : 90, true);
-    specialisation = cc < 0 ? NULL : lw_specialisation_of((lw_function *)object, sig);
     if (specialisation != NULL)
         specialisation = lw_specialisation_twin(specialisation, cc != 0, false);
     if (specialisation == NULL)

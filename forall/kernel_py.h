@@ -205,7 +205,7 @@ typedef struct lw_host_entry {
     uint32_t shared_bytes; /* static shared memory of a block */
     uint32_t local_bytes;  /* local arrays of a thread */
     bool prints;
-    bool borrows; /* it keeps arguments (lw_slot_keep) */
+    bool borrows; /* it keeps arguments (LW_SLOT_KEEP) */
     bool steady;  /* the function has no loop */
     bool brief;   /* and calls nothing that may take long: it runs with the GIL */
     /* RANGE: picoseconds of an element, learnt; 0: not known yet */

@@ -183,10 +183,10 @@ lower_guarded(lw_specialisation *specialisation, lw_typed *typed, lw_error *err)
 
 /* The update of an argument's element in this line of the tree; NULL: there is none, or there
  * are several. */
-static const lw_update *
+static const lw_reach_update *
 update_at(const lw_tree *tree, const lw_reaches *reaches, uint32_t loc)
 {
-    const lw_update *found = NULL;
+    const lw_reach_update *found = NULL;
 
     for (uint32_t i = 0; i < reaches->n_updates; i++) {
         if (tree->locs.data[reaches->updates[i].loc].line != tree->locs.data[loc].line)
@@ -212,7 +212,7 @@ note_updates(lw_specialisation *specialisation, const lw_races *races,
     for (uint32_t i = 0; i < races->n_updates; i++) {
         const lw_race_store *store = &races->updates[i];
         uint32_t loc = lw_place_in_tree(tree, specialisation->scalar->module, store->loc);
-        const lw_update *update = loc != 0 ? update_at(tree, reaches, loc) : NULL;
+        const lw_reach_update *update = loc != 0 ? update_at(tree, reaches, loc) : NULL;
         if (loc != 0)
             all[specialisation->n_updates++] =
                 (lw_lost_update){update ? update->arg : LW_NO_ARG, update ? update->loc : loc,

@@ -319,37 +319,32 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
     lw_target_choice target = self->base.options.target;
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     PyObject *result, *other;
     lw_seen s;
 
     if (self->base.family == NULL && target != LW_CHOOSE_CUDA && !lw_on_python() &&
-        lw_gufunc_call_direct(self, args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+        lw_gufunc_call_direct(self, args, n_args, kwnames, &result))
         return result;
     if (lw_recall_any((lw_ufunc_head *)self) &&
-        lw_recall_call((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf), kwnames,
-                       &result))
+        lw_recall_call((lw_ufunc_head *)self, args, n_args, kwnames, &result))
         return result;
     if (self->base.family != NULL
-            ? lw_family_brings_objects((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf),
-                                       kwnames)
-            : lw_brings_objects((lw_compiled *)self, args, PyVectorcall_NARGS(nargsf)) ||
-                  lw_names_objects((lw_compiled *)self, args + PyVectorcall_NARGS(nargsf),
-                                   kwnames))
-        return lw_call_of_objects("guvectorize", object, args, PyVectorcall_NARGS(nargsf),
-                                  kwnames);
-    s = lw_look(args, PyVectorcall_NARGS(nargsf), kwnames, false);
+            ? lw_family_brings_objects((lw_ufunc_head *)self, args, n_args, kwnames)
+            : lw_brings_objects((lw_compiled *)self, args, n_args) ||
+                  lw_names_objects((lw_compiled *)self, args + n_args, kwnames))
+        return lw_call_of_objects("guvectorize", object, args, n_args, kwnames);
+    s = lw_look(args, n_args, kwnames, false);
     if (self->base.family != NULL)
-        return lw_family_call((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf), kwnames);
-    if (PyVectorcall_NARGS(nargsf) < self->base.nin &&
-        lw_ufunc_names_any((lw_ufunc_head *)self, PyVectorcall_NARGS(nargsf), kwnames))
-        return call_by_names(self, args, PyVectorcall_NARGS(nargsf), kwnames);
+        return lw_family_call((lw_ufunc_head *)self, args, n_args, kwnames);
+    if (n_args < self->base.nin && lw_ufunc_names_any((lw_ufunc_head *)self, n_args, kwnames))
+        return call_by_names(self, args, n_args, kwnames);
     if ((s.kinds & LW_CALL_KIND_OTHER) &&
-        lw_gufunc_ask((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf), kwnames,
-                      self->base.nin, &result))
+        lw_gufunc_ask((lw_ufunc_head *)self, args, n_args, kwnames, self->base.nin, &result))
         return result;
-    if (refuse_all_masked(self, args, PyVectorcall_NARGS(nargsf), kwnames) < 0)
+    if (refuse_all_masked(self, args, n_args, kwnames) < 0)
         return NULL;
-    other = lw_gufunc_for_outputs(self, args, PyVectorcall_NARGS(nargsf), kwnames);
+    other = lw_gufunc_for_outputs(self, args, n_args, kwnames);
     if (other != NULL) {
         result = call_now(other, args, nargsf, kwnames);
         Py_DECREF(other);
@@ -362,7 +357,7 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
     if ((s.kinds & LW_CALL_KIND_DEVICE) || target == LW_CHOOSE_CUDA)
         return lw_gufunc_call_device((lw_ufunc_head *)self, args, nargsf, kwnames, NULL);
     if (s.kinds == LW_CALL_KIND_PLAIN && !lw_on_python() &&
-        lw_gufunc_call_walk(self, args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+        lw_gufunc_call_walk(self, args, n_args, kwnames, &result))
         return result;
     return lw_gufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
 }

@@ -1,5 +1,6 @@
 /* sizes= on a NumPy that does not ask for sizes (before 2.1): outputs are made here, with the
  * shapes and dtypes that NumPy would give them, and handed to it as `out`. */
+#include "core/front/read/python.h"
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/py/raise.h"
@@ -194,13 +195,8 @@ as_results(const call *c, PyObject *result)
     if (result == NULL || !PyTuple_CheckExact(result))
         return result ? as_result(c, 0, result) : NULL;
     tuple = PyTuple_New(PyTuple_GET_SIZE(result));
-    for (Py_ssize_t i = 0; tuple != NULL && i < PyTuple_GET_SIZE(result); i++) {
-        PyObject *one = as_result(c, (int)i, PyTuple_GET_ITEM(result, i));
-        if (one == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, one);
-    }
+    for (Py_ssize_t i = 0; tuple != NULL && i < PyTuple_GET_SIZE(result); i++)
+        lw_tuple_put(&tuple, i, as_result(c, (int)i, PyTuple_GET_ITEM(result, i)));
     return tuple;
 }
 

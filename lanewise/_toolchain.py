@@ -86,7 +86,7 @@ def _machine(opt: int, baseline: bool, whole: bool = True) -> Any:
 
 
 def compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
-    """LLVM text -> "object", "asm" or "llvm" (the optimised text).
+    """LLVM text -> "object" or "asm".
 
     RuntimeError with LLVM's words when the text is refused, ImportError without llvmlite. The thread is one that
     no handler of a signal runs on. Nor may a garbage collection run here: it would call finalizers of the
@@ -111,7 +111,7 @@ def _end_compilation() -> None:
 
 def _may_have_wrong_masks(code: bytes, output: str) -> bool:
     llvm = _llvm()
-    if llvm.llvm_version_info[0] != 22 or output == "llvm":
+    if llvm.llvm_version_info[0] != 22:
         return False
     found = _MASK_MOVE if output == "object" else _MASK_MOVE_TEXT
     return found.search(code) is not None and llvm.get_host_cpu_features().get("avx512vl", False)
@@ -139,6 +139,4 @@ def _generate(text: str, opt: int, baseline: bool, output: str, whole: bool) -> 
             machine = _machine(0, baseline, whole)
         if output == "object":
             return machine.emit_object(module)
-        if output == "asm":
-            return machine.emit_assembly(module).encode()
-        return str(module).encode()
+        return machine.emit_assembly(module).encode()

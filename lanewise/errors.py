@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "ArgumentError", "CompileError", "CompilerNotFound", "DriverError", "KernelError", "KeywordError", "LanewiseError",
     "LaunchError", "LinkError", "PerformanceWarning", "PrecisionWarning", "SignatureError", "TypingError", "UnsupportedError",
 ]
+
+# Classes that no module and name lead to, by number: core/front/read/classes/local_class.c.
+_local_classes: "weakref.WeakValueDictionary[int, type[BaseException]]" = weakref.WeakValueDictionary()
 
 
 class LanewiseError(Exception):

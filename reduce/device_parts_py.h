@@ -64,9 +64,13 @@ lw_status lw_reduce_simulate(const lw_reduce_entry *entry, uint32_t tiles, uint3
 PyObject *lw_reduce_cubin_of(lw_reduce_call *call, const lw_reduce_key *key, int cc);
 /* An operand as broadcast, dense: kept axes first, then call->reduced ones. */
 lw_device_array *lw_reduce_dense_copy(lw_reduce_device *d, uint32_t i);
-/* The operands' earlier users come first; later ones of other libraries wait. */
-lw_status lw_reduce_order_behind(lw_reduce_device *d, lw_error *err);
-lw_status lw_reduce_order_after(lw_reduce_device *d, lw_error *err);
+/* Calls launching(d, context) on the device: the operands' earlier users come first, later ones
+ * of other libraries wait. -1 with an exception. */
+typedef lw_status (*lw_reduce_launching)(lw_reduce_device *d, void *context, lw_error *err);
+int lw_reduce_launch(lw_reduce_device *d, lw_reduce_launching launching, void *context);
+/* Launches the entry's kernel with these n parameters. */
+lw_status lw_reduce_launch_words(const lw_reduce_entry *entry, const lw_launch_shape *shape,
+                                 uint64_t *words, uint32_t n, lw_error *err);
 /* call->job, which is filled, of at most one kept and one reduced dimension once simplified. */
 int lw_reduce_run_job(lw_reduce_device *d);
 /* The results as the caller gets them. */

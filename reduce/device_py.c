@@ -18,6 +18,7 @@
 #include "reduce/form_py.h"
 #include "reduce/recall_py.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef lw_reduce_device device_call;
@@ -555,26 +556,37 @@ new_results(device_call *d)
 
 /* ---- launching ---- */
 
-lw_status
-lw_reduce_order_behind(device_call *d, lw_error *err)
+int
+lw_reduce_launch(device_call *d, lw_reduce_launching launching, void *context)
 {
     lw_status status = LW_OK;
+    CUcontext before = NULL;
+    lw_error err = {0};
 
+    LW_TRY(lw_device_visit(d->device, &before, &err));
     for (uint32_t i = 0; i < d->n_read; i++)
-        LW_TRY(lw_operand_use(&d->operand[i], d->stream, err));
+        LW_TRY(lw_operand_use(&d->operand[i], d->stream, &err));
+    LW_TRY(launching(d, context, &err));
+    for (uint32_t i = 0; i < d->n_read; i++)
+        LW_TRY(lw_operand_done(&d->operand[i], d->stream, &err));
 fail:
-    return status;
+    lw_device_leave(before);
+    if (status == LW_OK)
+        return 0;
+    lw_py_raise(&err);
+    return -1;
 }
 
 lw_status
-lw_reduce_order_after(device_call *d, lw_error *err)
+lw_reduce_launch_words(const lw_reduce_entry *entry, const lw_launch_shape *shape,
+                       uint64_t *words, uint32_t n, lw_error *err)
 {
-    lw_status status = LW_OK;
+    void *params[LW_REDUCE_MOST_PARAMS];
 
-    for (uint32_t i = 0; i < d->n_read; i++)
-        LW_TRY(lw_operand_done(&d->operand[i], d->stream, err));
-fail:
-    return status;
+    assert(n <= LW_REDUCE_MOST_PARAMS);
+    for (uint32_t i = 0; i < n; i++)
+        params[i] = &words[i];
+    return lw_launch(entry->kernel, shape, params, err);
 }
 
 /* The counters of a launch, which are 0 and will be again behind it. Launches on the default
@@ -613,7 +625,6 @@ lw_reduce_launch_job(lw_reduce_entry *entry, const lw_reduce_plan *plan,
                      lw_error *err)
 {
     uint64_t words[LW_REDUCE_MOST_PARAMS];
-    void *params[LW_REDUCE_MOST_PARAMS];
     lw_status status = LW_OK;
     CUdeviceptr counters = 0;
     uint32_t n;
@@ -623,54 +634,46 @@ lw_reduce_launch_job(lw_reduce_entry *entry, const lw_reduce_plan *plan,
         LW_TRY(counters_of(entry, plan, stream, *memory, &counters, err));
     }
     n = lw_reduce_plan_words(job, plan, *memory ? (*memory)->address : 0, counters, words);
-    for (uint32_t i = 0; i < n; i++)
-        params[i] = &words[i];
-    LW_TRY(
-        lw_launch(entry->kernel,
-                  &(lw_launch_shape){.grid = {(uint32_t)plan->tiles, (uint32_t)plan->splits, 1},
-                                     .block = {plan->threads, 1, 1},
-                                     .stream = stream},
-                  params, err));
+    LW_TRY(lw_reduce_launch_words(
+        entry,
+        &(lw_launch_shape){.grid = {(uint32_t)plan->tiles, (uint32_t)plan->splits, 1},
+                           .block = {plan->threads, 1, 1},
+                           .stream = stream},
+        words, n, err));
 fail:
     return status;
 }
 
-static lw_status
-launch(device_call *d, lw_reduce_entry *entry, const lw_reduce_plan *plan, lw_error *err)
-{
-    lw_status status = LW_OK;
-    CUcontext before = NULL;
+typedef struct planned_job {
+    lw_reduce_entry *entry;
+    lw_reduce_plan plan;
+} planned_job;
 
-    LW_TRY(lw_device_visit(d->device, &before, err));
-    LW_TRY(lw_reduce_order_behind(d, err));
-    LW_TRY(lw_reduce_launch_job(entry, plan, &d->call->job, d->stream, &d->memory, err));
-    LW_TRY(lw_reduce_order_after(d, err));
-fail:
-    lw_device_leave(before);
-    return status;
+static lw_status
+launch_job(device_call *d, void *context, lw_error *err)
+{
+    planned_job *p = context;
+
+    return lw_reduce_launch_job(p->entry, &p->plan, &d->call->job, d->stream, &d->memory, err);
 }
 
 int
 lw_reduce_run_job(device_call *d)
 {
-    lw_reduce_entry *entry;
-    lw_reduce_plan plan;
-    lw_error err = {0};
+    planned_job p;
 
-    if (!lw_reduce_plan_of(&d->call->job, 1, &plan))
+    if (!lw_reduce_plan_of(&d->call->job, 1, &p.plan))
         return lw_reduce_refuse("an array of these strides");
-    entry = lw_reduce_entry_of(d->call, d->device, &plan.key);
-    if (entry == NULL)
+    p.entry = lw_reduce_entry_of(d->call, d->device, &p.plan.key);
+    if (p.entry == NULL)
         return -1;
-    lw_reduce_plan_of(&d->call->job, entry->full_grid, &plan);
-    if (plan.tiles > INT32_MAX)
+    lw_reduce_plan_of(&d->call->job, p.entry->full_grid, &p.plan);
+    if (p.plan.tiles > INT32_MAX)
         return lw_reduce_refuse("so many results");
-    if (launch(d, entry, &plan, &err) == LW_OK) {
-        lw_reduce_remember_job(d, entry, &plan);
-        return 0;
-    }
-    lw_py_raise(&err);
-    return -1;
+    if (lw_reduce_launch(d, launch_job, &p) < 0)
+        return -1;
+    lw_reduce_remember_job(d, p.entry, &p.plan);
+    return 0;
 }
 
 static int

@@ -254,18 +254,19 @@ no_number(PyObject *object)
 }
 
 int
-lw_reduce_check_numbers(PyObject *object, const char *keyword)
+lw_reduce_check_identity(PyObject *object)
 {
     PyObject *bad = no_number(object);
 
     if (bad == NULL)
         return 0;
     PyErr_Format(PyExc_TypeError,
-                 bad == object ? "%s= must be a number, or a tuple or a record of numbers, not "
-                                 "%.100s %.200R"
-                               : "%s= must be a number, or a tuple or a record of numbers, but "
-                                 "%.100s %.200R is among them",
-                 keyword, Py_TYPE(bad)->tp_name, bad);
+                 bad == object
+                     ? "identity= must be a number, or a tuple or a record of numbers, not "
+                       "%.100s %.200R"
+                     : "identity= must be a number, or a tuple or a record of numbers, but "
+                       "%.100s %.200R is among them",
+                 Py_TYPE(bad)->tp_name, bad);
     return -1;
 }
 

@@ -22,7 +22,7 @@ int lw_reduce_pack(const lw_reduce_call *call, const lw_reduce_packing *packing,
 PyObject *lw_reduce_arrange(const lw_reduce_form *form,
                             PyObject *(*give)(void *context, uint32_t i), void *context);
 /* TypeError unless this is a number, or a tuple or a record of some. */
-int lw_reduce_check_numbers(PyObject *object, const char *keyword);
+int lw_reduce_check_identity(PyObject *object);
 /* identity= and initial=: the numbers of an accumulator. kept: becomes false where an integer
  * does not hold its number, which is then no error; or NULL. */
 int lw_reduce_read_accumulator(const lw_reduction *r, PyObject *object, const char *keyword,

@@ -286,13 +286,10 @@ form_of(lw_reducer *self, const lw_reduce_specialisation *specialisation, int cc
 
 /* ---- methods ---- */
 
-static char *argument_names[] = {"sig", "target", NULL};
-
 static PyObject *
-inspect_now(lw_reducer *self, PyObject *sig, PyObject *target, int fallback, const char *form)
+inspect_now(lw_reducer *self, PyObject *sig, int cc, const char *form)
 {
-    int cc = lw_target_read(target, fallback, true);
-    lw_reduce_specialisation *specialisation = cc < 0 ? NULL : specialisation_for(self, sig);
+    lw_reduce_specialisation *specialisation = specialisation_for(self, sig);
 
     if (cc == 0 && strcmp(form, "cubin") == 0)
         form = "object";
@@ -302,14 +299,12 @@ inspect_now(lw_reducer *self, PyObject *sig, PyObject *target, int fallback, con
 static PyObject *
 inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const char *form)
 {
-    PyObject *sig = Py_None, *target = Py_None, *result = NULL;
-    lw_reducer *self;
+    PyObject *sig, *result = NULL;
+    int cc = lw_target_arguments(args, kwargs, "|OO", fallback, &sig);
+    lw_reducer *self = cc < 0 ? NULL : (lw_reducer *)lw_compiled_current((lw_compiled *)object);
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", argument_names, &sig, &target))
-        return NULL;
-    self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
     if (self != NULL)
-        result = inspect_now(self, sig, target, fallback, form);
+        result = inspect_now(self, sig, cc, form);
     Py_XDECREF((PyObject *)self);
     return result;
 }
@@ -413,17 +408,12 @@ device_resources(lw_reducer *self, const lw_reduce_specialisation *specialisatio
 static PyObject *
 resources(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    PyObject *sig = Py_None, *target = Py_None, *result = NULL;
-    lw_reduce_specialisation *specialisation;
-    lw_reducer *self;
-    int cc;
+    bool cpu_only = ((lw_reducer *)object)->cpu_only;
+    PyObject *sig, *result = NULL;
+    int cc = lw_target_arguments(args, kwargs, "|OO:resources", cpu_only ? 0 : 90, &sig);
+    lw_reducer *self = cc < 0 ? NULL : (lw_reducer *)lw_compiled_current((lw_compiled *)object);
+    lw_reduce_specialisation *specialisation = self ? specialisation_for(self, sig) : NULL;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:resources", argument_names, &sig,
-                                     &target))
-        return NULL;
-    self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
-    cc = self ? lw_target_read(target, self->cpu_only ? 0 : 90, true) : -1;
-    specialisation = cc < 0 ? NULL : specialisation_for(self, sig);
     if (specialisation != NULL)
         result = cc ? device_resources(self, specialisation, cc)
                     : host_resources(self, specialisation);

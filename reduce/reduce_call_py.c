@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/front/read/critical.h"
+#include "core/front/read/python.h"
 #include "core/front/read/services.h"
 #include "core/py/array/args.h"
 #include "core/py/array/host_view.h"
@@ -241,15 +242,10 @@ static PyObject *
 tuple_of(const lw_reduce_call *call, uint32_t n,
          PyObject *(*give)(const lw_reduce_call *call, uint32_t i))
 {
-    PyObject *tuple = PyTuple_New(n), *item;
+    PyObject *tuple = PyTuple_New(n);
 
-    for (uint32_t i = 0; tuple != NULL && i < n; i++) {
-        item = give(call, i);
-        if (item == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, item);
-    }
+    for (uint32_t i = 0; tuple != NULL && i < n; i++)
+        lw_tuple_put(&tuple, i, give(call, i));
     return tuple;
 }
 

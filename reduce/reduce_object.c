@@ -56,7 +56,7 @@ check_function(const char *role, PyObject *function)
 static int
 check_given(const lw_request *request, const lw_door_arguments *given)
 {
-    if (given->identity != Py_None && lw_reduce_check_numbers(given->identity, "identity") < 0)
+    if (given->identity != Py_None && lw_reduce_check_identity(given->identity) < 0)
         return -1;
     return check_function("map", given->map) < 0 ||
                    check_function("combine", request->function) < 0 ||

@@ -214,7 +214,6 @@ lw_reduce_launch_scan(const lw_reduce_entry *entry, const lw_reduce_scan_plan *p
                       lw_error *err)
 {
     uint64_t words[LW_SCAN_MOST_PARAMS];
-    void *params[LW_SCAN_MOST_PARAMS];
     lw_status status = LW_OK;
     uint32_t n;
 
@@ -224,13 +223,12 @@ lw_reduce_launch_scan(const lw_reduce_entry *entry, const lw_reduce_scan_plan *p
                        plan->bytes / 4, err));
     }
     n = lw_reduce_scan_words(scan, plan, *memory ? (*memory)->address : 0, words);
-    for (uint32_t i = 0; i < n; i++)
-        params[i] = &words[i];
-    LW_TRY(lw_launch(entry->kernel,
-                     &(lw_launch_shape){.grid = {(uint32_t)(plan->tiles * plan->strips), 1, 1},
-                                        .block = {plan->threads, 1, 1},
-                                        .stream = stream},
-                     params, err));
+    LW_TRY(lw_reduce_launch_words(
+        entry,
+        &(lw_launch_shape){.grid = {(uint32_t)(plan->tiles * plan->strips), 1, 1},
+                           .block = {plan->threads, 1, 1},
+                           .stream = stream},
+        words, n, err));
 fail:
     return status;
 }
@@ -252,42 +250,37 @@ fail:
     return status;
 }
 
-static lw_status
-launch(lw_reduce_device *d, const lw_reduce_scan *scan, lw_reduce_scan_plan *plan,
-       const lw_reduce_entry *entry, lw_error *err)
-{
-    lw_status status = LW_OK;
-    CUcontext before = NULL;
+typedef struct planned_scan {
+    const lw_reduce_entry *entry;
+    lw_reduce_scan_plan plan;
+    const lw_reduce_scan *scan;
+} planned_scan;
 
-    LW_TRY(lw_device_visit(d->device, &before, err));
-    LW_TRY(set_distance(entry, plan, err));
-    LW_TRY(lw_reduce_order_behind(d, err));
-    LW_TRY(lw_reduce_launch_scan(entry, plan, scan, d->stream, &d->memory, err));
-    LW_TRY(lw_reduce_order_after(d, err));
-fail:
-    lw_device_leave(before);
+static lw_status
+launch_scan(lw_reduce_device *d, void *context, lw_error *err)
+{
+    planned_scan *p = context;
+    lw_status status = set_distance(p->entry, &p->plan, err);
+
+    if (status == LW_OK)
+        status = lw_reduce_launch_scan(p->entry, &p->plan, p->scan, d->stream, &d->memory, err);
     return status;
 }
 
 int
 lw_reduce_scan_launch(lw_reduce_device *d, const lw_reduce_scan *scan)
 {
-    lw_reduce_scan_plan plan;
+    planned_scan p = {.scan = scan};
     lw_reduce_entry *entry;
-    lw_error err = {0};
 
-    lw_reduce_scan_plan_of(scan, &plan);
-    if (plan.tiles > INT32_MAX || plan.strips > INT32_MAX / plan.tiles)
+    lw_reduce_scan_plan_of(scan, &p.plan);
+    if (p.plan.tiles > INT32_MAX || p.plan.strips > INT32_MAX / p.plan.tiles)
         return lw_reduce_refuse("a scan of so many elements");
-    entry = lw_reduce_entry_of(d->call, d->device, &plan.key);
-    if (entry == NULL)
+    p.entry = entry = lw_reduce_entry_of(d->call, d->device, &p.plan.key);
+    if (entry == NULL || lw_reduce_launch(d, launch_scan, &p) < 0)
         return -1;
-    if (launch(d, scan, &plan, entry, &err) == LW_OK) {
-        lw_reduce_remember_scan(d, entry, &plan, scan);
-        return 0;
-    }
-    lw_py_raise(&err);
-    return -1;
+    lw_reduce_remember_scan(d, entry, &p.plan, scan);
+    return 0;
 }
 
 typedef struct arrays {

@@ -171,54 +171,46 @@ lw_reducer_simulate_slices(PyObject *self, PyObject *args, PyObject *kwargs)
 
 /* ---- device arrays ---- */
 
+typedef struct planned_slices {
+    const lw_reduce_entry *entry;
+    lw_reduce_slice_plan plan;
+    const slices *slices;
+} planned_slices;
+
 static lw_status
-launch(lw_reduce_device *d, const slices *s, const lw_reduce_slice_plan *plan,
-       const lw_reduce_entry *entry, lw_error *err)
+launch_slices(lw_reduce_device *d, void *context, lw_error *err)
 {
+    planned_slices *p = context;
+    const slices *s = p->slices;
     uint64_t words[LW_SCAN_MOST_PARAMS];
-    void *params[LW_SCAN_MOST_PARAMS];
     size_t bytes = (size_t)s->n * sizeof *s->at;
     lw_status status = LW_OK;
-    CUcontext before = NULL;
     uint32_t n;
 
-    LW_TRY(lw_device_visit(d->device, &before, err));
-    LW_TRY(lw_reduce_order_behind(d, err));
     LW_TRY(lw_pool_take(d->device, bytes, d->stream, &d->memory, err));
     LW_TRY(lw_copy_to_device(&(lw_copy_queue){d->device, d->stream, false}, d->memory->address,
                              s->at, bytes,
                              err)); /* pageable: the driver has read it when this returns */
-    n = lw_reduce_slice_words(&s->scan, plan, s->n, d->memory->address, words);
-    for (uint32_t i = 0; i < n; i++)
-        params[i] = &words[i];
-    LW_TRY(lw_launch(entry->kernel,
-                     &(lw_launch_shape){.grid = {(uint32_t)plan->tiles, 1, 1},
-                                        .block = {plan->threads, 1, 1},
-                                        .stream = d->stream},
-                     params, err));
-    LW_TRY(lw_reduce_order_after(d, err));
+    n = lw_reduce_slice_words(&s->scan, &p->plan, s->n, d->memory->address, words);
+    LW_TRY(lw_reduce_launch_words(p->entry,
+                                  &(lw_launch_shape){.grid = {(uint32_t)p->plan.tiles, 1, 1},
+                                                     .block = {p->plan.threads, 1, 1},
+                                                     .stream = d->stream},
+                                  words, n, err));
 fail:
-    lw_device_leave(before);
     return status;
 }
 
 static int
 run_together(lw_reduce_device *d, const slices *s)
 {
-    lw_reduce_slice_plan plan;
-    lw_reduce_entry *entry;
-    lw_error err = {0};
+    planned_slices p = {.slices = s};
 
-    lw_reduce_slice_plan_of(&s->scan, s->n, &plan);
-    if (plan.tiles > INT32_MAX)
+    lw_reduce_slice_plan_of(&s->scan, s->n, &p.plan);
+    if (p.plan.tiles > INT32_MAX)
         return lw_reduce_refuse("so many results");
-    entry = lw_reduce_entry_of(d->call, d->device, &plan.key);
-    if (entry == NULL)
-        return -1;
-    if (launch(d, s, &plan, entry, &err) == LW_OK)
-        return 0;
-    lw_py_raise(&err);
-    return -1;
+    p.entry = lw_reduce_entry_of(d->call, d->device, &p.plan.key);
+    return p.entry != NULL ? lw_reduce_launch(d, launch_slices, &p) : -1;
 }
 
 /* One slice as a reduction of its own. */

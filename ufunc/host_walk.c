@@ -14,12 +14,12 @@
 #include "core/base/elements.h"
 #include "core/plan/walk.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
-    SHORT_ROW = 48,           /* elements of a row that is not worth a span of its own */
-    STREAMED_ROW = 16 * 1024, /* bytes of an output's row that may be written past the caches */
-    LINE = 64                 /* bytes of a cache line */
+    SHORT_ROW = 48,          /* elements of a row that is not worth a span of its own */
+    STREAMED_ROW = 16 * 1024 /* bytes of an output's row that may be written past the caches */
 };
 
 /* Where a rectangle begins, and how many elements it has of the dimensions 0 and 1. */
@@ -142,23 +142,6 @@ run_transposed(walk_run *w, const rectangle *one, char *scratch)
     }
 }
 
-/* The dimension along which the elements of an input are close enough to share lines of the
- * cache, where those along dimension 0 do not; 0: there is none. */
-static int
-dimension_across(const lw_host_kernel *kernel, const lw_walk *walk, int k)
-{
-    const int64_t *strides = walk->operands[k].strides;
-    int closest = 0;
-
-    if (lw_magnitude(strides[0]) < LINE)
-        return 0;
-    for (int d = 1; d < walk->ndim; d++)
-        if (strides[d] != 0 && lw_magnitude(strides[d]) < lw_magnitude(strides[closest]) &&
-            lw_magnitude(strides[d]) < LINE && walk->shape[d] >= LINE / kernel->size[k] / 2)
-            closest = d;
-    return closest;
-}
-
 /* The length of equal parts of n elements, `most` at most, for whole vectors. */
 static int64_t
 even_part(int64_t n, int64_t most)
@@ -166,7 +149,7 @@ even_part(int64_t n, int64_t most)
     enum { WHOLE = 16 };
     int64_t part = lw_divide_up(n, lw_divide_up(n, most));
 
-    return lw_least(lw_divide_up(part, WHOLE) * WHOLE, most);
+    return lw_least(lw_round_up(part, WHOLE), most);
 }
 
 /* Chooses the inputs to transpose, and how large their rectangles are. false: there are none,
@@ -181,17 +164,18 @@ choose_transposed(walk_run *w, lw_walk *walk)
     int across = 0;
 
     for (int k = 0; k < kernel->nin && across == 0; k++)
-        across = dimension_across(kernel, walk, k);
+        across = lw_walk_across(walk, k, kernel->size[k]);
     if (across == 0)
         return false;
     for (int k = 0; k < kernel->nin; k++) {
-        transposed[k] = dimension_across(kernel, walk, k) == across;
+        transposed[k] = lw_walk_across(walk, k, kernel->size[k]) == across;
         if (!transposed[k])
             continue;
         bytes += kernel->size[k];
         smallest = kernel->size[k] < smallest ? kernel->size[k] : smallest;
     }
-    rows = 2 * LINE / smallest;
+    assert(bytes > 0);
+    rows = 2 * LW_WALK_LINE / smallest;
     columns = LW_HOST_SCRATCH / bytes / rows;
     if (columns < SHORT_ROW)
         return false;

@@ -179,18 +179,22 @@ find_row(ufunc_direct *c)
 static bool
 is_for_walk(const ufunc_direct *c, const lw_walk *walk)
 {
-    enum { FEW = 24, SHORT = 48, LONG = 256, NEAR = 64 /* bytes */ };
+    enum { FEW = 24, SHORT = 48, LONG = 256 };
     int64_t row = walk->shape[0];
-    bool is_across = false, is_packed = true;
+    bool is_packed = true;
 
+    if (c->n < FEW || c->n == row || c->loop->scalar->can_raise ||
+        !lw_host_may_walk(c->kernel, false))
+        return false;
+    if (row < SHORT)
+        return true;
     for (int i = 0; i <= c->nin; i++) {
-        is_across |= c->strides[i] >= NEAR;
-        is_packed &=
-            c->strides[i] == 0 || c->strides[i] == lw_dtypes[c->loop->types[i]].size_bytes;
+        uint32_t size = lw_dtypes[c->loop->types[i]].size_bytes;
+        if (lw_walk_across(walk, i, size) != 0)
+            return true;
+        is_packed &= c->strides[i] == 0 || c->strides[i] == size;
     }
-    return c->n >= FEW && c->n > row &&
-           (row < SHORT || is_across || (row >= LONG && !is_packed)) &&
-           !c->loop->scalar->can_raise && lw_host_may_walk(c->kernel, false);
+    return row >= LONG && !is_packed;
 }
 
 /* Whether a run for each row takes less time than NumPy, which copies long rows that are not

@@ -84,6 +84,13 @@ bool lw_ufunc_call_direct(lw_ufunc_object *self, PyObject *const *args, Py_ssize
 bool lw_ufunc_call_walk(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
                         PyObject *kwnames, PyObject **result);
 
+/* ---- calls with Python ints that do not fit: ufunc_ints_py.c ---- */
+
+/* The call, which has ended with an OverflowError, with other values for its ints. NULL with
+ * that exception or another one. */
+PyObject *lw_ufunc_call_beyond(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                               PyObject *kwnames, vectorcallfunc call);
+
 /* ---- calls: ufunc_call_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);

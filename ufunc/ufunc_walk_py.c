@@ -132,21 +132,20 @@ read_casts(ufunc_walk *c)
     return true;
 }
 
-/* Whether an input's elements are closer to each other along another dimension than along the
- * last one, so that it is faster to transpose a part of it first. NULL: it is a number. */
+/* Whether parts of this input are transposed in a walk in C order. NULL: it is a number. */
 static bool
 lies_across(PyArrayObject *array)
 {
-    enum { NEAR = 64 }; /* bytes */
-    int last = array != NULL ? PyArray_NDIM(array) - 1 : 0;
+    const int64_t *strides;
+    lw_walk walk;
 
-    if (last < 1 || lw_magnitude(PyArray_STRIDE(array, last)) < NEAR)
+    if (array == NULL)
         return false;
-    for (int d = 0; d < last; d++)
-        if (PyArray_STRIDE(array, d) != 0 && PyArray_DIM(array, d) > 1 &&
-            lw_magnitude(PyArray_STRIDE(array, d)) < NEAR)
-            return true;
-    return false;
+    strides = PyArray_STRIDES(array);
+    walk.n_operands = 1;
+    walk.operands[0].by_value = false;
+    return lw_walk_begin(&walk, PyArray_NDIM(array), PyArray_DIMS(array), &strides) &&
+           walk.n > 0 && lw_walk_across(&walk, 0, (uint32_t)PyArray_ITEMSIZE(array)) != 0;
 }
 
 static bool

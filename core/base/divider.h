@@ -1,7 +1,7 @@
 /* Division by a number that is known before many numbers are divided by it, as a product and a
  * shift: T. Granlund, P. Montgomery, "Division by Invariant Integers using Multiplication",
  * PLDI 1994, figure 4.1. The host makes the divider, kernels use it. Also
- * Euclid's algorithm, division that rounds up, and the smaller of two numbers. */
+ * Euclid's algorithm, rounding up, and the smaller of two numbers. */
 #ifndef LW_BASE_DIVIDER_H
 #define LW_BASE_DIVIDER_H
 
@@ -19,6 +19,13 @@ static inline int64_t
 lw_divide_up(int64_t a, int64_t b)
 {
     return a / b + (a % b != 0);
+}
+
+/* The least multiple of b that is not less than a. */
+static inline int64_t
+lw_round_up(int64_t a, int64_t b)
+{
+    return lw_divide_up(a, b) * b;
 }
 
 static inline int64_t

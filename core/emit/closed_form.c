@@ -235,7 +235,7 @@ callers_share(search *s, uint32_t number, const addends *left, const addends *ri
     const lw_inst *insts = left->func->insts.data;
 
     for (uint32_t c = e->callees[number].first_call; c; c = e->calls.data[c - 1].next) {
-        const lw_call_site *call = &e->calls.data[c - 1];
+        const lw_emit_call_site *call = &e->calls.data[c - 1];
         const lw_func *caller = e->module->funcs.data[call->caller];
         const uint32_t *given = caller->lists.data + caller->insts.data[call->at].b;
 

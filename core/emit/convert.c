@@ -13,119 +13,77 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *text;
-} helpers[LW_N_HELPERS] = {
-    [LW_HELPER_BF16_FROM_F32] =
-        {"lw_rt_bf16_from_f32",
-         "define internal i16 @lw_rt_bf16_from_f32(float %x) nounwind alwaysinline {\n"
-         "entry:\n"
-         "  %bits = bitcast float %x to i32\n"
-         "  %top = lshr i32 %bits, 16\n"
-         "  %odd = and i32 %top, 1\n"
-         "  %half = add i32 %odd, 32767\n"
-         "  %sum = add i32 %bits, %half\n"
-         "  %rounded = lshr i32 %sum, 16\n"
-         "  %quiet = or i32 %top, 64\n"
-         "  %nan = fcmp uno float %x, 0.0\n"
-         "  %word = select i1 %nan, i32 %quiet, i32 %rounded\n"
-         "  %out = trunc i32 %word to i16\n"
-         "  ret i16 %out\n"
-         "}\n"},
-    [LW_HELPER_F32_FROM_BF16] =
-        {"lw_rt_f32_from_bf16",
-         "define internal float @lw_rt_f32_from_bf16(i16 %x) nounwind alwaysinline {\n"
-         "entry:\n"
-         "  %word = zext i16 %x to i32\n"
-         "  %bits = shl i32 %word, 16\n"
-         "  %out = bitcast i32 %bits to float\n"
-         "  ret float %out\n"
-         "}\n"},
-    /* round to nearest; if that is not exact, step back towards zero if it rounded away from
-     * it, and make the last bit odd */
-    [LW_HELPER_F32_ODD] =
-        {"lw_rt_f32_odd_from_f64",
-         "define internal float @lw_rt_f32_odd_from_f64(double %x) nounwind alwaysinline {\n"
-         "entry:\n"
-         "  %near = fptrunc double %x to float\n"
-         "  %back = fpext float %near to double\n"
-         "  %inexact = fcmp one double %back, %x\n"
-         "  %nearbits = bitcast float %near to i32\n"
-         "  %backbits = bitcast double %back to i64\n"
-         "  %xbits = bitcast double %x to i64\n"
-         "  %backsize = and i64 %backbits, 9223372036854775807\n"
-         "  %xsize = and i64 %xbits, 9223372036854775807\n"
-         "  %outwards = icmp ugt i64 %backsize, %xsize\n"
-         "  %step = zext i1 %outwards to i32\n"
-         "  %inner = sub i32 %nearbits, %step\n"
-         "  %odd = or i32 %inner, 1\n"
-         "  %bits = select i1 %inexact, i32 %odd, i32 %nearbits\n"
-         "  %out = bitcast i32 %bits to float\n"
-         "  ret float %out\n"
-         "}\n"},
-    /* the sum's rounding error by Knuth's two-sum; if there is one, the sum is made odd */
-    [LW_HELPER_ADD_ODD] =
-        {"lw_rt_add_odd",
-         "define internal double @lw_rt_add_odd(double %x, double %y) nounwind alwaysinline {\n"
-         "entry:\n"
-         "  %sum = fadd double %x, %y\n"
-         "  %part = fsub double %sum, %x\n"
-         "  %rest = fsub double %sum, %part\n"
-         "  %xerr = fsub double %x, %rest\n"
-         "  %yerr = fsub double %y, %part\n"
-         "  %err = fadd double %xerr, %yerr\n"
-         "  %inexact = fcmp one double %err, 0.0\n"
-         "  %bits = bitcast double %sum to i64\n"
-         "  %errbits = bitcast double %err to i64\n"
-         "  %signs = xor i64 %bits, %errbits\n"
-         "  %outwards = icmp slt i64 %signs, 0\n"
-         "  %step = zext i1 %outwards to i64\n"
-         "  %inner = sub i64 %bits, %step\n"
-         "  %odd = or i64 %inner, 1\n"
-         "  %both = select i1 %inexact, i64 %odd, i64 %bits\n"
-         "  %out = bitcast i64 %both to double\n"
-         "  ret double %out\n"
-         "}\n"},
-    /* libdevice's logarithm without the tests that a positive, normal number passes. x goes
-     * through an instruction that LLVM cannot look into, so that nothing follows for x itself:
-     * after log_normal(x), x == 0.0 may still be true. LLVM ignores the same conditions in
-     * calls of llvm.assume (libNVVM 13.0). */
-    [LW_HELPER_LOG_NORMAL] =
-        {"lw_rt_log_normal",
-         "define internal float @lw_rt_log_normal(float %x) nounwind alwaysinline {\n"
-         "entry:\n"
-         "  %v = call float asm \"mov.b32 $0, $1;\", \"=f,f\"(float %x) nounwind readnone\n"
-         "  %low = fcmp olt float %v, 0x3810000000000000\n"
-         "  br i1 %low, label %never, label %normal\n"
-         "normal:\n"
-         "  %bits = bitcast float %v to i32\n"
-         "  %special = icmp uge i32 %bits, 2139095040\n"
-         "  br i1 %special, label %never, label %finite\n"
-         "finite:\n"
-         "  %zero = fcmp oeq float %v, 0.0\n"
-         "  br i1 %zero, label %never, label %positive\n"
-         "positive:\n"
-         "  %out = call float @__nv_logf(float %v)\n"
-         "  ret float %out\n"
-         "never:\n"
-         "  unreachable\n"
-         "}\n"},
-};
+/* ---- functions of own_functions.def ---- */
 
-const char *
-lw_helper_name(lw_emitter *e, lw_helper helper)
-{
-    e->helpers[helper] = true;
-    return helpers[helper].name;
-}
+const char lw_own_bf16_from_f32[] =
+    "define internal i16 @lw_rt_bf16_from_f32(float %x) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %bits = bitcast float %x to i32\n"
+    "  %top = lshr i32 %bits, 16\n"
+    "  %odd = and i32 %top, 1\n"
+    "  %half = add i32 %odd, 32767\n"
+    "  %sum = add i32 %bits, %half\n"
+    "  %rounded = lshr i32 %sum, 16\n"
+    "  %quiet = or i32 %top, 64\n"
+    "  %nan = fcmp uno float %x, 0.0\n"
+    "  %word = select i1 %nan, i32 %quiet, i32 %rounded\n"
+    "  %out = trunc i32 %word to i16\n"
+    "  ret i16 %out\n"
+    "}\n";
 
-void
-lw_helpers_print(lw_emitter *e)
-{
-    for (int i = 0; i < LW_N_HELPERS; i++)
-        if (e->helpers[i])
-            lw_text_addf(e->out, "\n%s", helpers[i].text);
-}
+const char lw_own_f32_from_bf16[] =
+    "define internal float @lw_rt_f32_from_bf16(i16 %x) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %word = zext i16 %x to i32\n"
+    "  %bits = shl i32 %word, 16\n"
+    "  %out = bitcast i32 %bits to float\n"
+    "  ret float %out\n"
+    "}\n";
+
+/* round to nearest; if that is not exact, step back towards zero if it rounded away from
+ * it, and make the last bit odd */
+const char lw_own_f32_odd_from_f64[] =
+    "define internal float @lw_rt_f32_odd_from_f64(double %x) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %near = fptrunc double %x to float\n"
+    "  %back = fpext float %near to double\n"
+    "  %inexact = fcmp one double %back, %x\n"
+    "  %nearbits = bitcast float %near to i32\n"
+    "  %backbits = bitcast double %back to i64\n"
+    "  %xbits = bitcast double %x to i64\n"
+    "  %backsize = and i64 %backbits, 9223372036854775807\n"
+    "  %xsize = and i64 %xbits, 9223372036854775807\n"
+    "  %outwards = icmp ugt i64 %backsize, %xsize\n"
+    "  %step = zext i1 %outwards to i32\n"
+    "  %inner = sub i32 %nearbits, %step\n"
+    "  %odd = or i32 %inner, 1\n"
+    "  %bits = select i1 %inexact, i32 %odd, i32 %nearbits\n"
+    "  %out = bitcast i32 %bits to float\n"
+    "  ret float %out\n"
+    "}\n";
+
+/* the sum's rounding error by Knuth's two-sum; if there is one, the sum is made odd */
+const char lw_own_add_odd[] =
+    "define internal double @lw_rt_add_odd(double %x, double %y) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %sum = fadd double %x, %y\n"
+    "  %part = fsub double %sum, %x\n"
+    "  %rest = fsub double %sum, %part\n"
+    "  %xerr = fsub double %x, %rest\n"
+    "  %yerr = fsub double %y, %part\n"
+    "  %err = fadd double %xerr, %yerr\n"
+    "  %inexact = fcmp one double %err, 0.0\n"
+    "  %bits = bitcast double %sum to i64\n"
+    "  %errbits = bitcast double %err to i64\n"
+    "  %signs = xor i64 %bits, %errbits\n"
+    "  %outwards = icmp slt i64 %signs, 0\n"
+    "  %step = zext i1 %outwards to i64\n"
+    "  %inner = sub i64 %bits, %step\n"
+    "  %odd = or i64 %inner, 1\n"
+    "  %both = select i1 %inexact, i64 %odd, i64 %bits\n"
+    "  %out = bitcast i64 %both to double\n"
+    "  ret double %out\n"
+    "}\n";
 
 bool
 lw_is_small(lw_dtype type)
@@ -141,7 +99,7 @@ lw_widen(lw_emitter *e, lw_dtype type, lw_name value)
     if (type == LW_DT_f16)
         return lw_def(e, "fpext half $s to float", value.text);
     if (type == LW_DT_bf16)
-        return lw_def(e, "call float @$s(i16 $s)", lw_helper_name(e, LW_HELPER_F32_FROM_BF16),
+        return lw_def(e, "call float @$s(i16 $s)", lw_own_function(e, LW_OWN_f32_from_bf16),
                       value.text);
     return value;
 }
@@ -152,7 +110,7 @@ lw_narrow(lw_emitter *e, lw_dtype type, lw_name value)
     if (type == LW_DT_f16)
         return lw_def(e, "fptrunc float $s to half", value.text);
     if (type == LW_DT_bf16)
-        return lw_def(e, "call i16 @$s(float $s)", lw_helper_name(e, LW_HELPER_BF16_FROM_F32),
+        return lw_def(e, "call i16 @$s(float $s)", lw_own_function(e, LW_OWN_bf16_from_f32),
                       value.text);
     return value;
 }
@@ -160,7 +118,7 @@ lw_narrow(lw_emitter *e, lw_dtype type, lw_name value)
 static lw_name
 odd_from_f64(lw_emitter *e, lw_name value)
 {
-    return lw_def(e, "call float @$s(double $s)", lw_helper_name(e, LW_HELPER_F32_ODD),
+    return lw_def(e, "call float @$s(double $s)", lw_own_function(e, LW_OWN_f32_odd_from_f64),
                   value.text);
 }
 
@@ -177,8 +135,8 @@ lw_small_fma(lw_emitter *e, lw_dtype type)
         wide[i] = lw_def(e, "fpext float $s to double", wide[i].text);
     }
     sum = lw_def(e, "fmul double $s, $s", wide[0].text, wide[1].text);
-    sum = lw_def(e, "call double @$s(double $s, double $s)",
-                 lw_helper_name(e, LW_HELPER_ADD_ODD), sum.text, wide[2].text);
+    sum = lw_def(e, "call double @$s(double $s, double $s)", lw_own_function(e, LW_OWN_add_odd),
+                 sum.text, wide[2].text);
     sum = lw_narrow(e, type, odd_from_f64(e, sum));
     lw_result(e, "bitcast $t $s to $t", type, sum.text, type);
 }

@@ -16,17 +16,10 @@ pointer_type(const lw_emitter *e)
     return lw_type(e, LW_DT_ptr);
 }
 
-/* What a pointer to this type is called. */
-static const char *
-pointer_to(const lw_emitter *e, const char *typed)
-{
-    return e->typed ? typed : "ptr";
-}
-
 static const char *
 owner_type(const lw_emitter *e)
 {
-    return pointer_to(e, "i8**");
+    return e->typed ? "i8**" : "ptr";
 }
 
 void

@@ -200,11 +200,7 @@ print_tail(lw_emitter *e)
 {
     uint32_t version = 0;
 
-    lw_helpers_print(e);
-    if (e->gpu)
-        lw_gpu_doubles_print(e);
-    else
-        lw_own_functions_print(e);
+    lw_own_functions_print(e);
     lw_prints_print(e);
     lw_counted_print(e);
     lw_recursion_print(e);

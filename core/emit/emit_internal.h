@@ -10,15 +10,16 @@
 
 #include "core/emit/emit.h"
 
-/* Functions written in LLVM text and added where they are called. */
-typedef enum lw_helper {
-    LW_HELPER_BF16_FROM_F32,
-    LW_HELPER_F32_FROM_BF16,
-    LW_HELPER_F32_ODD,
-    LW_HELPER_ADD_ODD,
-    LW_HELPER_LOG_NORMAL,
-    LW_N_HELPERS
-} lw_helper;
+/* The functions of own_functions.def, and their texts. */
+typedef enum lw_own_id {
+#define HELPER(name)            LW_OWN_##name,
+#define OWN(target, type, name) LW_OWN_##target##_##type##_##name,
+#include "core/emit/own_functions.def"
+    LW_N_OWN
+} lw_own_id;
+#define HELPER(name)            extern const char lw_own_##name[];
+#define OWN(target, type, name) extern const char lw_own_##target##_##type##_##name[];
+#include "core/emit/own_functions.def"
 
 typedef struct lw_name {
     char text[64];
@@ -43,10 +44,10 @@ typedef struct lw_emit_callee {
 } lw_emit_callee;
 
 /* A CALL or a RECUR. */
-typedef struct lw_call_site {
+typedef struct lw_emit_call_site {
     uint32_t caller, at;
     uint32_t next; /* call of the same function, as first_call */
-} lw_call_site;
+} lw_emit_call_site;
 
 /* A type of the user's variables, in debug information. */
 typedef struct lw_shown_type {
@@ -87,19 +88,18 @@ typedef struct lw_emitter {
     bool recurses;    /* there is a ROOM; CPU: functions take %stack, entry points make it */
     lw_watched watch; /* CPU: accesses that are reported */
     bool convergent; /* GPU: functions contain operations in which threads take part together */
-    bool helpers[LW_N_HELPERS];
-    uint32_t prints; /* bits: print helpers by their number of slots */
-    bool counts;     /* there is counted memory */
-    bool leaves;     /* the function has owners: every RETURN goes to the block that releases */
-    uint32_t own;    /* bits: the functions of vector_math.c (GPU: gpu_double.c) called */
+    bool own[LW_N_OWN]; /* functions that are called */
+    uint32_t prints;    /* bits: print helpers by their number of slots */
+    bool counts;        /* there is counted memory */
+    bool leaves; /* the function has owners: every RETURN goes to the block that releases */
     uint32_t debug_unit;
     LW_ARRAY(lw_shown_type) shown_types;
     uint32_t *debug_files; /* by file of the module, with `variables`: metadata number, or 0 */
     uint32_t *places;      /* by loc: metadata number in this function, 0 = none yet */
-    lw_emit_callee *callees;      /* by function */
-    uint8_t *origins;             /* GPU: bits of origins.c by parameter of each function */
-    LW_ARRAY(lw_call_site) calls; /* GPU */
-    bool reads_written;           /* GPU: some memory is both read and written */
+    lw_emit_callee *callees; /* by function */
+    uint8_t *origins;        /* GPU: bits of origins.c by parameter of each function */
+    LW_ARRAY(lw_emit_call_site) calls; /* GPU */
+    bool reads_written;                /* GPU: some memory is both read and written */
     bool stores_integers, stores_sums; /* GPU: an integer is stored; one that may be a sum */
 } lw_emitter;
 
@@ -226,9 +226,6 @@ void lw_recursion_print(lw_emitter *e);
 
 /* ---- convert.c ---- */
 bool lw_is_small(lw_dtype type); /* f16, bf16: arithmetic in f32 */
-/* The name of a function that the module will contain. */
-const char *lw_helper_name(lw_emitter *e, lw_helper helper);
-void lw_helpers_print(lw_emitter *e);
 lw_name lw_widen(lw_emitter *e, lw_dtype type, lw_name value);
 lw_name lw_narrow(lw_emitter *e, lw_dtype type, lw_name value); /* from float */
 /* Gives the instruction, whose type is a float type, its result, which a line on floats or
@@ -242,15 +239,12 @@ bool lw_emit_scaled_bits(lw_emitter *e);
 /* ---- math.c ---- */
 void lw_emit_intrinsic(lw_emitter *e);
 
-/* ---- vector_math.c ---- */
-/* The name of our own function for this intrinsic, or NULL where a library's is called. */
-const char *lw_own_function(lw_emitter *e, lw_intrinsic which, lw_dtype type);
+/* ---- own_functions.c ---- */
+/* The name of a function that the module will contain. */
+const char *lw_own_function(lw_emitter *e, lw_own_id which);
+/* The same of our own function for this intrinsic; NULL where a library's is called. */
+const char *lw_own_intrinsic(lw_emitter *e, lw_intrinsic which, lw_dtype type);
 void lw_own_functions_print(lw_emitter *e);
-
-/* ---- gpu_double.c ---- */
-/* The name of our own function of f64 on GPUs for this intrinsic; NULL where there is none. */
-const char *lw_gpu_double(lw_emitter *e, lw_intrinsic which);
-void lw_gpu_doubles_print(lw_emitter *e);
 
 /* ---- print.c ---- */
 void lw_emit_print(lw_emitter *e);

@@ -24,19 +24,12 @@
  *               exp      log      erf
  *   ours        36, 13   68, 22   74, 39
  *   libdevice   34, 15   89, 30   77, 42 */
+#include "core/emit/double_text.h"
 #include "core/emit/emit_internal.h"
-
-#include <assert.h>
 
 /* ---- how the text is written ---- */
 
-#define LET(to, text) "  %" to " = " text "\n"
-#define ADD(to, a, b) LET(to, "fadd double " a ", " b)
-#define SUB(to, a, b) LET(to, "fsub double " a ", " b)
-#define MUL(to, a, b) LET(to, "fmul double " a ", " b)
-#define NEG(to, a)    SUB(to, "-0.0", a)
-#define FMA(to, a, b, c)                                                                       \
-    LET(to, "call double @llvm.fma.f64(double " a ", double " b ", double " c ")")
+#define NEG(to, a)         SUB(to, "-0.0", a)
 #define INT(to, how, a, b) LET(to, how " i32 " a ", " b)
 #define IF(to, if_, a, b)  LET(to, "select i1 " if_ ", i32 " a ", i32 " b)
 
@@ -171,12 +164,10 @@
     PUT("outpair", "%sizepair", "%outupper", "1")                                              \
     DOUBLE("out", "%outpair")
 
-#define HEAD(name) "define internal double @" name "(double %x) nounwind alwaysinline {\n"
-#define TAIL(result) "  ret double " result "\n}\n"
 
 /* Where the result may be infinite, subnormal or 0: 2^k as two factors. */
-static const char exp_text[] =
-    HEAD("lw_rt_exp")
+const char lw_own_gpu_f64_exp[] =
+    HEAD("exp", "double %x")
     "entry:\n"
     EXP("%x")
     LET("size", "call float @llvm.nvvm.fabs.f(float %near)")
@@ -209,16 +200,16 @@ static const char exp_text[] =
     LET("result", "select i1 %isnan, double %x, double %far")
     TAIL("%result");
 
-static const char log_normal_text[] =
-    HEAD("lw_rt_log_normal")
+const char lw_own_gpu_f64_log_normal[] =
+    HEAD("log_normal", "double %x")
     PAIR("pair", "%x")
     UPPER("upper", "%pair")
     LOG("%pair", "%upper", "0")
     TAIL("%sum");
 
 /* x inf + inf is inf for inf, and NaN for NaN and numbers below 0. */
-static const char log_text[] =
-    HEAD("lw_rt_log")
+const char lw_own_gpu_f64_log[] =
+    HEAD("log", "double %x")
     "entry:\n"
     PAIR("pair0", "%x")
     UPPER("upper0", "%pair0")
@@ -241,8 +232,8 @@ static const char log_text[] =
     TAIL("%out");
 
 /* 5.90625: from there on the result is 1. */
-static const char erf_text[] =
-    HEAD("lw_rt_erf")
+const char lw_own_gpu_f64_erf[] =
+    HEAD("erf", "double %x")
     PAIR("pair", "%x")
     UPPER("upper", "%pair")
     INT("positive", "and", "%upper", "2147483647")
@@ -255,39 +246,3 @@ static const char erf_text[] =
     TAIL("%out");
 
 /* clang-format on */
-
-static const struct {
-    lw_intrinsic which;
-    const char *name, *text;
-} functions[] = {{LW_IN_exp, "lw_rt_exp", exp_text},
-                 {LW_IN_log, "lw_rt_log", log_text},
-                 {LW_IN_log_normal, "lw_rt_log_normal", log_normal_text},
-                 {LW_IN_erf, "lw_rt_erf", erf_text}};
-enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
-_Static_assert(N_FUNCTIONS <= 32, "one bit each");
-
-const char *
-lw_gpu_double(lw_emitter *e, lw_intrinsic which)
-{
-    assert(e->gpu);
-    for (int i = 0; i < N_FUNCTIONS; i++)
-        if (functions[i].which == which) {
-            e->own |= UINT32_C(1) << i;
-            return functions[i].name;
-        }
-    return NULL;
-}
-
-void
-lw_gpu_doubles_print(lw_emitter *e)
-{
-    if (e->own == 0)
-        return;
-    lw_declare(e, "double @llvm.fma.f64(double, double, double)");
-    lw_declare(e, "float @llvm.fma.f32(float, float, float)");
-    lw_declare(e, "float @llvm.nvvm.fabs.f(float)");
-    lw_declare(e, "double @llvm.nvvm.fabs.d(double)");
-    for (int i = 0; i < N_FUNCTIONS; i++)
-        if (e->own >> i & 1)
-            lw_text_addf(e->out, "\n%s", functions[i].text);
-}

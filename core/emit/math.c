@@ -727,13 +727,42 @@ emit_open(lw_emitter *e, op *o, lw_intrinsic which)
     }
 }
 
+/* libdevice's logarithm without the tests that a positive, normal number passes. x goes
+ * through an instruction that LLVM cannot look into, so that nothing follows for x itself:
+ * after log_normal(x), x == 0.0 may still be true. LLVM ignores the same conditions in
+ * calls of llvm.assume (libNVVM 13.0). */
+const char lw_own_gpu_f32_log_normal[] =
+    "define internal float @lw_rt_log_normal(float %x) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %v = call float asm \"mov.b32 $0, $1;\", \"=f,f\"(float %x) nounwind readnone\n"
+    "  %low = fcmp olt float %v, 0x3810000000000000\n"
+    "  br i1 %low, label %never, label %normal\n"
+    "normal:\n"
+    "  %bits = bitcast float %v to i32\n"
+    "  %special = icmp uge i32 %bits, 2139095040\n"
+    "  br i1 %special, label %never, label %finite\n"
+    "finite:\n"
+    "  %zero = fcmp oeq float %v, 0.0\n"
+    "  br i1 %zero, label %never, label %positive\n"
+    "positive:\n"
+    "  %out = call float @__nv_logf(float %v)\n"
+    "  ret float %out\n"
+    "never:\n"
+    "  unreachable\n"
+    "}\n";
+
 /* The name of our own function, or NULL where a library's is called. */
 static const char *
 own_function(lw_emitter *e, const op *o, lw_intrinsic which)
 {
-    if (e->gpu)
-        return o->wide == LW_DT_f64 ? lw_gpu_double(e, which) : NULL;
-    return lw_own_function(e, which == LW_IN_log_normal ? LW_IN_log : which, o->wide);
+    if (which == LW_IN_log_normal && !e->gpu)
+        which = LW_IN_log;
+    if (which == LW_IN_log_normal && o->wide == LW_DT_f32) {
+        if (e->inst->flags & LW_FAST_AFN)
+            return NULL;
+        lw_declare(e, "float @__nv_logf(float)");
+    }
+    return lw_own_intrinsic(e, which, o->wide);
 }
 
 void
@@ -760,11 +789,6 @@ lw_emit_intrinsic(lw_emitter *e)
         if (o.row->args[i] == 'v')
             o.args[i] = lw_widen(e, o.type, o.args[i]);
     own = own_function(e, &o, which);
-    if (e->gpu && which == LW_IN_log_normal && o.wide == LW_DT_f32 &&
-        !(e->inst->flags & LW_FAST_AFN)) {
-        lw_declare(e, "float @__nv_logf(float)");
-        own = lw_helper_name(e, LW_HELPER_LOG_NORMAL);
-    }
     if (e->gpu && which == LW_IN_erf && o.wide == LW_DT_f32)
         emit_erf(e, &o);
     else if (e->gpu && which == LW_IN_tanh && o.wide == LW_DT_f32 &&

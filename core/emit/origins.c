@@ -94,7 +94,7 @@ note_uses(lw_emitter *e, uint32_t number, const lw_inst *inst)
 /* The function uses an argument as it uses the parameter. A parameter is FROM_KERNEL or
  * CONSTANT only if the arguments of all calls are. */
 static bool
-note_call(lw_emitter *e, const lw_call_site *call)
+note_call(lw_emitter *e, const lw_emit_call_site *call)
 {
     const lw_func *func = e->module->funcs.data[call->caller];
     const lw_inst *inst = &func->insts.data[call->at];
@@ -143,7 +143,7 @@ static bool
 list_calls(lw_emitter *e, uint32_t caller)
 {
     const lw_func *func = e->module->funcs.data[caller];
-    lw_call_site *site;
+    lw_emit_call_site *site;
 
     for (uint32_t i = 1; i < func->insts.n; i++) {
         const lw_inst *inst = &func->insts.data[i];
@@ -153,7 +153,7 @@ list_calls(lw_emitter *e, uint32_t caller)
         site = lw_array_push(&e->calls, NULL);
         if (site == NULL)
             return false;
-        *site = (lw_call_site){caller, i, e->callees[inst->a].first_call};
+        *site = (lw_emit_call_site){caller, i, e->callees[inst->a].first_call};
         e->callees[inst->a].first_call = e->calls.n;
     }
     return true;

@@ -29,19 +29,14 @@
  * pow stays for its bits: they are the same in a vector, in a loop's remainder and alone, while
  * libm's and libmvec's differ, so that a forall's or a gufunc's results would depend on where
  * an element lies. It is off by two units in the last place at most, libmvec's by four. */
+#include "core/emit/double_text.h"
 #include "core/emit/emit_internal.h"
 
 /* ---- how the text is written ---- */
 
-#define LET(to, text)   "  %" to " = " text "\n"
-#define ADD(to, a, b)   LET(to, "fadd double " a ", " b)
-#define SUB(to, a, b)   LET(to, "fsub double " a ", " b)
-#define MUL(to, a, b)   LET(to, "fmul double " a ", " b)
-#define DIV(to, a, b)   LET(to, "fdiv double " a ", " b)
-#define NEG(to, a)      LET(to, "fneg double " a)
-#define CALL1(to, f, a) LET(to, "call double @llvm." f ".f64(double " a ")")
-#define FMA(to, a, b, c)                                                                       \
-    LET(to, "call double @llvm.fma.f64(double " a ", double " b ", double " c ")")
+#define DIV(to, a, b)       LET(to, "fdiv double " a ", " b)
+#define NEG(to, a)          LET(to, "fneg double " a)
+#define CALL1(to, f, a)     LET(to, "call double @llvm." f ".f64(double " a ")")
 #define IS(to, how, a, b)   LET(to, "fcmp " how " double " a ", " b)
 #define BOTH(to, a, b)      LET(to, "and i1 " a ", " b)
 #define PICK(to, if_, a, b) LET(to, "select i1 " if_ ", double " a ", double " b)
@@ -115,11 +110,9 @@
     ADD(to, "%half", "%half")
 
 /* clang-format off */
-#define HEAD(name, params) "define internal double @" name "(" params ") nounwind alwaysinline {\n"
-#define TAIL(result) "  ret double " result "\n}\n"
 
-static const char exp_text[] =
-    HEAD("lw_rt_exp", "double %x")
+const char lw_own_host_f64_exp[] =
+    HEAD("exp", "double %x")
     IS("high", "ogt", "%x", "710.0")
     PICK("below", "%high", "710.0", "%x")
     IS("low", "olt", "%below", "-746.0")
@@ -139,8 +132,8 @@ static const char exp_text[] =
     SCALE("out", "%r", "%q", "%t")
     TAIL("%out");
 
-static const char expm1_text[] =
-    HEAD("lw_rt_expm1", "double %x")
+const char lw_own_host_f64_expm1[] =
+    HEAD("expm1", "double %x")
     IS("high", "ogt", "%x", "710.0")
     PICK("below", "%high", "710.0", "%x")
     IS("low", "olt", "%below", "-40.0")
@@ -152,8 +145,8 @@ static const char expm1_text[] =
     TAIL("%out");
 
 /* tanh a = t / (t + 2), t = e^(2a) - 1 */
-static const char tanh_text[] =
-    HEAD("lw_rt_tanh", "double %x")
+const char lw_own_host_f64_tanh[] =
+    HEAD("tanh", "double %x")
     CALL1("size", "fabs", "%x")
     ADD("twice", "%size", "%size")
     IS("high", "ogt", "%twice", "44.0")
@@ -167,8 +160,8 @@ static const char tanh_text[] =
     TAIL("%out");
 
 /* Below 0 the quotient is inf / d, which leads to inf - inf; at 0 it is -1 / 0. */
-static const char log_text[] =
-    HEAD("lw_rt_log", "double %x")
+const char lw_own_host_f64_log[] =
+    HEAD("log", "double %x")
     SPLIT("%x")
     IS("negative", "olt", "%x", "0.0")
     IS("zero", "oeq", "%x", "0.0")
@@ -272,8 +265,8 @@ static const char log_text[] =
 /* For x = 0, inf, NaN (%special) the result is |x| or 1 / |x| in the end. A negative base with
  * a broken exponent makes s infinite, which leads to the NaN and the flag. y is clamped to
  * where every base but 1 overflows or vanishes. */
-static const char pow_text[] =
-    HEAD("lw_rt_pow", "double %x, double %y")
+const char lw_own_host_f64_pow[] =
+    HEAD("pow", "double %x, double %y")
     KIND_OF_Y
     BITS("xbits", "%x")
     INT("size", "and", "%xbits", "9223372036854775807")
@@ -316,55 +309,3 @@ static const char pow_text[] =
     TAIL("%out");
 
 /* clang-format on */
-
-static const struct {
-    lw_intrinsic which;
-    const char *name, *text;
-} functions[] = {{LW_IN_exp, "lw_rt_exp", exp_text},
-                 {LW_IN_expm1, "lw_rt_expm1", expm1_text},
-                 {LW_IN_tanh, "lw_rt_tanh", tanh_text},
-                 {LW_IN_log, "lw_rt_log", log_text},
-                 {LW_IN_pow, "lw_rt_pow", pow_text}};
-enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
-_Static_assert(N_FUNCTIONS <= 32, "one bit each");
-
-static int
-find(lw_intrinsic which, lw_dtype type)
-{
-    for (int i = 0; i < N_FUNCTIONS && type == LW_DT_f64; i++)
-        if (functions[i].which == which)
-            return i;
-    return -1;
-}
-
-bool
-lw_emit_is_own(lw_intrinsic which, lw_dtype type)
-{
-    return find(which, type) >= 0;
-}
-
-const char *
-lw_own_function(lw_emitter *e, lw_intrinsic which, lw_dtype type)
-{
-    int i = find(which, type);
-
-    if (e->gpu || e->options->precise || !e->options->has_fma || i < 0)
-        return NULL;
-    e->own |= UINT32_C(1) << i;
-    return functions[i].name;
-}
-
-void
-lw_own_functions_print(lw_emitter *e)
-{
-    if (e->own == 0)
-        return;
-    lw_declare(e, "$t @llvm.fma.f$u($t, $t, $t)", LW_DT_f64, 64u, LW_DT_f64, LW_DT_f64,
-               LW_DT_f64);
-    lw_declare(e, "$t @llvm.floor.f$u($t)", LW_DT_f64, 64u, LW_DT_f64);
-    lw_declare(e, "$t @llvm.fabs.f$u($t)", LW_DT_f64, 64u, LW_DT_f64);
-    lw_declare(e, "$t @llvm.copysign.f$u($t, $t)", LW_DT_f64, 64u, LW_DT_f64, LW_DT_f64);
-    for (int i = 0; i < N_FUNCTIONS; i++)
-        if (e->own >> i & 1)
-            lw_text_addf(e->out, "\n%s", functions[i].text);
-}

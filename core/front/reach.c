@@ -17,7 +17,7 @@ typedef struct walker {
     uint32_t n_index;
     lw_arena *arena;
     reach_list *found;
-    LW_ARRAY(lw_update) updates;
+    LW_ARRAY(lw_reach_update) updates;
     bool ended, failed; /* nothing behind this is certain; no memory */
     int depth;
 } walker;
@@ -416,7 +416,7 @@ find_updates_in(walker *w, const lw_node *n)
 static void
 note_update(walker *w, const lw_node *n, uint32_t target)
 {
-    lw_update *update;
+    lw_reach_update *update;
     uint32_t ndim;
     int arg = node_at(w, target)->kind == LW_NODE_SUBSCRIPT ? array_of(w, target, &ndim) : -1;
 
@@ -426,7 +426,7 @@ note_update(walker *w, const lw_node *n, uint32_t target)
     if (update == NULL)
         w->failed = true;
     else
-        *update = (lw_update){(uint32_t)arg, n->loc};
+        *update = (lw_reach_update){(uint32_t)arg, n->loc};
 }
 
 /* Wherever they are in the function. */

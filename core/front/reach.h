@@ -23,14 +23,14 @@ typedef struct lw_reach {
 
 /* An assignment to an element of an argument, `out[b] += …` or `out[b] = …`, in the user's
  * function. */
-typedef struct lw_update {
+typedef struct lw_reach_update {
     uint32_t arg, loc; /* loc: of the assignment */
-} lw_update;
+} lw_reach_update;
 
 typedef struct lw_reaches {
     lw_reach *data;
     uint32_t n;
-    lw_update *updates;
+    lw_reach_update *updates;
     uint32_t n_updates;
 } lw_reaches;
 

@@ -68,6 +68,19 @@ lw_record_object(const lw_types *types, lw_type type)
     return row && row->record->object != LW_T_BOTTOM ? row->record->object : type;
 }
 
+/* The type of a field of a read-only record: a record or an array in it is read-only, too. */
+static lw_type
+readonly_field(lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+
+    if (row != NULL && row->kind == LW_TK_RECORD)
+        return lw_type_record_like(types, type, true, row->owned);
+    if (row != NULL && row->kind == LW_TK_ARRAY)
+        return lw_type_array_readonly(types, type);
+    return type;
+}
+
 lw_type
 lw_record_items(lw_types *types, lw_type type)
 {
@@ -82,7 +95,7 @@ lw_record_items(lw_types *types, lw_type type)
     items = *lw_type_get(types, row->record->items);
     elements = lw_arena_take(types->arena, (items.n + 1) * sizeof *elements);
     for (uint32_t i = 0; elements && i < items.n; i++)
-        elements[i] = lw_record_readonly(types, items.elements[i]);
+        elements[i] = readonly_field(types, items.elements[i]);
     if (elements == NULL)
         return type;
     return lw_type_tuple_of_class(types, lw_type_tuple(types, elements, items.n, items.names),
@@ -174,18 +187,6 @@ lw_record_field_name(const lw_types *types, lw_type type, int64_t i)
     return row && i >= 0 && i < row->record->n ? row->record->fields[i].name : NULL;
 }
 
-lw_type
-lw_record_readonly(lw_types *types, lw_type type)
-{
-    const lw_type_row *row = lw_type_get(types, type);
-
-    if (row != NULL && row->kind == LW_TK_RECORD)
-        return lw_type_record_like(types, type, true, row->owned);
-    if (row != NULL && row->kind == LW_TK_ARRAY)
-        return lw_type_array_readonly(types, type);
-    return type;
-}
-
 /* A record or an array in a record whose memory is counted. */
 static lw_type
 owned_field(lw_types *types, lw_type type)
@@ -210,7 +211,7 @@ lw_record_field_type(lw_types *types, lw_type record, const lw_record_field *fie
     lw_type type = field->type;
 
     if (lw_record_row(types, record)->readonly)
-        type = lw_record_readonly(types, type);
+        type = readonly_field(types, type);
     return owned ? owned_field(types, type) : type;
 }
 

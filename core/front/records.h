@@ -21,8 +21,6 @@ const lw_record_field *lw_record_field_of(const lw_types *types, lw_type type,
 /* The name of the field of this number, which counts from the end where it is negative; NULL:
  * there is none. */
 const char *lw_record_field_name(const lw_types *types, lw_type type, int64_t i);
-/* The type of a field of a read-only record: a record or an array in it is read-only, too. */
-lw_type lw_record_readonly(lw_types *types, lw_type type);
 /* The type of a field as a value: of what lies in a record, by its address. */
 lw_type lw_record_field_type(lw_types *types, lw_type record, const lw_record_field *field);
 /* The view of one field of every item of an array. Its extents are the array's, followed by

@@ -326,7 +326,6 @@ typedef struct lw_fn_capture {
 typedef struct lw_var {
     const char *name;
     uint32_t annotation; /* constant of the type that `locals=` gives it; 0: none */
-    bool captured;       /* some nested function reads it */
 } lw_var;
 
 typedef struct lw_fn {

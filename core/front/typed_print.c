@@ -289,13 +289,6 @@ is_packages(const lw_tree *tree, uint32_t fn)
     return is && strcmp(path_of(tree, 1), path) != 0;
 }
 
-static void
-print_failure(const char *mode, lw_error *err, lw_text *out)
-{
-    lw_text_addf(out, "%s: %s\n", mode, lw_error_text(err));
-    lw_error_reset(err);
-}
-
 lw_status
 lw_explain(const lw_tree *tree, const lw_front_options *given, const lw_arg_spec *specs,
            uint32_t n_args, lw_text *out, lw_error *err)
@@ -316,7 +309,8 @@ lw_explain(const lw_tree *tree, const lw_front_options *given, const lw_arg_spec
     }
     if (status != LW_OK) {
         lw_typed_print(weak, out);
-        print_failure("numba", &numba_err, out);
+        lw_text_addf(out, "numba: %s\n", lw_error_text(&numba_err));
+        lw_error_reset(&numba_err);
         status = LW_OK;
         goto fail;
     }

@@ -223,8 +223,9 @@ take_kept(stock *s, size_t n_bytes)
 
 /* ---- memory ---- */
 
-void
-lw_counted_free(void *memory)
+/* The last reference is gone. */
+static void
+free_counted(void *memory)
 {
     header *h = memory;
 
@@ -250,7 +251,7 @@ lw_counted_release(void *memory)
 
     if (h != NULL && (atomic_load_explicit(&h->count, memory_order_acquire) == 1 ||
                       atomic_fetch_sub_explicit(&h->count, 1, memory_order_acq_rel) == 1))
-        lw_counted_free(h);
+        free_counted(h);
 }
 
 void *
@@ -313,9 +314,11 @@ lw_counted_over(void *data, size_t n_bytes, lw_counted_destructor *destructor,
     return h;
 }
 
-/* Used again, memory counts as freed and made. */
-void *
-lw_counted_renew(void *old, int64_t n_bytes)
+/* Memory of this size with one reference, in place of `old`, which is released (NULL: nothing)
+ * or, where nobody else holds it, used again, which counts as freed and made. NULL: memory is
+ * out. */
+static void *
+renew(void *old, int64_t n_bytes)
 {
     header *h = old;
 
@@ -387,8 +390,11 @@ lw_lender_end(lw_lender *old)
     lender = old->outer;
 }
 
-bool
-lw_slot_keep(uint64_t *slot, void *data, int64_t is_empty, void *memory)
+/* Puts an array into a slot. memory: the array's; NULL: a lender is asked for it, unless the
+ * array has no elements or, data being NULL, there is none. true: nobody knows it, and the slot
+ * is as before. */
+static bool
+keep_in_slot(uint64_t *slot, void *data, int64_t is_empty, void *memory)
 {
     void *lent = memory == NULL && lender != NULL ? lender->lend(lender, data) : NULL;
 
@@ -408,10 +414,10 @@ lw_counted_register(void)
                                    {LW_CELL_SET, NULL},
                                    {LW_SLOT_KEEP, NULL}};
 
-    rows[0].address = (void *)(uintptr_t)lw_counted_renew;
-    rows[1].address = (void *)(uintptr_t)lw_counted_free;
+    rows[0].address = (void *)(uintptr_t)renew;
+    rows[1].address = (void *)(uintptr_t)free_counted;
     rows[2].address = (void *)(uintptr_t)lw_cells_new;
     rows[3].address = (void *)(uintptr_t)lw_cell_set;
-    rows[4].address = (void *)(uintptr_t)lw_slot_keep;
+    rows[4].address = (void *)(uintptr_t)keep_in_slot;
     lw_extern_provide(rows, sizeof rows / sizeof *rows);
 }

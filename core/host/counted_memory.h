@@ -7,13 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory of this size with one reference, in place of `old`, which is released (NULL: nothing)
- * or, where nobody else holds it, used again. NULL: memory is out. */
-void *lw_counted_renew(void *old, int64_t n_bytes);
-void *lw_counted_new(size_t n_bytes);
+void *lw_counted_new(size_t n_bytes);  /* NULL: memory is out */
 void lw_counted_retain(void *memory);  /* NULL is allowed */
 void lw_counted_release(void *memory); /* NULL is allowed */
-void lw_counted_free(void *memory);    /* the last reference is gone */
 void *lw_counted_data(void *memory);   /* the address of its bytes */
 
 /* Called when the last reference to somebody else's memory is gone. */
@@ -43,10 +39,6 @@ typedef struct lw_lender {
 
 void lw_lender_begin(lw_lender *lender);
 void lw_lender_end(lw_lender *lender);
-/* Puts an array into a slot. memory: the array's; NULL: a lender is asked for it, unless the
- * array has no elements or, data being NULL, there is none. true: nobody knows it, and the slot
- * is as before. */
-bool lw_slot_keep(uint64_t *slot, void *data, int64_t is_empty, void *memory);
 
 /* Makes the functions known to the loader of compiled code. */
 void lw_counted_register(void);

@@ -10,19 +10,18 @@
 #define SHORT_PS 2e6  /* the clock itself takes some 50 ns */
 #define PIECE_PS 1e9  /* the first piece of a part where all cost the same */
 #define MOST_PS  4e9  /* a step that costs more counts as this */
+#define SURE_PS  10e9 /* the measurement of a run of this length is used as it is */
 
 enum {
     SAMPLE_NS = 5000,
-    SURE_NS = 10 * 1000000, /* the measurement of a run of this length is used as it is */
-    FEW = 64                /* the most pieces of the first call in a part, where costs vary */
+    FEW = 64 /* the most pieces of the first call in a part, where costs vary */
 };
 
 typedef struct job {
     const lw_work *work;
-    int64_t first;            /* number of the piece at which the pool's loop begins */
-    _Atomic int64_t n_run;    /* pieces that the pool's loop has run, and either */
-    _Atomic int64_t spent_ns; /* the time of its threads, or for steady work */
-    _Atomic double least_ps;  /* the least cost of a piece in one of its steps; or 0 */
+    int64_t first;           /* number of the piece at which the pool's loop begins */
+    _Atomic int64_t n_run;   /* pieces that the pool's loop has run, */
+    _Atomic int64_t took_ps; /* by its threads for all of them; steady work: see note_step */
     atomic_bool failed;
 } job;
 
@@ -95,37 +94,35 @@ run_part(job *j, int64_t begin, int64_t end)
     lw_in_pieces(work->stop, begin, end, first, unit_of(work), run_piece, j);
 }
 
-/* Steady pieces cost the same, so of two steps one that took longer was interrupted. The last
+/* Of steady work, took_ps is the least time that a piece has taken in a step; 0: none is known.
+ * Steady pieces cost the same, so of two steps one that took longer was interrupted. The last
  * piece may be shorter than the others. */
 static void
-note_least_cost(job *j, int64_t took_ns, int64_t begin, int64_t end)
+note_step(job *j, int64_t took_ps, int64_t begin, int64_t end)
 {
-    double least = atomic_load_explicit(&j->least_ps, memory_order_relaxed);
-    double ps = (double)took_ns * 1000 / (double)(end - begin);
+    int64_t least = atomic_load_explicit(&j->took_ps, memory_order_relaxed);
+    int64_t ps = took_ps / (end - begin);
 
-    if (j->first + end == j->work->n)
-        return;
-    while ((least == 0 || ps < least) &&
-           !atomic_compare_exchange_weak(&j->least_ps, &least, ps))
-        ;
+    if (!j->work->steady)
+        atomic_fetch_add_explicit(&j->took_ps, took_ps, memory_order_relaxed);
+    else if (j->first + end < j->work->n)
+        while ((least == 0 || ps < least) &&
+               !atomic_compare_exchange_weak(&j->took_ps, &least, ps))
+            ;
 }
 
 static lw_status
 part(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     job *j = context;
-    int64_t since = lw_now_ns(), took;
+    int64_t since = lw_now_ns();
 
     (void)worker;
     if (j->work->stop != NULL && j->work->stop->stopped)
         return LW_OK;
     run_part(j, j->first + begin, j->first + end);
-    took = lw_now_ns() - since;
     atomic_fetch_add_explicit(&j->n_run, end - begin, memory_order_relaxed);
-    if (j->work->steady)
-        note_least_cost(j, took, begin, end);
-    else
-        atomic_fetch_add_explicit(&j->spent_ns, took, memory_order_relaxed);
+    note_step(j, (lw_now_ns() - since) * 1000, begin, end);
     return LW_OK;
 }
 
@@ -136,19 +133,18 @@ all_run(const job *j)
            (j->work->stop == NULL || !j->work->stop->stopped);
 }
 
-/* took_ns: of all threads together; 0: not known. A short run may have been disturbed by a page
- * fault or by another process, so that it may at most double the known cost. */
+/* n pieces took all threads together so long; 0: not known. A short run may have been disturbed
+ * by a page fault or by another process, so that it may at most double the known cost. */
 static void
-learn(const job *j, int64_t took_ns, int64_t n, int64_t n_threads)
+learn(const job *j, double took_ps, int64_t n, int64_t n_threads)
 {
     const lw_work *work = j->work;
     double before = atomic_load_explicit(work->cost_ps, memory_order_relaxed);
-    double cost =
-        (double)took_ns * 1000 / (double)n / (double)(work->steps > 0 ? work->steps : 1);
+    double cost = took_ps / (double)n / (double)(work->steps > 0 ? work->steps : 1);
 
-    if (!all_run(j) || took_ns == 0)
+    if (!all_run(j) || took_ps == 0)
         return;
-    if (before > 0 && cost > 2 * before && took_ns < n_threads * SURE_NS)
+    if (before > 0 && cost > 2 * before && took_ps < (double)n_threads * SURE_PS)
         cost = 2 * before;
     cost = cost < 1 ? 1 : cost > MOST_PS ? MOST_PS : cost;
     atomic_store_explicit(work->cost_ps, (uint32_t)cost, memory_order_relaxed);
@@ -175,7 +171,7 @@ sample(void *context, int64_t begin, int64_t end)
         took = lw_now_ns() - start;
         if (took < SAMPLE_NS && s->n < end)
             continue;
-        learn(s->j, took, s->n, 1);
+        learn(s->j, (double)took * 1000, s->n, 1);
         break;
     }
     return true;
@@ -197,7 +193,7 @@ grain_of(const lw_work *work, int64_t n, double cost_ps)
         grains--; /* a few more pieces in one share are as many fewer in the last one */
     share = lw_divide_up(share, grains);
     step = share < work->line || work->line == 0 ? unit_of(work) : work->line;
-    return lw_divide_up(share, step) * step;
+    return lw_round_up(share, step);
 }
 
 bool
@@ -227,7 +223,7 @@ run_here(job *j, int64_t n)
     run_part(j, j->first, j->work->n);
     took = (exact ? lw_now_ns() : lw_about_now_ns()) - begin;
     if (took > 0)
-        learn(j, took, n, 1);
+        learn(j, (double)took * 1000, n, 1);
 }
 
 bool
@@ -254,7 +250,7 @@ lw_work_run(const lw_work *work)
     lw_parallel_until(left, grain_of(work, left, cost_of(work)), part, &j, work->stop);
     /* The wait for threads is not counted, which would make parts of few pieces permanent. */
     if (j.n_run > 0)
-        learn(&j, work->steady ? (int64_t)(j.least_ps / 1000 * (double)j.n_run) : j.spent_ns,
-              j.n_run, lw_host_threads());
+        learn(&j, (double)j.took_ps * (work->steady ? (double)j.n_run : 1), j.n_run,
+              lw_host_threads());
     return all_run(&j);
 }

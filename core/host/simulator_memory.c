@@ -3,18 +3,14 @@
 #define _GNU_SOURCE /* MAP_NORESERVE, MAP_STACK */
 #include "core/host/simulator_internal.h"
 
+#include "core/base/divider.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum { STACK_BYTES = 64 << 10 };
-
-static size_t
-round_up(size_t n, size_t multiple)
-{
-    return (n + multiple - 1) / multiple * multiple;
-}
 
 static size_t
 page_bytes(void)
@@ -25,13 +21,13 @@ page_bytes(void)
 size_t
 sim_shared_bytes(const lw_sim_launch *launch)
 {
-    return round_up(launch->static_bytes, 16) + round_up(launch->dynamic_bytes, 16);
+    return lw_round_up(launch->static_bytes, 16) + lw_round_up(launch->dynamic_bytes, 16);
 }
 
 size_t
 sim_stack_bytes(const lw_sim_launch *launch)
 {
-    return round_up(STACK_BYTES + (size_t)launch->local_bytes, page_bytes());
+    return lw_round_up(STACK_BYTES + (size_t)launch->local_bytes, page_bytes());
 }
 
 uint32_t
@@ -89,8 +85,8 @@ map_block(uint32_t n_threads, size_t stack_bytes, size_t n_shared)
     sim_block *block;
     uint32_t i;
 
-    n_shared = round_up(n_shared + 1, page);
-    head = round_up(sizeof(sim_block), page) + n_shared;
+    n_shared = lw_round_up(n_shared + 1, page);
+    head = lw_round_up(sizeof(sim_block), page) + n_shared;
     mapped = head + n_threads * (page + stack_bytes);
     block = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -182,7 +178,7 @@ void
 sim_bind_memory(lw_kernel_context *context, const lw_sim_launch *launch, char *shared)
 {
     context->shared = shared;
-    context->dynamic = shared + round_up(launch->static_bytes, 16);
+    context->dynamic = shared + lw_round_up(launch->static_bytes, 16);
 }
 
 static void

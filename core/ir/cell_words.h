@@ -32,7 +32,7 @@ enum {
 /* A slot of a list of arrays (lanewise/_growing_lists_arrays.py) is an array with any axes: the
  * cell with its address and memory, whose extent is 0, and one cell for each axis, with its
  * extent and its stride in bytes. A list that ends with its function has no reference to memory
- * that lives longer, an argument's; a typed list keeps each array (lw_slot_keep). */
+ * that lives longer, an argument's; a typed list keeps each array (LW_SLOT_KEEP). */
 enum {
     LW_SLOT_EXTENT = 0, /* of the cell of an axis; its memory is 0 */
     LW_SLOT_STRIDE = 1,

@@ -434,12 +434,20 @@ lw_op_holds(lw_op comparison, int order)
 }
 
 bool
+lw_func_has_op(const lw_func *func, lw_op op)
+{
+    for (uint32_t i = 1; i < func->insts.n; i++)
+        if (func->insts.data[i].op == op)
+            return true;
+    return false;
+}
+
+bool
 lw_ir_has_op(const lw_module *module, lw_op op)
 {
     for (uint32_t i = 0; i < module->funcs.n; i++)
-        for (uint32_t k = 1; k < module->funcs.data[i]->insts.n; k++)
-            if (module->funcs.data[i]->insts.data[k].op == op)
-                return true;
+        if (lw_func_has_op(module->funcs.data[i], op))
+            return true;
     return false;
 }
 

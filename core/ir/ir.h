@@ -306,7 +306,8 @@ lw_status lw_ir_local_bytes(const lw_module *module, uint32_t *out, lw_error *er
  * or KERNEL_CALL. On the host every function of such a module takes a lw_kernel_context *
  * before its parameters (core/ir/kernel_context.h). */
 bool lw_ir_uses_context(const lw_module *module);
-/* Whether any of its functions has this operation. */
+/* Whether a function has this operation; whether any of a module's has it. */
+bool lw_func_has_op(const lw_func *func, lw_op op);
 bool lw_ir_has_op(const lw_module *module, lw_op op);
 bool lw_ir_has_own_memory(const lw_module *module);
 /* Whether any of its functions calls itself, directly or through others. */

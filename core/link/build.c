@@ -139,7 +139,7 @@ prepare(job *j, lw_module **own, lw_error *err)
     if (two_sided)
         LW_TRY(lw_opt_side(*own, j->cc != 0, err));
     if (has_lanes)
-        LW_TRY(lw_opt_lanes_loops(*own, &host, NULL, err));
+        LW_TRY(lw_opt_lanes_loops(*own, &host, err));
     if (jams)
         LW_TRY(lw_opt_jam(*own, NULL, err));
     if (has_pieces)

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "core/link/elf_loader.h"
 
+#include "core/base/divider.h"
 #include "core/base/memory.h"
 
 #include <assert.h>
@@ -164,12 +165,6 @@ damaged(const load *l, const char *what)
     return lw_fail(l->err, LW_ERR_LINK, "the object file is damaged: %s", what);
 }
 
-static size_t
-round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 static int
 group_of(const load *l, const Elf64_Shdr *section)
 {
@@ -205,7 +200,7 @@ place_section(load *l, uint32_t index, const Elf64_Shdr *section, size_t *offset
         return damaged(l, "alignment of a section");
     if (section->sh_size > MAX_CODE_BYTES || l->group_size[group] > MAX_CODE_BYTES)
         return damaged(l, "size of a section");
-    l->group_size[group] = round_up(l->group_size[group], align);
+    l->group_size[group] = lw_round_up(l->group_size[group], align);
     *offset = l->group_size[group];
     l->group_size[group] += section->sh_size;
     l->sizes[index] = section->sh_size;
@@ -236,14 +231,14 @@ static lw_status
 map_groups(load *l)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), total = 0;
-    size_t trampolines_at = round_up(l->group_size[GROUP_CODE], 16);
-    size_t table_at = round_up(l->group_size[GROUP_CONST], 8);
+    size_t trampolines_at = lw_round_up(l->group_size[GROUP_CODE], 16);
+    size_t table_at = lw_round_up(l->group_size[GROUP_CONST], 8);
 
     l->group_size[GROUP_CODE] = trampolines_at + l->n_symbols * LW_TRAMPOLINE_BYTES;
     l->group_size[GROUP_CONST] = table_at + l->n_symbols * sizeof(void *);
     for (int g = 0; g < N_GROUPS; g++) {
         l->group_start[g] = total;
-        total += round_up(l->group_size[g], page);
+        total += lw_round_up(l->group_size[g], page);
     }
     if (total > MAX_CODE_BYTES)
         return damaged(l, "size of the sections together");
@@ -523,7 +518,7 @@ protect(load *l)
     /* not every processor's instruction cache sees what was written; nothing on x86-64 */
     __builtin___clear_cache(code, code + l->group_size[GROUP_CODE]);
     for (int g = 0; g < N_GROUPS; g++) {
-        size_t size = round_up(l->group_size[g], page);
+        size_t size = lw_round_up(l->group_size[g], page);
         if (size > 0 && mprotect(l->code->memory + l->group_start[g], size, rights[g]) != 0)
             return lw_fail(l->err, LW_ERR_LINK,
                            "this system does not allow memory to be made executable");
@@ -573,7 +568,7 @@ lw_code_load(const void *object, size_t n, const lw_code_extern *externs, size_t
     LW_TRY(keep_symbols(l));
     LW_TRY(protect(l));
     l->code->for_gdb =
-        lw_gdb_add(object, n, l->sections, l->code->memory + round_up(l->code->size, 16));
+        lw_gdb_add(object, n, l->sections, l->code->memory + lw_round_up(l->code->size, 16));
     *out = l->code;
     l->code = NULL;
 fail:

@@ -20,8 +20,7 @@ typedef struct lw_host_options {
 
 typedef enum lw_host_output {
     LW_HOST_OBJECT, /* ELF, pic, small code model */
-    LW_HOST_ASM,    /* assembler text */
-    LW_HOST_LLVM    /* the optimised LLVM text */
+    LW_HOST_ASM     /* assembler text */
 } lw_host_output;
 
 /* Takes the GIL itself; LW_ERR_COMPILE with LLVM's words when the text is refused. */

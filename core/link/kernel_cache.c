@@ -57,8 +57,8 @@ lw_blob_size(const lw_blob *blob)
     return blob->bytes.n;
 }
 
-lw_blob *
-lw_blob_ref(lw_blob *blob)
+static lw_blob *
+blob_ref(lw_blob *blob)
 {
     int before = atomic_fetch_add(&blob->references, 1);
 
@@ -292,7 +292,7 @@ wait_for(entry *e, lw_blob **out, lw_status *status, lw_error *err)
         pthread_cond_wait(&changed, &lock);
     e->waiters--;
     if (e->state == READY) {
-        *out = lw_blob_ref(e->blob);
+        *out = blob_ref(e->blob);
         *status = LW_OK;
         memory_hits++;
     } else if (e->failure.status == LW_ERR_PYTHON) {
@@ -314,7 +314,7 @@ publish(entry *e, lw_blob *blob, const lw_error *failure)
     assert(e->state == MAKING && pthread_equal(e->owner, pthread_self()));
     if (blob != NULL) {
         e->state = READY;
-        e->blob = lw_blob_ref(blob);
+        e->blob = blob_ref(blob);
         set_size(e, sizeof *e + sizeof *blob + blob->bytes.n);
     } else {
         e->state = FAILED;

@@ -24,7 +24,6 @@ typedef struct lw_blob lw_blob;
 
 const uint8_t *lw_blob_data(const lw_blob *blob); /* followed by a NUL that is not counted */
 size_t lw_blob_size(const lw_blob *blob);
-lw_blob *lw_blob_ref(lw_blob *blob);
 void lw_blob_unref(lw_blob *blob); /* NULL is allowed */
 
 typedef enum lw_cache_kind { /* part of the file format: add at the end only */

@@ -49,15 +49,6 @@ inst_at(const maker *m, uint32_t i)
 
 /* ---- functions ---- */
 
-static bool
-has_loop(const lw_func *func)
-{
-    for (uint32_t i = 1; i < func->insts.n; i++)
-        if (func->insts.data[i].op == LW_OP_LOOP)
-            return true;
-    return false;
-}
-
 /* Whether the function repeats something, by itself or in a function that it calls. */
 static bool
 repeats(const lw_module *module, uint32_t number, int depth)
@@ -68,7 +59,7 @@ repeats(const lw_module *module, uint32_t number, int depth)
         if (func->insts.data[i].op == LW_OP_CALL &&
             repeats(module, func->insts.data[i].a, depth - 1))
             return true;
-    return has_loop(func);
+    return lw_func_has_op(func, LW_OP_LOOP);
 }
 
 static bool
@@ -473,7 +464,7 @@ rewrite(lw_module *module, uint32_t func, const lw_lanes_host *host, uint32_t *n
             write_function(&m);
         else
             module->failed = true;
-        *n_strips += m.n_strips;
+        *n_strips = m.n_strips;
         f->has_inlined |= m.n_strips > 0;
     }
     if (m.status == LW_OK && module->failed)
@@ -586,8 +577,7 @@ outline_loops(lw_module *module, uint32_t func, const lw_lanes_host *host, lw_er
 }
 
 static lw_status
-one_function(lw_module *module, uint32_t func, const lw_lanes_host *host, uint32_t *n_loops,
-             lw_error *err)
+one_function(lw_module *module, uint32_t func, const lw_lanes_host *host, lw_error *err)
 {
     lw_func *f = module->funcs.data[func], old = *f;
     uint32_t n = module->funcs.n, n_strips = 0;
@@ -597,7 +587,6 @@ one_function(lw_module *module, uint32_t func, const lw_lanes_host *host, uint32
         LW_TRY(lw_opt_inline(module, func, is_call_to_inline, err));
     LW_TRY(outline_loops(module, func, host, err));
     LW_TRY(rewrite(module, func, host, &n_strips, err));
-    *n_loops += n_strips;
 fail:
     if (n_strips == 0) {
         *f = old;
@@ -620,17 +609,15 @@ lw_lanes_loops_may_apply(const lw_module *module)
 }
 
 lw_status
-lw_opt_lanes_loops(lw_module *module, const lw_lanes_host *host, uint32_t *n_loops,
-                   lw_error *err)
+lw_opt_lanes_loops(lw_module *module, const lw_lanes_host *host, lw_error *err)
 {
-    uint32_t n = 0, n_funcs = module->funcs.n;
+    uint32_t n_funcs = module->funcs.n;
     lw_status status = LW_OK;
 
     for (uint32_t f = 0; f < n_funcs; f++)
-        if (has_loop(module->funcs.data[f]) && !lw_jam_is_pure(module, f, UINT32_MAX))
-            LW_TRY(one_function(module, f, host, &n, err));
+        if (lw_func_has_op(module->funcs.data[f], LW_OP_LOOP) &&
+            !lw_jam_is_pure(module, f, UINT32_MAX))
+            LW_TRY(one_function(module, f, host, err));
 fail:
-    if (n_loops != NULL)
-        *n_loops = n;
     return status;
 }

@@ -17,8 +17,7 @@
 
 /* Whether the module has several loops; without, lw_opt_lanes_loops finds nothing. */
 bool lw_lanes_loops_may_apply(const lw_module *module);
-/* Rewrites all functions. *n_loops: how many loops were rewritten, or NULL. */
-lw_status lw_opt_lanes_loops(lw_module *module, const lw_lanes_host *host, uint32_t *n_loops,
-                             lw_error *err);
+/* Rewrites all functions. */
+lw_status lw_opt_lanes_loops(lw_module *module, const lw_lanes_host *host, lw_error *err);
 
 #endif

@@ -190,6 +190,26 @@ lw_walk_is_aligned(const lw_walk *walk, int operand, uint32_t bytes)
     return true;
 }
 
+/* ---- runs on the host ---- */
+
+int
+lw_walk_across(const lw_walk *walk, int operand, uint32_t bytes)
+{
+    const int64_t *strides = walk->operands[operand].strides;
+    int64_t least = LW_WALK_LINE;
+    int closest = 0;
+
+    if (walk->ndim < 2 || lw_magnitude(strides[0]) < LW_WALK_LINE)
+        return 0;
+    for (int d = 1; d < walk->ndim; d++)
+        if (strides[d] != 0 && lw_magnitude(strides[d]) < least &&
+            walk->shape[d] * bytes >= LW_WALK_LINE / 2) {
+            closest = d;
+            least = lw_magnitude(strides[d]);
+        }
+    return closest;
+}
+
 /* ---- parts of a walk ---- */
 
 bool

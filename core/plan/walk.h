@@ -96,6 +96,12 @@ lw_walk_address(const lw_walk *walk, int operand, const int64_t *index)
     return (char *)(uintptr_t)o->data + offset;
 }
 
+enum { LW_WALK_LINE = 64 }; /* bytes of a cache line */
+/* The dimension along which the operand's items, of so many bytes each, are close enough to
+ * share cache lines, where those along dimension 0 are not: rectangles of these two are
+ * transposed before they are used, so that each line is used completely. 0: there is none. */
+int lw_walk_across(const lw_walk *walk, int operand, uint32_t bytes);
+
 /* From any item of a row to the first item of the next row, if there is one. at: the addresses
  * of all operands at that item, which are moved along: with short rows this is faster than to
  * ask for them. */

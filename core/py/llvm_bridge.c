@@ -55,8 +55,10 @@ fail_from_exception(const char *what, lw_error *err)
 /* What a signal's handler raised (KeyboardInterrupt, and the user's own) stays set for a thread
  * of Python's own; a thread that got its state only for this call has nobody to give it to. */
 static lw_status
-fail_call(const char *what, bool own_state, lw_error *err)
+fail_call(bool own_state, lw_error *err)
 {
+    static const char what[] = "asking Python where the CUDA libraries are";
+
     if (own_state && !is_compilers_exception())
         return lw_fail(err, LW_ERR_PYTHON, "%s was interrupted", what);
     return fail_from_exception(what, err);
@@ -76,25 +78,6 @@ call(const char *name, PyObject *arguments)
     Py_XDECREF(function);
     Py_XDECREF(arguments);
     return result;
-}
-
-static lw_status
-call_for_text(const char *name, PyObject *arguments, lw_text *out, bool own_state,
-              lw_error *err)
-{
-    PyObject *result = call(name, arguments);
-    Py_ssize_t n = 0;
-    const char *text = result ? PyUnicode_AsUTF8AndSize(result, &n) : NULL;
-    lw_status status = LW_OK;
-
-    if (text != NULL)
-        lw_text_add_n(out, text, (size_t)n);
-    else
-        status = fail_call("asking Python where the CUDA libraries are", own_state, err);
-    if (status == LW_OK && out->failed)
-        status = lw_fail_memory(err);
-    Py_XDECREF(result);
-    return status;
 }
 
 /* One folder a line, once; what is no text, empty or has a line break names no folder. */
@@ -136,9 +119,18 @@ find_by_pathfinder(const char *name, lw_text *out, lw_error *err)
 {
     bool own_state = PyGILState_GetThisThreadState() != NULL;
     PyGILState_STATE gil = PyGILState_Ensure();
-    lw_status status =
-        call_for_text("pathfinder", Py_BuildValue("(s)", name), out, own_state, err);
+    PyObject *result = call("pathfinder", Py_BuildValue("(s)", name));
+    Py_ssize_t n = 0;
+    const char *text = result ? PyUnicode_AsUTF8AndSize(result, &n) : NULL;
+    lw_status status = LW_OK;
 
+    if (text != NULL)
+        lw_text_add_n(out, text, (size_t)n);
+    else
+        status = fail_call(own_state, err);
+    if (status == LW_OK && out->failed)
+        status = lw_fail_memory(err);
+    Py_XDECREF(result);
     PyGILState_Release(gil);
     return status;
 }
@@ -167,7 +159,7 @@ copy_result(PyObject *result, lw_bytes *out, lw_error *err)
 static lw_status
 call_llvmlite(const host_job *j, lw_error *err)
 {
-    static const char *const outputs[] = {"object", "asm", "llvm"};
+    static const char *const outputs[] = {"object", "asm"};
     PyObject *result =
         call("compile_host",
              Py_BuildValue("(siNs)", j->llvm_text, j->options->opt,

@@ -5,6 +5,7 @@
 #include "core/front/read/critical.h"
 #include "core/front/read/python.h"
 #include "core/front/read/services.h"
+#include "core/py/state.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -225,11 +226,8 @@ set_container(PyObject *Py_UNUSED(module), PyObject *args)
 
 /* ---- classes whose objects have a type by typeof_impl ---- */
 
-/* A dict from the classes that were asked for to functions or None, and what these are given.
- * NULL: nothing is registered. Kept for as long as the process lives. */
-static _Atomic(PyObject *) typed_classes;
-static PyObject *typed_context;
-
+/* The module keeps a dict from the classes that were asked for to functions or None, and what
+ * these are given: lw_core->found.typed_classes and .typed_context. */
 static PyObject *
 set_typed_classes(PyObject *Py_UNUSED(module), PyObject *args)
 {
@@ -237,10 +235,8 @@ set_typed_classes(PyObject *Py_UNUSED(module), PyObject *args)
 
     if (!PyArg_ParseTuple(args, "O!O", &PyDict_Type, &classes, &context))
         return NULL;
-    if (atomic_load(&typed_classes) == NULL) {
-        typed_context = Py_NewRef(context);
-        atomic_store(&typed_classes, Py_NewRef(classes));
-    }
+    lw_found_set(&lw_core->found.typed_context, Py_NewRef(context));
+    lw_found_set(&lw_core->found.typed_classes, Py_NewRef(classes));
     Py_RETURN_NONE;
 }
 
@@ -259,7 +255,7 @@ ask_extending(const char *name, PyObject *x, PyObject *y)
 static PyObject *
 typeof_of(PyTypeObject *type)
 {
-    PyObject *classes = atomic_load_explicit(&typed_classes, memory_order_acquire), *found;
+    PyObject *classes = lw_found_get(&lw_core->found.typed_classes), *found;
 
     if (classes == NULL)
         return NULL;
@@ -327,7 +323,8 @@ typed_shape(PyObject *object, bool *is_typed)
 
     *is_typed = function == NULL ? PyErr_Occurred() != NULL : function != Py_None;
     if (*is_typed && function != NULL) {
-        type = PyObject_CallFunctionObjArgs(function, object, typed_context, NULL);
+        type = PyObject_CallFunctionObjArgs(function, object,
+                                            lw_found_get(&lw_core->found.typed_context), NULL);
         shape = type ? shape_of_type(object, type) : NULL;
         Py_XDECREF(type);
     }

@@ -2,6 +2,7 @@
 
 #include "core/base/memory.h"
 #include "core/device/print_buffer.h"
+#include "core/front/read/python.h"
 #include "core/ir/printed.h"
 #include "core/py/numpy_api.h"
 #include "core/py/raise.h"
@@ -132,11 +133,8 @@ append_lost(PyObject *parts, uint64_t n)
 static PyObject *
 joined(PyObject *parts)
 {
-    PyObject *nothing = PyUnicode_FromString(""), *text = NULL;
+    PyObject *text = lw_joined("", parts);
 
-    if (parts != NULL && nothing != NULL)
-        text = PyUnicode_Join(nothing, parts);
-    Py_XDECREF(nothing);
     Py_XDECREF(parts);
     return text;
 }

@@ -81,13 +81,13 @@ lw_found_set(lw_found *place, PyObject *made)
 }
 
 PyObject *
-lw_found_of(lw_found *place, const char *module, const char *name)
+lw_found_in_numpy(lw_found *place, const char *name)
 {
     PyObject *found = lw_found_get(place), *home;
 
     if (found != NULL)
         return found;
-    home = PyImport_ImportModule(module);
+    home = PyImport_ImportModule("numpy");
     found = home != NULL ? PyObject_GetAttrString(home, name) : NULL;
     Py_XDECREF(home);
     return lw_found_set(place, found);

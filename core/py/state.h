@@ -36,6 +36,8 @@ typedef struct lw_found_pair {
     X(mapped_array)                                                                            \
     X(mem_info)                                                                                \
     X(typed_iterator)                                                                          \
+    X(typed_list)                                                                              \
+    X(typed_dict)                                                                              \
     X(typed_texts) /* of lanewise.typed, as is the next */                                     \
     X(typed_arrays)                                                                            \
     X(bound_forall)                                                                            \
@@ -74,6 +76,7 @@ enum {
     LW_STATE_NAMES = 15,          /* LW_N_ATTRS */
     LW_STATE_REDUCING_UFUNCS = 6, /* core/py/array/device_array_reduce.c */
     LW_STATE_UFUNC_METHODS = 6,   /* LW_N_METHODS */
+    LW_STATE_CUPY_MAKERS = 4,     /* core/py/array/args_result.c */
     LW_STATE_UFUNCS = 256         /* more than twice as many as NumPy has */
 };
 
@@ -90,7 +93,8 @@ typedef struct lw_state_found {
     lw_found accumulate, keyword_names[4]; /* texts: core/py/array/device_array_reduce.c */
     lw_found ufunc_methods[LW_STATE_UFUNC_METHODS]; /* lanewise._ufunc_methods */
     lw_found cupy_current_stream, cupy_stream_ptr;  /* the latter: None where CuPy has none */
-    lw_found cupy_makers[4];                        /* core/py/array/args_result.c */
+    lw_found cupy_makers[LW_STATE_CUPY_MAKERS];
+    lw_found typed_classes, typed_context; /* core/py/object_shape.c */
     lw_found dask_graph;                   /* a text: core/py/numpy/object_operands.c */
     lw_found_pair ufuncs[LW_STATE_UFUNCS]; /* ufunc/numpy_names_py.c */
 } lw_state_found;
@@ -136,7 +140,7 @@ lw_found_get(const lw_found *place)
 /* Borrowed: what the place has from now on, which is `made` unless another thread was first.
  * Steals made; NULL is passed on. */
 PyObject *lw_found_set(lw_found *place, PyObject *made);
-/* Borrowed: that attribute of a module, imported at the first use. NULL with an exception. */
-PyObject *lw_found_of(lw_found *place, const char *module, const char *name);
+/* Borrowed: that attribute of numpy. NULL with an exception. */
+PyObject *lw_found_in_numpy(lw_found *place, const char *name);
 
 #endif

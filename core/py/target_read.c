@@ -52,3 +52,16 @@ lw_target_read(PyObject *target, int fallback, bool host)
     cc = number_in(text);
     return lw_cuda_cc_known((int)cc) ? (int)cc : complain(target, host);
 }
+
+int
+lw_target_arguments(PyObject *args, PyObject *kwargs, const char *format, int fallback,
+                    PyObject **sig)
+{
+    static char *names[] = {"sig", "target", NULL};
+    PyObject *target = Py_None;
+
+    *sig = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, sig, &target))
+        return -1;
+    return lw_target_read(target, fallback, true);
+}

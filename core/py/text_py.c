@@ -1,5 +1,6 @@
 #include "core/py/text_py.h"
 
+#include "core/front/read/python.h"
 #include "core/link/build.h"
 #include "core/py/raise.h"
 
@@ -74,13 +75,8 @@ lw_text_names(const char *const *names, uint32_t n)
 {
     PyObject *tuple = PyTuple_New((Py_ssize_t)n);
 
-    for (uint32_t i = 0; tuple != NULL && i < n; i++) {
-        PyObject *name = PyUnicode_InternFromString(names[i]);
-        if (name == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, name);
-    }
+    for (uint32_t i = 0; tuple != NULL && i < n; i++)
+        lw_tuple_put(&tuple, i, PyUnicode_InternFromString(names[i]));
     return tuple;
 }
 

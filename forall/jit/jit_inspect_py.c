@@ -1,5 +1,6 @@
 /* Inspection of a Kernel: text and binary forms of its specialisations, and the resources that
  * they need. */
+#include "core/front/read/python.h"
 #include "forall/jit/jit_py_internal.h"
 
 #include "core/py/compiled/resources.h"
@@ -311,12 +312,9 @@ write_to(PyObject *file, PyObject *text)
 static PyObject *
 joined(PyObject *all)
 {
-    PyObject *values = PyDict_Values(all), *line = PyUnicode_FromString("\n"), *text = NULL;
+    PyObject *values = PyDict_Values(all), *text = lw_joined("\n", values);
 
-    if (values != NULL && line != NULL)
-        text = PyUnicode_Join(line, values);
     Py_XDECREF(values);
-    Py_XDECREF(line);
     return text;
 }
 

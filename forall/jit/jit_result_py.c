@@ -1,5 +1,6 @@
 /* What a call on the host returns: the object of Python that the numbers which compiled code
  * left stand for, and the objects that it has changed. */
+#include "core/front/read/python.h"
 #include "forall/jit/jit_py_internal.h"
 
 #include "core/host/counted_memory.h"
@@ -181,13 +182,8 @@ items_of(const lw_result *form, result_reader *r)
 {
     PyObject *tuple = PyTuple_New(form->n);
 
-    for (uint32_t i = 0; tuple != NULL && i < form->n; i++) {
-        PyObject *item = result_of(&form->items[i], r);
-        if (item == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, item);
-    }
+    for (uint32_t i = 0; tuple != NULL && i < form->n; i++)
+        lw_tuple_put(&tuple, i, result_of(&form->items[i], r));
     return tuple;
 }
 

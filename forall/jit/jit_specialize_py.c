@@ -1,4 +1,5 @@
 /* specialize(): a kernel for one signature, made once for each. */
+#include "core/front/read/python.h"
 #include "forall/jit/jit_py_internal.h"
 
 #include "core/front/read/critical.h"
@@ -26,7 +27,7 @@ text_for(lw_jit *self, PyObject **row, Py_ssize_t n)
 static PyObject *
 text_of_types(PyObject *const *row, Py_ssize_t n)
 {
-    PyObject *names = PyList_New(0), *comma = NULL, *inner = NULL, *text = NULL;
+    PyObject *names = PyList_New(0), *inner = NULL, *text = NULL;
     lw_sig_type type;
 
     for (Py_ssize_t i = 0; names != NULL && i < n; i++) {
@@ -40,11 +41,9 @@ text_of_types(PyObject *const *row, Py_ssize_t n)
             Py_CLEAR(names);
         Py_XDECREF(name);
     }
-    comma = names ? PyUnicode_FromString(", ") : NULL;
-    inner = comma ? PyUnicode_Join(comma, names) : NULL;
+    inner = lw_joined(", ", names);
     text = inner ? PyUnicode_FromFormat("void(%U)", inner) : NULL;
     Py_XDECREF(inner);
-    Py_XDECREF(comma);
     Py_XDECREF(names);
     return text;
 }

@@ -133,7 +133,6 @@ read_optional(parser *p, const char *name, uint16_t dim, bool fresh)
                        "a dimension is optional (`?`) everywhere or nowhere");
     if (optional)
         lw_text_add(&p->numpy, "?");
-    p->out->has_optional |= optional;
     return LW_OK;
 }
 

@@ -38,7 +38,7 @@ typedef struct lw_core_layout {
     uint32_t nin, nout, n_dims;
     const lw_core_dim *dims;
     lw_core_operand operands[LW_MAX_OPERANDS]; /* inputs, then outputs */
-    bool has_broadcast, has_optional;
+    bool has_broadcast;
 } lw_core_layout;
 
 /* Fails with LW_ERR_VALUE, whose message shows the layout with a caret below the fault. */

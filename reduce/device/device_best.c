@@ -180,9 +180,9 @@ take_until(maker *m, const best *w, lw_ref at, lw_ref end, uint32_t count, acces
 
 /* ---- what goes with the best value ---- */
 
-/* Combines the elements of access `item` into the first slot. fresh: it is the first. */
+/* Combines the elements of access `item`; the result is the first slot's. */
 static void
-take_whole(maker *m, lw_ref item, access *from, bool fresh)
+take_whole(maker *m, lw_ref item, access *from)
 {
     acc_parts x[MOST_VECTOR];
 
@@ -190,10 +190,7 @@ take_whole(maker *m, lw_ref item, access *from, bool fresh)
     for (uint32_t v = 0; v < m->key->vector; v++)
         lw_reduce_map_element(m, from, v, x[v]);
     lw_reduce_combine_tree(m, m->key->vector, x);
-    if (fresh)
-        set(m, m->slot[0], x[0]);
-    else
-        lw_reduce_combine_after(m, m->slot[0], x[0]);
+    set(m, m->slot[0], x[0]);
 }
 
 /* Begins a loop over the accesses among which the lane's best element is; the lane has those
@@ -318,7 +315,7 @@ find_of_lanes(maker *m, const best *w, lw_ref last, access *from)
     find_access(m, w, last, from);
     join_lanes(m, w, w->from[0], 8);
     lw_ir_if(b, is_equal(m, m->lane, 0));
-    take_whole(m, lw_ir_get(b, w->from[0]), from, true);
+    take_whole(m, lw_ir_get(b, w->from[0]), from);
     lw_ir_end(b);
 }
 

@@ -1,5 +1,6 @@
 #include "reduce/device/device_plan.h"
 
+#include "core/base/divider.h"
 #include "reduce/function/body_ir.h"
 
 #include <assert.h>
@@ -288,7 +289,7 @@ short_lanes_log2(int64_t items)
     int64_t least = items;
 
     for (uint32_t log = 1; log <= 5 && INT64_C(1) << log <= items; log++) {
-        int64_t lanes = INT64_C(1) << log, taken = (items + lanes - 1) / lanes * lanes;
+        int64_t lanes = INT64_C(1) << log, taken = lw_round_up(items, lanes);
         if (taken * 4 <= least * 5) {
             best = log;
             least = taken < least ? taken : least;
@@ -365,12 +366,6 @@ block_results(const lw_reduce_plan *plan)
     return (plan->key.columns ? plan->key.vector : 1u) << plan->key.results_log2;
 }
 
-static int64_t
-round_up(int64_t n, int64_t unit)
-{
-    return (n + unit - 1) / unit * unit;
-}
-
 static void
 choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
 {
@@ -385,7 +380,7 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     plan->per_block = (plan->items + splits - 1) / splits;
     /* whole iterations: accesses that are left over are waited for one by one */
     if (splits > 1)
-        plan->per_block = round_up(plan->per_block, lanes * LW_REDUCE_UNROLL);
+        plan->per_block = lw_round_up(plan->per_block, lanes * LW_REDUCE_UNROLL);
     assert(plan->per_block > 0); /* there are elements */
     plan->splits = (plan->items + plan->per_block - 1) / plan->per_block;
     assert(plan->splits * plan->per_block >= plan->items);

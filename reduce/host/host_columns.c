@@ -169,9 +169,9 @@ tile_columns(const lw_reduction *r, int64_t columns)
     n = n > MOST ? MOST : n;
     if (columns <= n)
         return columns;
-    tiles = (columns + n - 1) / n;
-    columns = (columns + tiles - 1) / tiles;
-    return (columns + LEAST - 1) / LEAST * LEAST; /* so tiles have nearly the same size */
+    tiles = lw_divide_up(columns, n);
+    return lw_round_up(lw_divide_up(columns, tiles),
+                       LEAST); /* so tiles have nearly the same size */
 }
 
 /* The group of `count` results from `first` on, of lines of so many columns. */

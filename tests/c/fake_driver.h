@@ -6,6 +6,7 @@
 #include "core/base/env.h"
 #include "core/base/memory.h"
 #include "core/device/context.h"
+#include "core/device/module.h"
 #include "tests/fault/fake_cuda.h"
 #include "tests/c/check.h"
 
@@ -159,6 +160,28 @@ fake_image_make(fake_image *out, int variant)
                                     .sh_type = SHT_PROGBITS,
                                     .sh_offset = offsetof(fake_image, info),
                                     .sh_size = sizeof out->info};
+}
+
+/* The same with a variable of 8 bytes, an address, in place of the table. strings: "\0add\0"
+ * and the variable's name. */
+static inline void
+fake_image_with(fake_image *out, int variant, const char *strings, size_t n)
+{
+    fake_image_make(out, variant);
+    memcpy(out->strings, strings, n);
+    out->sections[2].sh_size = n;
+    out->symbols[2].st_size = 8;
+}
+
+/* Where the variable of an image points to: the fake's device memory is host memory. */
+static inline uint64_t *
+fake_address_in(lw_image *image, const char *variable)
+{
+    CUdeviceptr address = 0;
+    size_t size = 0;
+
+    GOOD(lw_image_global(image, variable, &address, &size, err));
+    return *(uint64_t **)(uintptr_t)address;
 }
 
 static inline lw_device *

@@ -143,6 +143,5 @@ main(void)
 
     test_cases();
     test_length();
-    CHECK(lw_memory_live() == live);
-    return n_failures != 0;
+    return check_end(live);
 }

@@ -1,12 +1,11 @@
 /* Contraction: which products are taken in, and that everything else stays as it was. */
 #include "core/opt/contract.h"
 
+#include "tests/c/check_pass.h"
 #include "tests/c/random_ir.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int failures;
 
 /* Bodies of f(a, b, c: f64), before and after, as IR text. */
 static const struct {
@@ -69,7 +68,7 @@ module_of(const char *body)
         body);
     if (lw_ir_parse(text, &module, &err) != LW_OK || lw_ir_verify(module, &err) != LW_OK) {
         fprintf(stderr, "%s\n%s\n", body, lw_error_text(&err));
-        failures++;
+        n_failures++;
     }
     lw_error_reset(&err);
     return module;
@@ -102,14 +101,13 @@ test_cases(bool lists)
         lw_text_init(&right);
         if (lists)
             leave_lists(got);
-        if (lw_opt_contract(got, NULL) != LW_OK || lw_ir_verify(got, NULL) != LW_OK)
-            failures++;
+        CHECK(lw_opt_contract(got, NULL) == LW_OK && lw_ir_verify(got, NULL) == LW_OK);
         lw_ir_print(got, true, &left);
         lw_ir_print(want, true, &right);
         if (strcmp(lw_text_get(&left), lw_text_get(&right)) != 0) {
             fprintf(stderr, "%s\n got:\n%s want:\n%s", cases[i].what, lw_text_get(&left),
                     lw_text_get(&right));
-            failures++;
+            n_failures++;
         }
         lw_text_reset(&left);
         lw_text_reset(&right);
@@ -128,29 +126,27 @@ test_random_modules(void)
 
         if (lw_opt_contract(module, &err) != LW_OK || lw_ir_verify(module, &err) != LW_OK) {
             fprintf(stderr, "seed %d: %s\n", (int)seed, lw_error_text(&err));
-            failures++;
+            n_failures++;
         }
         lw_error_reset(&err);
         lw_module_free(module);
     }
 }
 
-static void
-test_out_of_memory(void)
+static lw_module *
+make(int number)
 {
-    lw_module *module = module_of(cases[2].before);
-    lw_status status = LW_ERR_OUT_OF_MEMORY;
+    return module_of(cases[number].before);
+}
 
-    for (int64_t n = 0; status != LW_OK && n < 100; n++) {
-        lw_memory_fail_at(n);
-        status = lw_opt_contract(module, NULL);
-        lw_memory_fail_at(-1);
-        if (lw_ir_verify(module, NULL) != LW_OK)
-            failures++;
-    }
-    if (status != LW_OK)
-        failures++;
-    lw_module_free(module);
+static lw_status
+contract(lw_module *module)
+{
+    lw_status status = lw_opt_contract(module, NULL);
+
+    lw_memory_fail_at(-1);
+    CHECK(lw_ir_verify(module, NULL) == LW_OK);
+    return status;
 }
 
 int
@@ -161,10 +157,6 @@ main(void)
     test_cases(false);
     test_cases(true);
     test_random_modules();
-    test_out_of_memory();
-    if (lw_memory_live() != live) {
-        fprintf(stderr, "%d blocks leaked\n", (int)(lw_memory_live() - live));
-        failures++;
-    }
-    return failures != 0;
+    check_pass_out_of_memory(make, 2, contract);
+    return check_end(live);
 }

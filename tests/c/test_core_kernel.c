@@ -11,26 +11,9 @@
 #include "gufunc/core/core_plan.h"
 #include "gufunc/core/core_spread.h"
 #include "gufunc/core/core_trace.h"
+#include "tests/c/must.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
-            exit(1);                                                                           \
-        }                                                                                      \
-    } while (0)
-
-#define GOOD(call)                                                                             \
-    do {                                                                                       \
-        if ((call) != LW_OK) {                                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, lw_error_text(&err));           \
-            exit(1);                                                                           \
-        }                                                                                      \
-    } while (0)
 
 /* ---- layouts by hand ---- */
 

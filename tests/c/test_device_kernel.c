@@ -9,26 +9,9 @@
 #include "core/ir/build.h"
 #include "core/link/nvjitlink.h"
 #include "core/link/toolchain.h"
+#include "tests/c/must.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
-            exit(1);                                                                           \
-        }                                                                                      \
-    } while (0)
-
-#define GOOD(call)                                                                             \
-    do {                                                                                       \
-        if ((call) != LW_OK) {                                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, lw_error_text(&err));           \
-            exit(1);                                                                           \
-        }                                                                                      \
-    } while (0)
 
 /* body(a, b) = a * b + a, each in its own parts; can_raise adds a status that is always 0 */
 static void

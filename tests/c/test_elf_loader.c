@@ -5,22 +5,13 @@
 
 #include "core/base/bytes.h"
 #include "core/base/memory.h"
+#include "tests/c/check.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static int n_failed;
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
-            n_failed++;                                                                        \
-        }                                                                                      \
-    } while (0)
 
 static const char *const source =
     "extern double exp(double); extern int lw_test_given(int); extern int lw_test_datum;\n"
@@ -331,5 +322,5 @@ main(void)
     if (lw_mvec_has("_ZGVdN4v_exp"))
         CHECK(lw_extern_symbol("_ZGVdN4v_exp") != NULL);
     test_provided(); /* the last: exp is ours from here on */
-    return n_failed != 0;
+    return n_failures != 0;
 }

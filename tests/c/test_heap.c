@@ -13,10 +13,7 @@ heap_image(fake_image *out, int variant)
 {
     static const char strings[] = "\0add\0" LW_HEAP_VARIABLE;
 
-    fake_image_make(out, variant);
-    memcpy(out->strings, strings, sizeof strings);
-    out->sections[2].sh_size = sizeof strings;
-    out->symbols[2].st_size = 8;
+    fake_image_with(out, variant, strings, sizeof strings);
 }
 
 static lw_image *
@@ -31,15 +28,10 @@ load(int variant)
     return loaded;
 }
 
-/* The fake's device memory is host memory. */
 static uint64_t *
 state_of(lw_image *image)
 {
-    CUdeviceptr variable = 0;
-    size_t size = 0;
-
-    GOOD(lw_image_global(image, LW_HEAP_VARIABLE, &variable, &size, err));
-    return *(uint64_t **)(uintptr_t)variable;
+    return fake_address_in(image, LW_HEAP_VARIABLE);
 }
 
 static void

@@ -4,8 +4,8 @@
 #include "core/opt/jam.h"
 
 #include "core/ir/build.h"
+#include "tests/c/check_pass.h"
 #include "tests/c/random_ir.h"
-#include "tests/c/check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -262,20 +262,25 @@ test_random_modules(void)
     }
 }
 
-static void
-test_out_of_memory(nest_kind kind)
+static lw_module *
+make(int kind)
 {
-    lw_status status = LW_ERR_OUT_OF_MEMORY;
+    return module_of((nest_kind)kind);
+}
 
-    for (int64_t n = 0; status != LW_OK && n < 200; n++) {
-        lw_module *module = module_of(kind);
-        lw_memory_fail_at(n);
-        status = lw_opt_jam(module, NULL, NULL);
-        lw_memory_fail_at(-1);
-        CHECK(status == LW_OK || status == LW_ERR_OUT_OF_MEMORY);
-        lw_module_free(module);
-    }
-    CHECK(status == LW_OK);
+static lw_status
+run(lw_module *module)
+{
+    return lw_opt_jam(module, NULL, NULL);
+}
+
+static void
+test_out_of_memory(void)
+{
+    static const nest_kind kinds[] = {ROWS, UNKNOWN, CALLED, IN_PLACE};
+
+    for (int i = 0; i < 4; i++)
+        check_pass_out_of_memory(make, kinds[i], run);
 }
 
 int
@@ -285,13 +290,6 @@ main(void)
 
     test_kinds();
     test_random_modules();
-    test_out_of_memory(ROWS);
-    test_out_of_memory(UNKNOWN);
-    test_out_of_memory(CALLED);
-    test_out_of_memory(IN_PLACE);
-    if (lw_memory_live() != live) {
-        fprintf(stderr, "%d blocks leaked\n", (int)(lw_memory_live() - live));
-        n_failures++;
-    }
-    return n_failures != 0;
+    test_out_of_memory();
+    return check_end(live);
 }

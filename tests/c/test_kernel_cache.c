@@ -5,6 +5,7 @@
 #include "core/base/env.h"
 #include "core/base/memory.h"
 #include "core/link/disk_cache.h"
+#include "tests/c/check.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -20,16 +21,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static int n_failed;
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
-            n_failed++;                                                                        \
-        }                                                                                      \
-    } while (0)
 
 static char root[] = "/tmp/lw_test_cache_XXXXXX";
 static char folder[512];
@@ -559,7 +550,7 @@ test_fork(void)
     if (child == 0) {
         alarm(5); /* a child that waits for the parent's thread would wait forever */
         get("fork", &quick);
-        _exit(n_failed != 0);
+        _exit(n_failures != 0);
     }
     CHECK(waitpid(child, &exit_status, 0) == child && exit_status == 0);
     CHECK(pthread_join(thread, NULL) == 0 && j.status == LW_OK);
@@ -732,5 +723,5 @@ main(void)
     show_speed();
     snprintf(command, sizeof command, "rm -rf '%s'", root);
     CHECK(system(command) == 0);
-    return n_failed != 0;
+    return n_failures != 0;
 }

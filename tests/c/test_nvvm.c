@@ -7,22 +7,13 @@
 #include "core/base/memory.h"
 #include "core/link/ptx_constants.h"
 #include "core/link/toolchain.h"
+#include "tests/c/check.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static int n_failed;
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
-            n_failed++;                                                                        \
-        }                                                                                      \
-    } while (0)
 
 /* the full data layout: nvJitLink 13.5 refuses the short one for compute_100 and newer */
 #define HEAD                                                                                   \
@@ -488,7 +479,7 @@ main(void)
         CHECK(strstr(lw_error_text(&err), "Places tried") != NULL);
         printf("SKIP: %s\n", lw_error_text(&err));
         lw_error_reset(&err);
-        return n_failed != 0;
+        return n_failures != 0;
     }
     CHECK(lw_env_set(LW_ENV_threads, "0")); /* an unrelated setting changes nothing */
     CHECK(lw_toolchain_get(&again, &err) == LW_OK && again == toolchain);
@@ -510,5 +501,5 @@ main(void)
     test_not_found();
     test_threads();
     test_damaged_cubin();
-    return n_failed != 0;
+    return n_failures != 0;
 }

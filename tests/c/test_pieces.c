@@ -3,12 +3,12 @@
 #include "core/opt/loops/pieces.h"
 
 #include "core/ir/build.h"
+#include "tests/c/check_pass.h"
 #include "tests/c/random_ir.h"
-#include "tests/c/check.h"
 
 #include <stdio.h>
 
-typedef enum round_kind {
+typedef enum iteration_kind {
     CONDITION, /* if x > 0: count += 1 */
     FLAG,      /* count += x > 0 */
     CHOICE,    /* count = x > 0 ? count - 3 : count */
@@ -24,10 +24,10 @@ typedef enum round_kind {
     BYTES,                /* CONDITION, of an i8 */
     INNER,                /* CONDITION, inside of another loop */
     N_KINDS
-} round_kind;
+} iteration_kind;
 
 static lw_dtype
-type_of(round_kind kind)
+type_of(iteration_kind kind)
 {
     return kind == BYTES ? LW_DT_i8 : LW_DT_i64;
 }
@@ -39,7 +39,7 @@ add(lw_builder *b, lw_ref slot, lw_ref step)
 }
 
 static void
-make_round(lw_builder *b, round_kind kind, lw_ref count, lw_ref x)
+make_iteration(lw_builder *b, iteration_kind kind, lw_ref count, lw_ref x)
 {
     lw_dtype type = type_of(kind);
     lw_ref is = lw_ir_compare(b, LW_OP_GT, lw_ir_get(b, x), lw_ir_int(b, LW_DT_i64, 0)), old;
@@ -71,7 +71,7 @@ make_round(lw_builder *b, round_kind kind, lw_ref count, lw_ref x)
 }
 
 static lw_module *
-module_of(round_kind kind)
+module_of(iteration_kind kind)
 {
     lw_module *module = NULL;
     lw_builder b;
@@ -92,7 +92,7 @@ module_of(round_kind kind)
         outer = lw_ir_for(&b, n, n, lw_ir_int(&b, LW_DT_i64, 1), 0);
     loop = lw_ir_for(&b, lw_ir_int(&b, LW_DT_i64, 0), n, lw_ir_int(&b, LW_DT_i64, 1),
                      kind == UNROLLED ? LW_LOOP_UNROLL_FULL : 0);
-    make_round(&b, kind, count, x);
+    make_iteration(&b, kind, count, x);
     lw_ir_for_end(&b, &loop);
     if (kind == INNER)
         lw_ir_for_end(&b, &outer);
@@ -106,7 +106,7 @@ static void
 test_kinds(void)
 {
     for (int kind = 0; kind < N_KINDS; kind++) {
-        lw_module *module = module_of((round_kind)kind);
+        lw_module *module = module_of((iteration_kind)kind);
         uint32_t rewritten, n = module->funcs.data[0]->insts.n;
 
         CHECK(lw_opt_pieces(module, LW_PIECES_MOST, &rewritten, NULL) == LW_OK);
@@ -129,21 +129,23 @@ test_random_modules(void)
     }
 }
 
+static lw_module *
+make(int kind)
+{
+    return module_of((iteration_kind)kind);
+}
+
+static lw_status
+run(lw_module *module)
+{
+    return lw_opt_pieces(module, LW_PIECES_MOST, NULL, NULL);
+}
+
 static void
 test_out_of_memory(void)
 {
-    for (int kind = 0; kind < N_REWRITTEN; kind++) {
-        lw_status status = LW_ERR_OUT_OF_MEMORY;
-
-        for (int64_t n = 0; status != LW_OK && n < 100; n++) {
-            lw_module *module = module_of((round_kind)kind);
-            lw_memory_fail_at(n);
-            status = lw_opt_pieces(module, LW_PIECES_MOST, NULL, NULL);
-            lw_memory_fail_at(-1);
-            lw_module_free(module);
-        }
-        CHECK(status == LW_OK);
-    }
+    for (int kind = 0; kind < N_REWRITTEN; kind++)
+        check_pass_out_of_memory(make, kind, run);
 }
 
 int
@@ -154,9 +156,5 @@ main(void)
     test_kinds();
     test_random_modules();
     test_out_of_memory();
-    if (lw_memory_live() != live) {
-        fprintf(stderr, "%d blocks leaked\n", (int)(lw_memory_live() - live));
-        n_failures++;
-    }
-    return n_failures != 0;
+    return check_end(live);
 }

@@ -166,6 +166,5 @@ main(void)
     test_texts_that_stay();
     test_table();
     test_out_of_memory();
-    CHECK(lw_memory_live() == live);
-    return n_failures != 0;
+    return check_end(live);
 }

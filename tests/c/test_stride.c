@@ -3,13 +3,13 @@
 #include "core/opt/stride.h"
 
 #include "core/ir/build.h"
+#include "tests/c/check_pass.h"
 #include "tests/c/random_ir.h"
-#include "tests/c/check.h"
 
 #include <stdio.h>
 #include <string.h>
 
-typedef enum round_kind {
+typedef enum iteration_kind {
     COPIES,   /* out[i] = x[i] */
     BRANCHES, /* the same where x[i] > 0 */
     IN_PLACE, /* x[i] = x[i] */
@@ -23,7 +23,7 @@ typedef enum round_kind {
     TWICE,    /* two such calls */
     ASKS,     /* out[i] = next(x), which only reads x */
     CONSTANT  /* COPIES by a step of 2 */
-} round_kind;
+} iteration_kind;
 
 static lw_ref
 element(lw_builder *b, lw_ref base, lw_ref i)
@@ -32,7 +32,7 @@ element(lw_builder *b, lw_ref base, lw_ref i)
 }
 
 static void
-make_round(lw_builder *b, round_kind kind, lw_ref x, lw_ref out, lw_ref i)
+make_iteration(lw_builder *b, iteration_kind kind, lw_ref x, lw_ref out, lw_ref i)
 {
     lw_ref value, many, sum;
     lw_for inner;
@@ -89,7 +89,7 @@ make_next(lw_module *module, bool writes)
 }
 
 static lw_module *
-module_of(round_kind kind)
+module_of(iteration_kind kind)
 {
     lw_module *module = NULL;
     lw_builder b;
@@ -105,7 +105,7 @@ module_of(round_kind kind)
     end = lw_ir_param_add(&b, LW_DT_i64, 0, "end");
     step = lw_ir_param_add(&b, LW_DT_i64, 0, "step");
     loop = lw_ir_for(&b, begin, end, kind == CONSTANT ? lw_ir_int(&b, LW_DT_i64, 2) : step, 0);
-    make_round(&b, kind, x, out, loop.i);
+    make_iteration(&b, kind, x, out, loop.i);
     lw_ir_for_end(&b, &loop);
     CHECK(lw_ir_finish(&b, NULL) == LW_OK && lw_ir_verify(module, NULL) == LW_OK);
     return module;
@@ -127,7 +127,7 @@ test_kinds(void)
 {
     for (int kind = COPIES; kind <= CONSTANT; kind++) {
         bool rewritten = kind == COPIES || kind == BRANCHES || kind == LOOPS || kind == DRAWS;
-        lw_module *module = module_of((round_kind)kind);
+        lw_module *module = module_of((iteration_kind)kind);
         int loads = count(module, LW_OP_LOAD), stores = count(module, LW_OP_STORE);
         int inner = count(module, LW_OP_LOOP) - 1;
 
@@ -154,19 +154,22 @@ test_random_modules(void)
     }
 }
 
+static lw_module *
+make(int kind)
+{
+    return module_of((iteration_kind)kind);
+}
+
+static lw_status
+run(lw_module *module)
+{
+    return lw_opt_stride(module, 1, NULL);
+}
+
 static void
 test_out_of_memory(void)
 {
-    lw_status status = LW_ERR_OUT_OF_MEMORY;
-
-    for (int64_t n = 0; status != LW_OK && n < 100; n++) {
-        lw_module *module = module_of(COPIES);
-        lw_memory_fail_at(n);
-        status = lw_opt_stride(module, 1, NULL);
-        lw_memory_fail_at(-1);
-        lw_module_free(module);
-    }
-    CHECK(status == LW_OK);
+    check_pass_out_of_memory(make, COPIES, run);
 }
 
 int
@@ -177,9 +180,5 @@ main(void)
     test_kinds();
     test_random_modules();
     test_out_of_memory();
-    if (lw_memory_live() != live) {
-        fprintf(stderr, "%d blocks leaked\n", (int)(lw_memory_live() - live));
-        n_failures++;
-    }
-    return n_failures != 0;
+    return check_end(live);
 }

@@ -5,6 +5,7 @@
 #include "core/base/env.h"
 #include "core/base/memory.h"
 #include "core/link/host_llvm.h"
+#include "tests/c/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +18,6 @@
 #else
 #define TARGET "x86_64"
 #endif
-
-static int n_failed;
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
-            n_failed++;                                                                        \
-        }                                                                                      \
-    } while (0)
 
 static char root[] = "/tmp/lw_test_tools_XXXXXX";
 static char folders_text[1024];
@@ -322,5 +313,5 @@ main(void)
     test_host();
     snprintf(command, sizeof command, "rm -rf '%s'", root);
     CHECK(system(command) == 0);
-    return n_failed != 0;
+    return n_failures != 0;
 }

@@ -3,22 +3,11 @@
 #include "core/front/constant_bits.h"
 #include "core/front/named.h"
 #include "core/front/typed.h"
+#include "tests/c/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int n_failed;
-
-static void
-check(bool good, const char *what, int line)
-{
-    if (!good) {
-        printf("line %d: %s\n", line, what);
-        n_failed++;
-    }
-}
-#define CHECK(x) check((x), #x, __LINE__)
 
 /* ---- types ---- */
 
@@ -446,7 +435,5 @@ main(int argc, char **argv)
         random_state = seed;
         test_random_tree(seed);
     }
-    CHECK(lw_memory_live() == live);
-    printf(n_failed ? "%d failed\n" : "ok\n", n_failed);
-    return n_failed != 0;
+    return check_end(live);
 }

@@ -1,25 +1,13 @@
 /* core/plan/walk: normalising, and what it says of addresses. Walks of random layouts must meet
  * every item once, and the same items together. */
 #include "core/plan/walk.h"
+#include "tests/c/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { OPERANDS = 3, MOST = 4096 };
-
-static int failures;
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
-
-static void
-check(int ok, const char *what, int line)
-{
-    if (!ok) {
-        fprintf(stderr, "FAILED, line %d: %s\n", line, what);
-        failures++;
-    }
-}
 
 static uint64_t state = 20261123;
 
@@ -205,6 +193,34 @@ test_addresses(void)
     CHECK(!lw_walk_is_aligned(&walk, 0, 16) && lw_walk_is_aligned(&walk, 0, 8));
 }
 
+static int
+across(int ndim, const int64_t *shape, const int64_t *strides, uint32_t bytes)
+{
+    static lw_walk walk;
+
+    walk.n_operands = 1;
+    walk.operands[0] = (lw_walk_operand){.data = 0};
+    CHECK(lw_walk_begin(&walk, ndim, shape, &strides));
+    return lw_walk_across(&walk, 0, bytes);
+}
+
+/* Outermost first; the dimensions that are found are counted from the innermost one. */
+static void
+test_across(void)
+{
+    int64_t shape[3] = {100, 3, 50};
+
+    CHECK(across(3, shape, (int64_t[]){1200, 400, 8}, 8) == 0); /* in C order */
+    CHECK(across(3, shape, (int64_t[]){8, 800, 2400}, 8) == 2); /* in the opposite one */
+    CHECK(across(3, shape, (int64_t[]){-8, 800, 2400}, 8) == 2);
+    CHECK(across(3, shape, (int64_t[]){24, 8, 2400}, 8) == 2);    /* 3 items are too few, */
+    CHECK(across(3, shape, (int64_t[]){24, 8, 2400}, 16) == 1);   /* if they are not large */
+    CHECK(across(3, shape, (int64_t[]){64, 9600, 6400}, 8) == 0); /* each has its own line */
+    CHECK(across(3, shape, (int64_t[]){0, 0, 64}, 8) == 0);
+    CHECK(across(1, shape, (int64_t[]){64}, 8) == 0);
+    CHECK(across(0, shape, NULL, 8) == 0);
+}
+
 typedef struct seen {
     lw_walk *walk;
     uint32_t width;
@@ -261,6 +277,7 @@ main(void)
     test_random();
     test_merges();
     test_addresses();
+    test_across();
     test_cut();
-    return failures != 0;
+    return n_failures != 0;
 }

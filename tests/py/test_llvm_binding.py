@@ -41,7 +41,7 @@ def binding(request, monkeypatch):
 
 def all_outputs():
     return [_toolchain.compile_host(TEXT, opt, baseline, output) for opt in (0, 1, 3) for baseline in (False, True)
-            for output in ("object", "asm", "llvm")]
+            for output in ("object", "asm")]
 
 
 @needs_known

@@ -70,13 +70,39 @@ assign_star(lw_infer_frame *f, uint32_t target, lw_infer_value value, uint32_t a
 }
 
 static lw_status
+complain_no_tuple(lw_infer_frame *f, uint32_t loc, lw_infer_value value, bool are_rows,
+                  bool is_array)
+{
+    return lw_complain(
+        f, loc, "E120", lw_format_text(f, "the value is %s", lw_describe_value(f, value)),
+        are_rows || is_array ? "unpack a list of it, `a, *b = list(x)`, or take slices: "
+                               "`rest = row[1:]`"
+                             : NULL,
+        are_rows   ? "a list of tuples or arrays cannot be unpacked with `*`"
+        : is_array ? "an array cannot be unpacked with `*`"
+                   : "only a tuple, a list or an array can be unpacked");
+}
+
+static lw_status
+complain_wrong_number(lw_infer_frame *f, uint32_t loc, const lw_type_row *row,
+                      uint32_t n_targets)
+{
+    return lw_complain(f, loc, "E153",
+                       lw_format_text(f, "%u target%s here, the %s has %u item%s", n_targets,
+                                      n_targets == 1 ? "" : "s",
+                                      row->is_list ? "list" : "tuple", row->n,
+                                      row->n == 1 ? "" : "s"),
+                       NULL, "wrong number of values to unpack");
+}
+
+static lw_status
 assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 {
     const lw_node *n = lw_node_of(f, target);
     const uint32_t *items = f->run->tree->lists.data + n->b;
     const lw_type_row *row;
     uint32_t n_values, n_fixed = n->c, star = n->c, at = 0;
-    bool are_rows = lw_has_grown(f, value.type), of_one_type;
+    bool are_rows = lw_has_grown(f, value.type), is_array;
     lw_status status = LW_OK;
 
     LW_TRY(unpacked_value(f, target, &value));
@@ -88,26 +114,13 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
             star = i;
             n_fixed = n->c - 1;
         }
-    of_one_type = are_rows || lw_array_row(f, value.type) != NULL;
-    if (of_one_type && star == n->c)
+    is_array = lw_array_row(f, value.type) != NULL;
+    if ((are_rows || is_array) && star == n->c)
         return assign_items(f, target, value.type);
     if (value.type != LW_T_BOTTOM && row == NULL)
-        return lw_complain(f, n->loc, "E120",
-                           lw_format_text(f, "the value is %s", lw_describe_value(f, value)),
-                           of_one_type
-                               ? "unpack a list of it, `a, *b = list(x)`, or take slices: "
-                                 "`rest = row[1:]`"
-                               : NULL,
-                           are_rows ? "a list of tuples or arrays cannot be unpacked with `*`"
-                           : of_one_type ? "an array cannot be unpacked with `*`"
-                                         : "only a tuple, a list or an array can be unpacked");
+        return complain_no_tuple(f, n->loc, value, are_rows, is_array);
     if (row && (star == n->c ? n_values != n_fixed : n_values < n_fixed))
-        return lw_complain(f, n->loc, "E153",
-                           lw_format_text(f, "%u target%s here, the %s has %u item%s", n_fixed,
-                                          n_fixed == 1 ? "" : "s",
-                                          row->is_list ? "list" : "tuple", n_values,
-                                          n_values == 1 ? "" : "s"),
-                           NULL, "wrong number of values to unpack");
+        return complain_wrong_number(f, n->loc, row, n_fixed);
     for (uint32_t i = 0; i < n->c; i++) {
         lw_infer_value one = {LW_T_BOTTOM, 0};
 
@@ -331,6 +344,29 @@ fail:
 }
 
 lw_status
+lw_infer_augmented_value(lw_infer_frame *f, uint32_t node, lw_arg before, lw_infer_value y,
+                         bool *by_method, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_typed_node *typed;
+    lw_status status;
+
+    LW_TRY(lw_infer_object_binary(f, node, (lw_pyop)n->op, before,
+                                  (lw_arg){.node = n->b, .entry = n->b, .value = y}, by_method,
+                                  out));
+    if (!*by_method)
+        LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, before.value},
+                               (lw_infer_operand){n->b, y}, out));
+    typed = lw_typed_in(&f->nodes, node);
+    typed->type = out->type;
+    typed->element = LW_T_BOTTOM;
+    typed->constant = out->constant;
+    status = lw_infer_number(f, node, out);
+fail:
+    return status;
+}
+
+lw_status
 lw_infer_augassign(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
@@ -361,16 +397,7 @@ lw_infer_augassign(lw_infer_frame *f, uint32_t node)
         return LW_OK;
     before.value = x;
     before.entry = x.constant ? LW_ARG_CONSTANT | x.constant : LW_ARG_WEB | typed->target;
-    LW_TRY(lw_infer_object_binary(f, node, (lw_pyop)n->op, before,
-                                  (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found,
-                                  &result));
-    if (!found)
-        LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
-                               (lw_infer_operand){n->b, y}, &result));
-    lw_typed_in(&f->nodes, node)->type = result.type;
-    lw_typed_in(&f->nodes, node)->element = LW_T_BOTTOM;
-    lw_typed_in(&f->nodes, node)->constant = result.constant;
-    LW_TRY(lw_infer_number(f, node, &result));
+    LW_TRY(lw_infer_augmented_value(f, node, before, y, &found, &result));
     if (!found && lw_holds_objects(f, result.type)) /* of tuples */
         lw_lose_node(f, n->b);
     LW_TRY(lw_define(f, target->a, n->a, result));

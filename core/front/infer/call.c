@@ -496,12 +496,43 @@ value_of_call(binding *b, const lw_memo *row, const lw_instance *instance, lw_in
     return LW_OK;
 }
 
+/* What holds of the function holds of the one that calls it. */
+static void
+take_effects(lw_infer_frame *f, const lw_memo *row, const lw_instance *instance)
+{
+    f->can_raise |= instance->can_raise;
+    f->allocates |= instance->allocates;
+    f->resizes |= instance->resizes;
+    f->acts |= instance->acts;
+    f->recurses |= row->busy || instance->recurses;
+}
+
+/* written: the entries of the objects that the function changes. */
+static lw_status
+note_call(const binding *b, const lw_memo *row, const lw_instance *instance,
+          const uint32_t *written)
+{
+    lw_infer_frame *f = b->f;
+    lw_typed_node *typed = lw_typed_in(&f->nodes, b->node);
+    lw_status status = LW_OK;
+
+    typed->call = LW_CALL_INSTANCE;
+    typed->target = row->instance;
+    typed->n_args = b->n;
+    typed->args = f->run->typed->lists.n;
+    for (uint32_t i = 0; i < b->n; i++)
+        LW_TRY(lw_list_entry(f, b->entries[i]));
+    for (uint32_t i = 0; i < instance->n_changed; i++)
+        LW_TRY(lw_list_entry(f, written[i]));
+fail:
+    return status;
+}
+
 static lw_status
 finish_call(binding *b, uint32_t memo, lw_infer_value *out)
 {
     assert(memo < b->f->run->memos.n);
     lw_infer_frame *f = b->f;
-    lw_typed_node *typed = lw_typed_in(&f->nodes, b->node);
     const lw_memo *row = &f->run->memos.data[memo];
     const lw_instance *instance = &f->run->typed->instances.data[row->instance];
     uint32_t *written =
@@ -521,11 +552,7 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
 
     if (written == NULL)
         return lw_out_of_memory(f);
-    f->can_raise |= instance->can_raise;
-    f->allocates |= instance->allocates;
-    f->resizes |= instance->resizes;
-    f->acts |= instance->acts;
-    f->recurses |= row->busy || instance->recurses;
+    take_effects(f, row, instance);
     if (row->result.type == LW_T_BOTTOM) {
         f->is_open = true;
         f->reads_untyped |= b->row->of_package && !row->busy;
@@ -535,21 +562,14 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     LW_TRY(lw_infer_settled(f, &site, written));
     LW_TRY(value_of_call(b, row, instance, out));
     if (b->asks) {
-        typed->asks = row->instance;
+        lw_typed_in(&f->nodes, b->node)->asks = row->instance;
         return LW_OK;
     }
     if (instance->never_returns && !row->busy)
         f->stop = b->node;
     if (!f->report)
         return LW_OK;
-    typed->call = LW_CALL_INSTANCE;
-    typed->target = row->instance;
-    typed->n_args = b->n;
-    typed->args = f->run->typed->lists.n;
-    for (uint32_t i = 0; i < b->n; i++)
-        LW_TRY(lw_list_entry(f, b->entries[i]));
-    for (uint32_t i = 0; i < instance->n_changed; i++)
-        LW_TRY(lw_list_entry(f, written[i]));
+    LW_TRY(note_call(b, row, instance, written));
     if (!out->constant) /* else the call is not made */
         LW_TRY(note_link(f, b->node, b->row->linked, instance->param_types + b->makes,
                          b->row->params.n - b->makes));
@@ -561,7 +581,7 @@ static lw_status
 instantiate(binding *b, lw_infer_value *out)
 {
     lw_infer_frame *f = b->f;
-    lw_run *run = f->run;
+    lw_infer_run *run = f->run;
     uint32_t loc = lw_node_of(f, b->node)->loc, memo = 0;
     bool final = f->report;
     const lw_signature *declared = NULL;
@@ -600,7 +620,7 @@ fail:
 static lw_status
 complain_of_callee(lw_infer_frame *f, uint32_t node, const lw_fn *callee)
 {
-    lw_run *run = f->run;
+    lw_infer_run *run = f->run;
     lw_status status = run->tree->diags.data[callee->problem].status;
 
     if (!f->report)

@@ -435,47 +435,23 @@ fail:
     return status;
 }
 
-lw_status
-lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x_operand,
-                 lw_infer_operand y_operand, int *truth)
+static bool
+is_membership(uint8_t op)
+{
+    return op == LW_PY_IN || op == LW_PY_NOT_IN;
+}
+
+/* Of operands that are no arrays, by an operator other than `in` and `is`. */
+static lw_status
+compare_values(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x_operand,
+               lw_infer_operand y_operand, int *truth)
 {
     lw_infer_value x = x_operand.value, y = y_operand.value;
     lw_type operand = LW_T_BOTTOM;
-    lw_status status;
     compared how;
-    bool refused;
 
-    *truth = -1;
-    if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
-        return LW_OK;
-    if (op != LW_PY_IN && op != LW_PY_NOT_IN &&
-        (lw_type_given(lw_types_of(f), x.type) || lw_type_given(lw_types_of(f), y.type)))
-        return infer_optional(f, node, op, x_operand, y_operand, truth);
     x.type = lw_by_value(f, x.type);
     y.type = lw_by_value(f, y.type);
-    if ((op == LW_PY_IS || op == LW_PY_IS_NOT) && x.type == LW_DT_b1 && y.type == LW_DT_b1)
-        op = op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE; /* there is one True and one False */
-    if (op == LW_PY_IS || op == LW_PY_IS_NOT)
-        return infer_is(f, node, op, x, y, truth);
-    if (op != LW_PY_IN && op != LW_PY_NOT_IN &&
-        (lw_type_kind_of(lw_types_of(f), x.type) == LW_TK_RANGE ||
-         lw_type_kind_of(lw_types_of(f), y.type) == LW_TK_RANGE))
-        return lw_complain(f, lw_node_of(f, node)->loc, "E120", NULL, "compare their bounds",
-                           "ranges cannot be compared in compiled code");
-    if (lw_infer_is_whole(f, x, y) && op != LW_PY_IN && op != LW_PY_NOT_IN)
-        return lw_infer_array_compare(f, node, op, x_operand, y_operand, truth);
-    if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
-        return lw_complain_array_operand(f, node, op, x_operand, y_operand);
-    if ((op == LW_PY_IN || op == LW_PY_NOT_IN) && lw_class_of(f, y.type)) {
-        LW_TRY(lw_infer_object_items(f, y_operand.node, y, &refused, &y));
-        if (y.type == LW_T_BOTTOM)
-            return LW_OK;
-    }
-    LW_TRY(lw_check_objects_compared(f, node, op, x.type, y.type, &refused));
-    if (refused)
-        return LW_OK;
-    if (op == LW_PY_IN || op == LW_PY_NOT_IN)
-        return infer_in(f, node, op, x, y, truth);
     if (x.constant && y.constant) {
         *truth = lw_fold_compare_constant(f, op, x.constant, y.constant);
         if (*truth >= 0)
@@ -496,6 +472,48 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
                                : NULL,
                            "`%s` is not defined between these types", lw_pyop_text[op]);
     *truth = how == ALWAYS ? 1 : how == NEVER ? 0 : -1;
+    return LW_OK;
+}
+
+lw_status
+lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x_operand,
+                 lw_infer_operand y_operand, int *truth)
+{
+    lw_infer_value x = x_operand.value, y = y_operand.value;
+    lw_status status;
+    bool refused;
+
+    *truth = -1;
+    if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (!is_membership(op) &&
+        (lw_type_given(lw_types_of(f), x.type) || lw_type_given(lw_types_of(f), y.type)))
+        return infer_optional(f, node, op, x_operand, y_operand, truth);
+    x.type = lw_by_value(f, x.type);
+    y.type = lw_by_value(f, y.type);
+    if ((op == LW_PY_IS || op == LW_PY_IS_NOT) && x.type == LW_DT_b1 && y.type == LW_DT_b1)
+        op = op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE; /* there is one True and one False */
+    if (op == LW_PY_IS || op == LW_PY_IS_NOT)
+        return infer_is(f, node, op, x, y, truth);
+    if (!is_membership(op) && (lw_type_kind_of(lw_types_of(f), x.type) == LW_TK_RANGE ||
+                               lw_type_kind_of(lw_types_of(f), y.type) == LW_TK_RANGE))
+        return lw_complain(f, lw_node_of(f, node)->loc, "E120", NULL, "compare their bounds",
+                           "ranges cannot be compared in compiled code");
+    if (lw_infer_is_whole(f, x, y) && !is_membership(op))
+        return lw_infer_array_compare(f, node, op, x_operand, y_operand, truth);
+    if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
+        return lw_complain_array_operand(f, node, op, x_operand, y_operand);
+    if (is_membership(op) && lw_class_of(f, y.type)) {
+        LW_TRY(lw_infer_object_items(f, y_operand.node, y, &refused, &y));
+        if (y.type == LW_T_BOTTOM)
+            return LW_OK;
+    }
+    LW_TRY(lw_check_objects_compared(f, node, op, x.type, y.type, &refused));
+    if (refused)
+        return LW_OK;
+    if (is_membership(op))
+        return infer_in(f, node, op, x, y, truth);
+    status = compare_values(f, node, op, x_operand, y_operand, truth);
 fail:
     return status;
 }
@@ -554,7 +572,7 @@ infer_object_link(lw_infer_frame *f, uint32_t node, uint32_t link, lw_infer_oper
     *found = false;
     if (n->op < LW_PY_EQ)
         return LW_OK;
-    if (n->op == LW_PY_IN || n->op == LW_PY_NOT_IN)
+    if (is_membership(n->op))
         LW_TRY(lw_infer_object_contains(f, node, (lw_pyop)n->op, x, y, found, out));
     else
         LW_TRY(lw_infer_object_compare(f, node, (lw_pyop)n->op, x, y, found, out));
@@ -642,12 +660,6 @@ stop_chain(lw_infer_frame *f, const lw_node *chain, uint32_t i)
     }
 }
 
-static bool
-is_membership(uint8_t op)
-{
-    return op == LW_PY_IN || op == LW_PY_NOT_IN;
-}
-
 /* Whether a comparison has an answer where an operand is None; on the right of `in`, where an
  * item is. */
 static bool
@@ -671,6 +683,30 @@ unwrap_compared(lw_infer_frame *f, uint32_t link, uint32_t node, lw_infer_value 
         lw_unwrap(f, node, value);
 }
 
+/* The operands of the first link of a comparison n. */
+static lw_status
+infer_first_operands(lw_infer_frame *f, const lw_node *n, uint32_t link, lw_infer_value *left,
+                     lw_infer_value *right)
+{
+    const lw_node *first = lw_node_of(f, link);
+    lw_status status;
+    bool before;
+
+    f->wants_optional = f->wants_items = may_be_of_none(f, n);
+    LW_TRY(lw_infer_borrowed(f, n->a, left));
+    before = lw_stores_begin(f);
+    f->wants_items = may_be_of_none(f, n);
+    f->wants_optional = f->wants_items && !is_membership(first->op);
+    LW_TRY(infer_right(f, link, n->a, right));
+    unwrap_compared(f, link, n->a, left);
+    if (is_membership(first->op) && lw_tuple_row(f, right->type) == NULL)
+        lw_unwrap(f, n->a, left);
+    unwrap_compared(f, link, first->a, right);
+    LW_TRY(lw_stores_end(f, before, n->a, left));
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
@@ -679,23 +715,13 @@ lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     const uint32_t *links = &f->run->tree->lists.data[n->b];
     uint32_t left_node = n->a, outer = f->region;
     int all = 1, truth = -1;
-    bool pure, whole = false, before;
+    bool pure, whole = false;
     lw_infer_value left, right = {0};
     lw_flow stopped = {0};
     lw_status status;
 
-    f->wants_optional = f->wants_items = may_be_of_none(f, n);
-    LW_TRY(lw_infer_borrowed(f, n->a, &left));
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    before = lw_stores_begin(f);
-    f->wants_items = may_be_of_none(f, n);
-    f->wants_optional = f->wants_items && !is_membership(lw_node_of(f, links[0])->op);
-    LW_TRY(infer_right(f, links[0], n->a, &right));
-    unwrap_compared(f, links[0], n->a, &left);
-    if (is_membership(lw_node_of(f, links[0])->op) && lw_tuple_row(f, right.type) == NULL)
-        lw_unwrap(f, n->a, &left);
-    unwrap_compared(f, links[0], lw_node_of(f, links[0])->a, &right);
-    LW_TRY(lw_stores_end(f, before, n->a, &left));
+    LW_TRY(infer_first_operands(f, n, links[0], &left, &right));
     if (n->c == 1)
         LW_TRY(infer_object_link(f, node, links[0], (lw_infer_operand){n->a, left}, right,
                                  &found, out));

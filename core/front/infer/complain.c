@@ -136,7 +136,7 @@ describe_frame(lw_infer_frame *f)
 void
 lw_complain_called(lw_infer_frame *f, uint32_t loc)
 {
-    lw_run *run = f->run;
+    lw_infer_run *run = f->run;
 
     if (f->fn->of_package || f->fn->generated) /* the user's call of it is reported */
         return;

@@ -10,7 +10,7 @@
 lw_status
 lw_enter(lw_infer_frame *f, uint32_t node)
 {
-    lw_run *run = f->run;
+    lw_infer_run *run = f->run;
 
     if (run->depth < LW_MAX_DEPTH) {
         run->depth++;

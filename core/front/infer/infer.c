@@ -87,7 +87,7 @@ fail:
 }
 
 static lw_status
-new_instance(lw_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *params,
+new_instance(lw_infer_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *params,
              uint32_t n)
 {
     assert(fn != 0 && fn < run->tree->fns.n);
@@ -187,7 +187,7 @@ same_key(lw_infer_frame *f, const lw_instance_key *x, const lw_instance_key *y)
 }
 
 static uint32_t
-find_memo(lw_run *run, lw_infer_frame *caller, const lw_instance_key *key)
+find_memo(lw_infer_run *run, lw_infer_frame *caller, const lw_instance_key *key)
 {
     /* [0] is the user's function, whose results the caller may have asked for in other types:
      * where it calls itself, it calls another instance */
@@ -198,7 +198,7 @@ find_memo(lw_run *run, lw_infer_frame *caller, const lw_instance_key *key)
 }
 
 static lw_status
-add_memo(lw_run *run, const lw_instance_key *key, uint32_t *out)
+add_memo(lw_infer_run *run, const lw_instance_key *key, uint32_t *out)
 {
     lw_infer_value *copy = lw_arena_take(run->arena, (key->n + 1) * sizeof *copy);
     lw_memo *memo = lw_array_push(&run->memos, run->arena);
@@ -213,7 +213,7 @@ add_memo(lw_run *run, const lw_instance_key *key, uint32_t *out)
 }
 
 static lw_status
-run_frame(lw_run *run, uint32_t memo)
+run_frame(lw_infer_run *run, uint32_t memo)
 {
     assert(memo < run->memos.n && run->memos.data != NULL);
     const lw_instance_key key = run->memos.data[memo].key;
@@ -254,7 +254,7 @@ fail:
 /* LW_OK with memo->busy means that the function is calling itself. A failure is remembered, and
  * made again when it is to be reported. */
 lw_status
-lw_infer_instance(lw_run *run, const lw_instance_key *key, uint32_t loc, uint32_t *memo)
+lw_infer_instance(lw_infer_run *run, const lw_instance_key *key, uint32_t loc, uint32_t *memo)
 {
     assert(key->fn != 0 && key->fn < run->tree->fns.n);
     lw_status status;
@@ -283,14 +283,15 @@ fail:
 
 /* ---- the end: instances that are not called are dropped ---- */
 
+/* number: 1 for the first instance, and for those that it calls, also through others. */
 static void
-mark_called(const lw_typed *typed, uint32_t instance, uint32_t *number, uint32_t *stack)
+mark_called(const lw_typed *typed, uint32_t *number, uint32_t *stack)
 {
-    assert(instance != 0 && instance < typed->instances.n);
     uint32_t n = 0;
 
-    number[instance] = 1;
-    stack[n++] = instance;
+    assert(typed->instances.n > 1);
+    number[1] = 1;
+    stack[n++] = 1;
     while (n) {
         const lw_instance *row = &typed->instances.data[stack[--n]];
 
@@ -310,7 +311,7 @@ mark_called(const lw_typed *typed, uint32_t instance, uint32_t *number, uint32_t
 
 /* Walks before the last one may have made instances that are never called in the end. */
 static lw_status
-drop_unused(lw_run *run)
+drop_unused(lw_infer_run *run)
 {
     lw_typed *typed = run->typed;
     uint32_t n = typed->instances.n, kept = 1;
@@ -319,7 +320,7 @@ drop_unused(lw_run *run)
 
     if (number == NULL || stack == NULL)
         return lw_fail_memory(run->err);
-    mark_called(typed, 1, number, stack);
+    mark_called(typed, number, stack);
     for (uint32_t i = 1; i < n; i++) {
         if (!number[i])
             continue;
@@ -359,7 +360,7 @@ is_narrow(lw_infer_frame *f, const lw_infer_value *args, uint32_t n)
 }
 
 static lw_status
-warn_wide(lw_run *run)
+warn_wide(lw_infer_run *run)
 {
     lw_text text = {0};
     lw_diag *diag;
@@ -576,16 +577,43 @@ has_operators(const lw_tree *tree)
     return false;
 }
 
+/* Infers the first function of the tree for these arguments, and those that it calls. */
+static lw_status
+infer_entry(lw_infer_run *run, const lw_arg_spec *specs, uint32_t n_args)
+{
+    const lw_fn *fn = &run->tree->fns.data[1];
+    uint32_t n_params = fn->params.n, memo;
+    lw_infer_frame *scratch = lw_arena_take(run->arena, sizeof *scratch);
+    lw_infer_value *params = lw_arena_take(run->arena, (n_params + 1) * sizeof *params);
+    lw_infer_value *args = lw_arena_take(run->arena, (n_args + 1) * sizeof *args);
+    lw_status status;
+
+    if (scratch == NULL || params == NULL || args == NULL)
+        return LW_ERR_OUT_OF_MEMORY;
+    scratch->run = run;
+    scratch->fn = fn;
+    if (fn->problem)
+        return lw_diagnose_kept(run->tree, fn->problem, fn->name, run->err);
+    LW_TRY(values_of_specs(scratch, specs, n_args, args, run->err));
+    run->lint = is_narrow(scratch, args, n_args);
+    LW_TRY(lw_check_entry(scratch, args, n_args));
+    LW_TRY(bind_arguments(scratch, specs, args, n_args, params, run->err));
+    LW_TRY(
+        lw_infer_instance(run, &(lw_instance_key){1, n_params, params, NULL}, fn->loc, &memo));
+    LW_TRY(drop_unused(run));
+    lw_recursion_spread(run->typed);
+    LW_TRY(warn_wide(run));
+fail:
+    return status;
+}
+
 static lw_status
 infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
            uint32_t n_args, bool plain, restart *again, lw_typed **out, lw_error *err)
 {
     static const lw_front_options defaults = {0};
     lw_typed *typed = NULL;
-    lw_run *run = NULL;
-    lw_infer_frame *scratch;
-    lw_infer_value *params, *args;
-    uint32_t memo, n_params;
+    lw_infer_run *run = NULL;
     lw_status status;
 
     LW_TRY(check_tree(tree, err));
@@ -596,36 +624,18 @@ infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_sp
         status = lw_fail_memory(err);
         goto fail;
     }
-    n_params = tree->fns.data[1].params.n;
     run = lw_arena_take(&typed->arena, sizeof *run);
-    scratch = lw_arena_take(&typed->arena, sizeof *scratch);
-    params = lw_arena_take(&typed->arena, (n_params + 1) * sizeof *params);
-    args = lw_arena_take(&typed->arena, (n_args + 1) * sizeof *args);
     status = LW_ERR_OUT_OF_MEMORY;
-    if (run == NULL || scratch == NULL || params == NULL || args == NULL)
+    if (run == NULL)
         goto fail;
-    *run = (lw_run){.tree = tree,
-                    .typed = typed,
-                    .arena = &typed->arena,
-                    .err = err,
-                    .general = &again->general,
-                    .lends = !has_operators(tree),
-                    .assigns_inside = assigns_inside(tree)};
-    scratch->run = run;
-    scratch->fn = &tree->fns.data[1];
-    if (scratch->fn->problem) {
-        status = lw_diagnose_kept(tree, scratch->fn->problem, scratch->fn->name, err);
-        goto fail;
-    }
-    LW_TRY(values_of_specs(scratch, specs, n_args, args, err));
-    run->lint = is_narrow(scratch, args, n_args);
-    LW_TRY(lw_check_entry(scratch, args, n_args));
-    LW_TRY(bind_arguments(scratch, specs, args, n_args, params, err));
-    LW_TRY(lw_infer_instance(run, &(lw_instance_key){1, n_params, params, NULL},
-                             scratch->fn->loc, &memo));
-    LW_TRY(drop_unused(run));
-    lw_recursion_spread(typed);
-    LW_TRY(warn_wide(run));
+    *run = (lw_infer_run){.tree = tree,
+                          .typed = typed,
+                          .arena = &typed->arena,
+                          .err = err,
+                          .general = &again->general,
+                          .lends = !has_operators(tree),
+                          .assigns_inside = assigns_inside(tree)};
+    LW_TRY(infer_entry(run, specs, n_args));
     *out = typed;
     return LW_OK;
 fail:

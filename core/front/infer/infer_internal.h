@@ -166,7 +166,7 @@ typedef struct lw_general {
     uint32_t n, fns[LW_MAX_GENERAL];
 } lw_general;
 
-typedef struct lw_run {
+typedef struct lw_infer_run {
     const lw_tree *tree;
     lw_typed *typed;
     lw_arena *arena; /* the arena of `typed` */
@@ -186,10 +186,10 @@ typedef struct lw_run {
     uint32_t lint_loc;
     LW_ARRAY(uint32_t) lint_lines;
     const char *lint_label;
-} lw_run;
+} lw_infer_run;
 
 typedef struct lw_infer_frame {
-    lw_run *run;
+    lw_infer_run *run;
     struct lw_infer_frame *caller;
     const lw_fn *fn;
     uint32_t fn_index, instance, n_params;
@@ -348,7 +348,7 @@ lw_status lw_return_given(lw_infer_frame *f, uint32_t node, lw_infer_value *valu
 
 /* ---- infer.c ---- */
 /* loc: of the call. */
-lw_status lw_infer_instance(lw_run *run, const lw_instance_key *key, uint32_t loc,
+lw_status lw_infer_instance(lw_infer_run *run, const lw_instance_key *key, uint32_t loc,
                             uint32_t *memo);
 /* Append to typed->lists; false when memory is out. */
 bool lw_list_add(lw_infer_frame *f, uint32_t entry);
@@ -394,16 +394,16 @@ void lw_recursion_widen(lw_infer_frame *f, lw_infer_value *result);
  * them: there is no last walk, and the result is what is known of it. */
 bool lw_recursion_is_open(const lw_infer_frame *f);
 /* The caller has called what `memo` says. */
-void lw_recursion_note(lw_run *run, lw_memo *memo);
+void lw_recursion_note(lw_infer_run *run, lw_memo *memo);
 /* The frame of this memo has ended. */
-void lw_recursion_leave(lw_run *run, const lw_infer_frame *f, lw_status status);
+void lw_recursion_leave(lw_infer_run *run, const lw_infer_frame *f, lw_status status);
 /* Whether there are too many instances because recursive functions get constants: their ints
  * lose them then, and run->is_again is set. */
-bool lw_recursion_is_wide(lw_run *run);
+bool lw_recursion_is_wide(lw_infer_run *run);
 /* E151 where calls are nested too deeply, by recursion or without. The int arguments of a
  * recursive function may lose their constants instead; then run->is_again is set. */
-lw_status lw_recursion_too_deep(lw_run *run, uint32_t loc);
-bool lw_recursion_is_general(const lw_run *run, uint32_t fn);
+lw_status lw_recursion_too_deep(lw_infer_run *run, uint32_t loc);
+bool lw_recursion_is_general(const lw_infer_run *run, uint32_t fn);
 /* E151: the type of the called function's result does not follow from anything. */
 lw_status lw_complain_endless(lw_infer_frame *f, uint32_t loc, uint32_t fn);
 /* What an instance does, its callees do: also where these call it. */
@@ -781,6 +781,10 @@ lw_status lw_infer_body(lw_infer_frame *f, uint32_t body);
 lw_status lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 lw_status lw_infer_assign(lw_infer_frame *f, uint32_t node);
 lw_status lw_infer_augassign(lw_infer_frame *f, uint32_t node);
+/* What an AUGASSIGN of numbers, tuples or objects computes. before: the target's value.
+ * *by_method: a method of an object computes it. */
+lw_status lw_infer_augmented_value(lw_infer_frame *f, uint32_t node, lw_arg before,
+                                   lw_infer_value y, bool *by_method, lw_infer_value *out);
 lw_status lw_infer_annassign(lw_infer_frame *f, uint32_t node);
 /* ---- object.c: objects of the user's classes ---- */
 /* The class of a value; NULL: it is of none. */

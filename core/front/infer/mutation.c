@@ -493,16 +493,8 @@ lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object
     LW_TRY(lw_infer_added(f, node, x, &y, &found));
     if (!found)
         return LW_OK;
-    LW_TRY(lw_infer_object_binary(
-        f, node, (lw_pyop)n->op, (lw_arg){.node = n->a, .entry = n->a, .value = x},
-        (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found, &result));
-    if (!found)
-        LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
-                               (lw_infer_operand){n->b, y}, &result));
-    lw_typed_in(&f->nodes, node)->type = result.type;
-    lw_typed_in(&f->nodes, node)->element = LW_T_BOTTOM;
-    lw_typed_in(&f->nodes, node)->constant = result.constant;
-    LW_TRY(lw_infer_number(f, node, &result));
+    LW_TRY(lw_infer_augmented_value(f, node, (lw_arg){.node = n->a, .entry = n->a, .value = x},
+                                    y, &found, &result));
     note.fresh = lw_note_at(f, node)->alias ? 2 : lw_note_at(f, node)->fresh;
     f->source = n->b;
     LW_TRY(store_field(f, n->a, class, result, &note));

@@ -290,7 +290,7 @@ fail:
 void
 lw_note_arithmetic(lw_infer_frame *f, uint32_t node, lw_type type)
 {
-    lw_run *run = f->run;
+    lw_infer_run *run = f->run;
     uint32_t line, *slot;
     lw_dtype stored = lw_type_stored(lw_types_of(f), type);
 

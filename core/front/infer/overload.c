@@ -407,7 +407,7 @@ lw_infer_overloaded_operator(lw_infer_frame *f, uint32_t node, const char *name,
 const char *
 lw_help_of_overloads(lw_infer_frame *f, uint32_t node, const char *help)
 {
-    const lw_run *run = f->run;
+    const lw_infer_run *run = f->run;
 
     if (run->passed_over_at != node || run->passed_over == NULL)
         return help;

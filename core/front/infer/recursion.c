@@ -53,7 +53,7 @@ lw_recursion_widen(lw_infer_frame *f, lw_infer_value *result)
  * where a failure is made again to be reported, it keeps its number, and the caller may be
  * newer. */
 static void
-drop_resting(lw_run *run, const lw_infer_frame *f)
+drop_resting(lw_infer_run *run, const lw_infer_frame *f)
 {
     for (uint32_t i = f->memo + 1; i < run->memos.n; i++) {
         lw_memo *memo = &run->memos.data[i];
@@ -75,7 +75,7 @@ first_return(const lw_infer_frame *f)
 lw_status
 lw_recursion_again(lw_infer_frame *f, bool *again)
 {
-    lw_run *run = f->run;
+    lw_infer_run *run = f->run;
     lw_infer_value result;
     lw_status status = LW_OK;
 
@@ -138,7 +138,7 @@ lw_complain_endless(lw_infer_frame *f, uint32_t loc, uint32_t fn)
 /* ---- what rests on what ---- */
 
 void
-lw_recursion_note(lw_run *run, lw_memo *memo)
+lw_recursion_note(lw_infer_run *run, lw_memo *memo)
 {
     lw_infer_frame *f = run->frame;
     uint32_t rests_on = memo->busy ? memo->depth : memo->rests_on;
@@ -149,7 +149,7 @@ lw_recursion_note(lw_run *run, lw_memo *memo)
 }
 
 void
-lw_recursion_leave(lw_run *run, const lw_infer_frame *f, lw_status status)
+lw_recursion_leave(lw_infer_run *run, const lw_infer_frame *f, lw_status status)
 {
     uint32_t rests_on = f->rests_on < f->depth ? f->rests_on : UINT32_MAX;
 
@@ -203,7 +203,7 @@ lw_recursion_spread(lw_typed *typed)
 /* ---- no end ---- */
 
 bool
-lw_recursion_is_general(const lw_run *run, uint32_t fn)
+lw_recursion_is_general(const lw_infer_run *run, uint32_t fn)
 {
     for (uint32_t i = 0; i < run->general->n; i++)
         if (run->general->fns[i] == fn)
@@ -223,7 +223,7 @@ has_constant_int(lw_infer_frame *f, const lw_infer_value *values, uint32_t n)
 }
 
 bool
-lw_recursion_is_wide(lw_run *run)
+lw_recursion_is_wide(lw_infer_run *run)
 {
     for (uint32_t i = 1; run->frame && i < run->memos.n; i++) {
         const lw_memo *memo = &run->memos.data[i];
@@ -281,7 +281,7 @@ frame_before(const lw_infer_frame *f)
 }
 
 static lw_status
-complain_changing(lw_run *run, lw_infer_frame *f, uint32_t loc)
+complain_changing(lw_infer_run *run, lw_infer_frame *f, uint32_t loc)
 {
     lw_infer_frame *before = frame_before(f);
     lw_text label = {0};
@@ -303,7 +303,7 @@ complain_changing(lw_run *run, lw_infer_frame *f, uint32_t loc)
 enum { OFTEN = 4 }; /* frames of a function that count as recursion */
 
 lw_status
-lw_recursion_too_deep(lw_run *run, uint32_t loc)
+lw_recursion_too_deep(lw_infer_run *run, uint32_t loc)
 {
     lw_infer_frame *most = NULL, *last;
     uint32_t n_most = 0;

@@ -434,14 +434,14 @@ fail:
 
 /* A frame for messages about the function's results; its arena takes the texts. */
 static lw_status
-frame_of_results(const lw_typed *typed, lw_run *run, lw_infer_frame *f, lw_error *err)
+frame_of_results(const lw_typed *typed, lw_infer_run *run, lw_infer_frame *f, lw_error *err)
 {
     const lw_instance *instance = &typed->instances.data[1];
     lw_typed *own = (lw_typed *)(uintptr_t)typed;
     lw_infer_value *params =
         lw_arena_take(&own->arena, (instance->n_params + 1) * sizeof *params);
 
-    *run = (lw_run){.tree = typed->tree, .typed = own, .arena = &own->arena, .err = err};
+    *run = (lw_infer_run){.tree = typed->tree, .typed = own, .arena = &own->arena, .err = err};
     *f = (lw_infer_frame){.run = run,
                           .fn = &typed->tree->fns.data[1],
                           .fn_index = 1,
@@ -462,7 +462,7 @@ lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made, lw_e
     const lw_instance *instance = &typed->instances.data[1];
     lw_type result = instance->result;
     lw_status status;
-    lw_run run;
+    lw_infer_run run;
     lw_infer_frame f;
 
     LW_TRY(frame_of_results(typed, &run, &f, err));
@@ -493,7 +493,7 @@ check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, 
     uint32_t n = row && row->kind == LW_TK_TUPLE ? row->n : instance->result != LW_T_NONE;
     uint32_t loc = last_return(typed), at = 0;
     lw_status status;
-    lw_run run;
+    lw_infer_run run;
     lw_infer_frame f;
 
     if (instance->never_returns && n == n_out)

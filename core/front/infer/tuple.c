@@ -802,13 +802,49 @@ help_for_loop(lw_infer_frame *f, lw_infer_value iterable, const lw_constant *con
     return lw_help_for_number(f, iterable);
 }
 
+static lw_status
+complain_no_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable)
+{
+    const lw_constant *constant =
+        iterable.constant ? lw_constant_of(f, iterable.constant) : NULL;
+    bool is_object = constant != NULL && constant->kind == LW_K_OBJECT;
+
+    if (iterable.type == LW_T_BOTTOM)
+        return LW_OK;
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, "E120",
+        is_object ? lw_format_text(f, "this is %s", constant->text)
+                  : lw_format_text(f, "this is %s", lw_describe_value(f, iterable)),
+        help_for_loop(f, iterable, constant), "a for loop needs a range, a tuple or an array");
+}
+
+/* The items of a tuple of n. */
+static lw_status
+infer_tuple_items(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, uint32_t n,
+                  lw_infer_value *item)
+{
+    if (n > LW_MAX_CONSTANT_ITEMS)
+        return complain_long_constant(f, node, n);
+    if (n > LW_MAX_UNROLL && !is_table(f, tuple))
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E101",
+            lw_format_text(f, "this tuple has %u items", n),
+            "loop over `range(len(t))` and index it, or over an array",
+            "a loop over a tuple of run-time values is unrolled, up to %d iterations",
+            LW_MAX_UNROLL);
+    if (n > 1)
+        return join_items(f, node, lw_type_get(lw_types_of(f), tuple.type)->elements, n,
+                          &item->type);
+    if (n == 1)
+        *item = lw_element(f, tuple, 0);
+    return LW_OK;
+}
+
 lw_status
 lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_infer_value *item,
                int64_t *count)
 {
     const lw_type_row *row;
-    const lw_type *elements;
-    uint32_t n;
 
     *item = (lw_infer_value){LW_T_BOTTOM, 0};
     *count = -1;
@@ -824,45 +860,20 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
         }
     }
     row = lw_type_get(lw_types_of(f), iterable.type);
-    elements = row ? row->elements : NULL;
-    n = row ? row->n : 0;
     if (row && row->kind == LW_TK_RANGE) {
         if (lw_node_of(f, node)->kind != LW_NODE_CALL)
             return lw_complain(f, lw_node_of(f, node)->loc, "E102", NULL,
                                "write it in the `for` itself, or assign nothing but ranges "
                                "to the variable, `r = range(n)`",
                                "a range cannot be kept in a variable in compiled code");
-        item->type = elements[0];
+        item->type = row->elements[0];
         *count = lw_typed_in(&f->nodes, node)->truth;
         return LW_OK;
     }
     if (row && row->kind == LW_TK_ARRAY)
         return lw_infer_array_items(f, node, iterable.type, &item->type, count);
-    if (row == NULL || row->kind != LW_TK_TUPLE) {
-        const lw_constant *constant =
-            iterable.constant ? lw_constant_of(f, iterable.constant) : NULL;
-        bool is_object = constant != NULL && constant->kind == LW_K_OBJECT;
-
-        if (iterable.type == LW_T_BOTTOM)
-            return LW_OK;
-        return lw_complain(
-            f, lw_node_of(f, node)->loc, "E120",
-            is_object ? lw_format_text(f, "this is %s", constant->text)
-                      : lw_format_text(f, "this is %s", lw_describe_value(f, iterable)),
-            help_for_loop(f, iterable, constant),
-            "a for loop needs a range, a tuple or an array");
-    }
-    *count = n;
-    if (n > LW_MAX_CONSTANT_ITEMS)
-        return complain_long_constant(f, node, n);
-    if (n > LW_MAX_UNROLL && !is_table(f, iterable))
-        return lw_complain(
-            f, lw_node_of(f, node)->loc, "E101",
-            lw_format_text(f, "this tuple has %u items", n),
-            "loop over `range(len(t))` and index it, or over an array",
-            "a loop over a tuple of run-time values is unrolled, up to %d iterations",
-            LW_MAX_UNROLL);
-    if (n == 1)
-        *item = lw_element(f, iterable, 0);
-    return n > 1 ? join_items(f, node, elements, n, &item->type) : LW_OK;
+    if (row == NULL || row->kind != LW_TK_TUPLE)
+        return complain_no_items(f, node, iterable);
+    *count = row->n;
+    return infer_tuple_items(f, node, iterable, row->n, item);
 }

@@ -744,42 +744,27 @@ why_not_asked(lw_infer_frame *f, uint32_t var, bool can_ask)
                : "a nested function or a comprehension takes its value, which has to be there";
 }
 
-lw_status
-lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint32_t *def_out,
-       bool *unbound)
+/* Unites the definitions that reach this place; one of them, or 0: there are none. */
+static uint32_t
+unite_reached(lw_infer_frame *f, uint32_t var)
 {
-    assert(var != 0 && var < f->fn->vars.n);
-    lw_status status = LW_OK;
     uint32_t first = 0;
-    lw_type type = LW_T_BOTTOM;
-    const char *why;
-    bool is_unbound;
 
-    *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    *def_out = 0;
-    f->copied = false;
-    LW_TRY(use_unbound(f, var, loc, &is_unbound));
-    why = is_unbound ? why_not_asked(f, var, unbound != NULL) : NULL;
-    if (why != NULL)
-        LW_TRY(complain_unbound(f, var, loc, *why ? why : NULL));
-    if (unbound != NULL)
-        *unbound = is_unbound;
-    out->constant = is_unbound ? 0 : common_constant(f, var, &type);
-    if (out->constant) {
-        out->type = type;
-        return LW_OK;
-    }
     for (uint32_t def = 0; (def = lw_next_reached(f, var, def)) != 0;) {
         if (first)
             unite(f, first, def);
         first = first ? first : def;
     }
-    if (first == 0)
-        return LW_OK;
-    LW_TRY(web_type(f, root_of(f, first), loc, &out->type));
-    f->copied = is_copied(f, var, out->type);
-    if (f->copied && *lw_lost(f, var) & LW_IS_STALE)
-        return complain_stale(f, var, loc);
+    return first;
+}
+
+/* What the use of a web of this type has, which is no constant. */
+static lw_status
+use_web(lw_infer_frame *f, uint32_t var, uint32_t loc, uint32_t first, bool is_unbound,
+        lw_infer_value *out, uint32_t *def_out)
+{
+    lw_status status = LW_OK;
+
     if (is_stored(f, out->type) || (is_unbound && lw_is_known_text(f, out->type))) {
         note_use(f, root_of(f, first));
         f->defs.data[root_of(f, first)].is_asked |= is_unbound;
@@ -798,6 +783,43 @@ lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint3
         LW_TRY(complain_constants(f, var, loc));
         out->type = LW_T_BOTTOM;
     }
+fail:
+    return status;
+}
+
+lw_status
+lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint32_t *def_out,
+       bool *unbound)
+{
+    assert(var != 0 && var < f->fn->vars.n);
+    lw_status status = LW_OK;
+    lw_type type = LW_T_BOTTOM;
+    const char *why;
+    uint32_t first;
+    bool is_unbound;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    *def_out = 0;
+    f->copied = false;
+    LW_TRY(use_unbound(f, var, loc, &is_unbound));
+    why = is_unbound ? why_not_asked(f, var, unbound != NULL) : NULL;
+    if (why != NULL)
+        LW_TRY(complain_unbound(f, var, loc, *why ? why : NULL));
+    if (unbound != NULL)
+        *unbound = is_unbound;
+    out->constant = is_unbound ? 0 : common_constant(f, var, &type);
+    if (out->constant) {
+        out->type = type;
+        return LW_OK;
+    }
+    first = unite_reached(f, var);
+    if (first == 0)
+        return LW_OK;
+    LW_TRY(web_type(f, root_of(f, first), loc, &out->type));
+    f->copied = is_copied(f, var, out->type);
+    if (f->copied && *lw_lost(f, var) & LW_IS_STALE)
+        return complain_stale(f, var, loc);
+    status = use_web(f, var, loc, first, is_unbound, out, def_out);
 fail:
     return status;
 }

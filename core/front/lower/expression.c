@@ -347,7 +347,7 @@ lower_call_member(lw_lower_frame *f, uint32_t node)
     }
     lw_text_addf(&text, " is not a valid %s", type->members->name);
     if (f->can_raise && !text.failed)
-        lw_lower_raise_value(f, lw_ir_not(&f->b, found), "ValueError", x, lw_text_get(&text));
+        lw_lower_raise_value(f, lw_ir_not(&f->b, found), x, lw_text_get(&text));
     lw_text_reset(&text);
     return lw_value_scalar(f, t->type, number);
 }

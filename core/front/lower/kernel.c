@@ -532,6 +532,43 @@ lower_cached(const kernel_call *c)
     return nothing(c);
 }
 
+/* ---- atomics ---- */
+
+static lw_lower_value
+update_complex(lw_lower_frame *f, uint32_t node, lw_atomic_kind kind, lw_ref address)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_lower_value value = lw_lower_argument_as(f, node, 2, t->operand);
+    lw_ref old[2] = {0};
+
+    if (value.n == 2)
+        lw_atomic_update_complex(&f->b, kind, (lw_dtype)t->operand, address, value.parts, old);
+    return lw_value_of(f, t->type, old, 2);
+}
+
+static lw_lower_value
+lower_atomic(lw_lower_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_impl impl = lw_names[t->target].impl;
+    bool swap = impl == LW_IMPL_ATOMIC_SWAP; /* compare_and_swap(array, old, new) */
+    uint32_t first = swap ? 1 : 2, n = t->n_args - first;
+    lw_atomic_kind kind = swap ? LW_UPDATE_CAS : (lw_atomic_kind)(impl - LW_IMPL_ATOMIC_ADD);
+    lw_ref address = element_address(f, node, swap), operands[2] = {0};
+
+    if (lw_is_complex((lw_dtype)t->operand))
+        return update_complex(f, node, kind, address);
+    for (uint32_t i = 0; i < n && i < 2; i++) {
+        lw_lower_value value = lw_lower_argument(f, node, first + i);
+        if (impl == LW_IMPL_ATOMIC_MIN || impl == LW_IMPL_ATOMIC_MAX)
+            lw_lower_check_sign(f, LW_PY_NONE, value, t->operand);
+        value = lw_value_convert(f, value, t->operand);
+        operands[i] = value.n ? value.parts[0] : 0;
+    }
+    return lw_value_scalar(
+        f, t->type, lw_atomic_update(&f->b, kind, (lw_dtype)t->operand, address, operands, n));
+}
+
 /* ---- entry points ---- */
 
 lw_lower_value
@@ -570,7 +607,7 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
     case LW_RULE_CELLS: return lower_cells(&c);
     case LW_RULE_HOST_THREADS: return lower_host_threads(&c);
     case LW_RULE_CONST_ARRAY: return lw_lower_argument(f, node, 0);
-    case LW_RULE_ATOMIC: return lw_lower_atomic(f, node);
+    case LW_RULE_ATOMIC: return lower_atomic(f, node);
     case LW_RULE_CACHED: return lower_cached(&c);
     case LW_RULE_LIBDEVICE: return lw_lower_libdevice(f, node);
     case LW_RULE_BITS: return lower_bits(&c);
@@ -595,41 +632,4 @@ lw_cost_kernel(lw_rule rule)
     case LW_RULE_LIBDEVICE: return 24;
     default: return LW_COST_NEVER;
     }
-}
-
-/* ---- atomics ---- */
-
-static lw_lower_value
-update_complex(lw_lower_frame *f, uint32_t node, lw_atomic_kind kind, lw_ref address)
-{
-    const lw_typed_node *t = lw_typed_at(f, node);
-    lw_lower_value value = lw_lower_argument_as(f, node, 2, t->operand);
-    lw_ref old[2] = {0};
-
-    if (value.n == 2)
-        lw_atomic_update_complex(&f->b, kind, (lw_dtype)t->operand, address, value.parts, old);
-    return lw_value_of(f, t->type, old, 2);
-}
-
-lw_lower_value
-lw_lower_atomic(lw_lower_frame *f, uint32_t node)
-{
-    const lw_typed_node *t = lw_typed_at(f, node);
-    lw_impl impl = lw_names[t->target].impl;
-    bool swap = impl == LW_IMPL_ATOMIC_SWAP; /* compare_and_swap(array, old, new) */
-    uint32_t first = swap ? 1 : 2, n = t->n_args - first;
-    lw_atomic_kind kind = swap ? LW_UPDATE_CAS : (lw_atomic_kind)(impl - LW_IMPL_ATOMIC_ADD);
-    lw_ref address = element_address(f, node, swap), operands[2] = {0};
-
-    if (lw_is_complex((lw_dtype)t->operand))
-        return update_complex(f, node, kind, address);
-    for (uint32_t i = 0; i < n && i < 2; i++) {
-        lw_lower_value value = lw_lower_argument(f, node, first + i);
-        if (impl == LW_IMPL_ATOMIC_MIN || impl == LW_IMPL_ATOMIC_MAX)
-            lw_lower_check_sign(f, LW_PY_NONE, value, t->operand);
-        value = lw_value_convert(f, value, t->operand);
-        operands[i] = value.n ? value.parts[0] : 0;
-    }
-    return lw_value_scalar(
-        f, t->type, lw_atomic_update(&f->b, kind, (lw_dtype)t->operand, address, operands, n));
 }

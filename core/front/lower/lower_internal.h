@@ -431,6 +431,12 @@ lw_lower_value lw_lower_web_read(lw_lower_frame *f, uint32_t web);
 uint32_t lw_lower_region_open(lw_lower_frame *f, bool loop); /* BLOCK or LOOP; its number */
 void lw_lower_region_close(lw_lower_frame *f);
 void lw_block_leave(lw_lower_frame *f, uint32_t region);
+/* *name = elements from … from + count - 1, as a tuple of the variable's type. */
+void lw_lower_assign_rest(lw_lower_frame *f, uint32_t name, lw_lower_value tuple, uint32_t from,
+                          uint32_t count);
+
+/* ---- match.c ---- */
+void lw_lower_match(lw_lower_frame *f, uint32_t node);
 
 /* ---- counted.c ---- */
 /* An owner for each reference of a value of this type. */
@@ -495,7 +501,6 @@ lw_lower_value lw_lower_record_object(lw_lower_frame *f, lw_lower_value record, 
 lw_lower_value lw_lower_by_value(lw_lower_frame *f, lw_lower_value value);
 /* A namedtuple in an array as the tuple of its items; objects in them stay where they are. */
 lw_lower_value lw_lower_items(lw_lower_frame *f, lw_lower_value value);
-void lw_lower_record_copy(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value);
 /* Exchanges two records of this type, which lie apart or are the same. */
 void lw_lower_record_swap(lw_lower_frame *f, lw_type type, lw_ref x, lw_ref y);
 /* object.name and object["name"]; for arrays of records the view. */
@@ -577,6 +582,43 @@ lw_lower_value lw_lower_choose(lw_lower_frame *f, uint32_t node, uint32_t tuple,
 /* Assign every element of `to`: from a scalar or record, or from an array that broadcasts to
  * it. */
 void lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value);
+
+/* ---- named_call.c: a call of a row of names.def while it is lowered ---- */
+typedef struct lw_named_call {
+    lw_lower_frame *f;
+    lw_builder *b;
+    uint32_t node;
+    lw_impl impl;
+    lw_type operand, type;
+    uint32_t n_args;
+    lw_dtype dtype;  /* type in which operands are stored; void: they have none */
+    lw_ref *had_nan; /* collects whether an argument is NaN; NULL: it is not asked */
+} lw_named_call;
+
+/* Argument i, converted to the type of the operands: as it is, as one scalar, or as a complex
+ * number. */
+lw_lower_value lw_named_argument(const lw_named_call *c, uint32_t i);
+lw_ref lw_named_scalar(const lw_named_call *c, uint32_t i);
+lw_complex lw_named_complex(const lw_named_call *c, uint32_t i);
+bool lw_named_given(const lw_named_call *c, uint32_t i);
+bool lw_named_is_none(const lw_named_call *c, uint32_t i);
+lw_ref lw_first_part(lw_lower_value value); /* 0: there is none */
+
+/* The computed value, converted to the type of the call. */
+lw_lower_value lw_named_result(const lw_named_call *c, lw_ref made);
+lw_lower_value lw_named_complex_result(const lw_named_call *c, lw_complex made);
+/* A tuple of two, each converted to the element's type. */
+lw_lower_value lw_named_pair(const lw_named_call *c, lw_ref x, lw_ref y);
+lw_lower_value lw_named_fail(const lw_named_call *c);
+
+/* ---- named_items.c ---- */
+lw_lower_value lw_named_min_max(const lw_named_call *c);
+lw_lower_value lw_named_sum(const lw_named_call *c);
+lw_lower_value lw_named_any_all(const lw_named_call *c);
+lw_lower_value lw_named_gcd_lcm(const lw_named_call *c);
+/* enumerate, zip and reversed of tuples are tuples again. */
+lw_lower_value lw_named_written_out(const lw_named_call *c);
+lw_lower_value lw_named_len(const lw_named_call *c);
 
 /* ---- named_overlap.c ---- */
 lw_lower_value lw_lower_overlap(lw_lower_frame *f, uint32_t node,
@@ -689,15 +731,13 @@ void lw_lower_raise_args(lw_lower_frame *f, uint32_t node, lw_raise_row *row, lw
                          uint32_t *n);
 /* Leave the function with an exception if the condition holds, whose message is the value and
  * the text behind it; the text alone if values cannot be carried. */
-void lw_lower_raise_value(lw_lower_frame *f, lw_ref condition, const char *exception,
-                          lw_lower_value value, const char *behind);
+void lw_lower_raise_value(lw_lower_frame *f, lw_ref condition, lw_lower_value value,
+                          const char *behind);
 
 /* ---- libdevice.c ---- */
 lw_lower_value lw_lower_libdevice(lw_lower_frame *f, uint32_t node);
 
 /* ---- external.c ---- */
 lw_lower_value lw_lower_external(lw_lower_frame *f, uint32_t node);
-
-lw_lower_value lw_lower_atomic(lw_lower_frame *f, uint32_t node);
 
 #endif

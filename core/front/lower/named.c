@@ -1,6 +1,6 @@
 /* The functions of names.def: what each emits depends on its `impl` and on the type that
  * inference chose for its operands. */
-#include "core/front/lower/named_call.h"
+#include "core/front/lower/lower_internal.h"
 
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
@@ -293,9 +293,9 @@ lower_complex_part(const lw_named_call *c)
 }
 
 static lw_complex
-as_complex(const lw_named_call *c, uint32_t i)
+as_complex(const lw_named_call *c)
 {
-    lw_lower_value value = lw_lower_argument(c->f, c->node, i);
+    lw_lower_value value = lw_lower_argument(c->f, c->node, 0);
     lw_dtype dtype = lw_is_float(c->dtype) || lw_is_complex(c->dtype) ? c->dtype : LW_DT_f64;
 
     return lw_value_as_complex(c->f, value, lw_dtypes[dtype].parts);
@@ -304,7 +304,7 @@ as_complex(const lw_named_call *c, uint32_t i)
 static lw_lower_value
 lower_polar(const lw_named_call *c)
 {
-    lw_complex x = as_complex(c, 0);
+    lw_complex x = as_complex(c);
 
     if (c->impl == LW_IMPL_ANGLE)
         return lw_named_result(c, lw_complex_angle(c->b, x));

@@ -1,5 +1,5 @@
 /* Operands and results of a call of a named function, with the types that inference chose. */
-#include "core/front/lower/named_call.h"
+#include "core/front/lower/lower_internal.h"
 
 #include "core/front/named.h"
 #include "core/front/numeric/integers.h"

@@ -1,6 +1,6 @@
 /* Named functions of any number of operands, or of the items of one tuple. They are unrolled,
  * in the order in which Python takes the items. */
-#include "core/front/lower/named_call.h"
+#include "core/front/lower/lower_internal.h"
 
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"

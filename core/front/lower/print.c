@@ -362,8 +362,8 @@ add_joined_argument(line *l, uint32_t node, bool quoted)
 }
 
 void
-lw_lower_raise_value(lw_lower_frame *f, lw_ref condition, const char *exception,
-                     lw_lower_value value, const char *behind)
+lw_lower_raise_value(lw_lower_frame *f, lw_ref condition, lw_lower_value value,
+                     const char *behind)
 {
     line l = {.f = f, .node = f->node, .n_words = 1};
 
@@ -371,7 +371,7 @@ lw_lower_raise_value(lw_lower_frame *f, lw_ref condition, const char *exception,
         lw_text text = {0};
         lw_text_addf(&text, "this%s", behind);
         if (!text.failed)
-            lw_lower_raise_deferred(f, condition, exception,
+            lw_lower_raise_deferred(f, condition, "ValueError",
                                     lw_arena_strdup(f->l->arena, lw_text_get(&text)));
         lw_text_reset(&text);
         return;
@@ -379,7 +379,7 @@ lw_lower_raise_value(lw_lower_frame *f, lw_ref condition, const char *exception,
     lw_ir_if(&f->b, condition);
     add_value(&l, value);
     add_text(&l, behind);
-    lw_lower_raise_words(f, exception, number_of(&l), l.words + 1, l.n_words - 1);
+    lw_lower_raise_words(f, "ValueError", number_of(&l), l.words + 1, l.n_words - 1);
     lw_ir_end(&f->b);
     reset(&l);
 }

@@ -152,6 +152,112 @@ lw_lower_items(lw_lower_frame *f, lw_lower_value value)
                : value;
 }
 
+/* ---- copies of records ---- */
+
+typedef struct record_copy {
+    lw_builder *b;
+    lw_ref to, from;
+    uint32_t to_align, from_align;
+    lw_dtype word;
+    uint32_t word_bytes;
+} record_copy;
+
+static record_copy
+copy_of(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value)
+{
+    const lw_record *into = lw_record_of(f->l->types, type),
+                    *out_of = lw_record_of(f->l->types, value.type);
+    uint32_t align = into->align < out_of->align ? into->align : out_of->align;
+    record_copy c = {
+        .b = &f->b, .to = to, .from = value.n ? value.parts[0] : 0, .word = LW_DT_u8};
+
+    c.to_align = into->align;
+    c.from_align = out_of->align;
+    c.word_bytes = lw_common_align(align, into->itemsize);
+    if (c.word_bytes >= 8)
+        c.word = LW_DT_u64;
+    else if (c.word_bytes >= 2)
+        c.word = c.word_bytes == 4 ? LW_DT_u32 : LW_DT_u16;
+    c.word_bytes = lw_dtypes[c.word].size_bytes;
+    return c;
+}
+
+static void
+copy_all(const record_copy *c, uint32_t n)
+{
+    assert(n <= MAX_UNROLLED_WORDS);
+    lw_ref words[MAX_UNROLLED_WORDS];
+
+    for (uint32_t i = 0; i < n; i++)
+        words[i] = lw_ir_load(c->b, c->word, 1, moved(c->b, c->from, i * c->word_bytes), 0, 0);
+    for (uint32_t i = 0; i < n; i++)
+        lw_ir_store(c->b, moved(c->b, c->to, i * c->word_bytes), words[i], 0, 0);
+}
+
+static void
+copy_in_loop(const record_copy *c, uint32_t n, bool backwards)
+{
+    lw_builder *b = c->b;
+    lw_ref size = lw_ir_int(b, LW_DT_i64, c->word_bytes);
+    lw_ref last = lw_ir_int(b, LW_DT_i64, (int64_t)n - 1);
+    lw_for loop = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), lw_ir_int(b, LW_DT_i64, n),
+                            lw_ir_int(b, LW_DT_i64, 1), 0);
+    lw_ref at = lw_ir_mul(b, backwards ? lw_ir_sub(b, last, loop.i) : loop.i, size);
+    lw_ref word = lw_ir_load(b, c->word, 1, lw_ir_offset(b, c->from, at), 0, 0);
+
+    lw_ir_store(b, lw_ir_offset(b, c->to, at), word, 0, 0);
+    lw_ir_for_end(b, &loop);
+}
+
+/* Two records may overlap: copy from the end that has to be read first. */
+static void
+copy_long(const record_copy *c, uint32_t n)
+{
+    lw_builder *b = c->b;
+    lw_ref meet = lw_ir_emit(b, LW_OP_MEET, LW_DT_b1, c->to, c->from, 0);
+    lw_ref bytes = lw_ir_emit(b, LW_OP_DISTANCE, LW_DT_i64, c->to, c->from, 0);
+
+    lw_ir_if(b,
+             lw_ir_and(b, meet, lw_ir_compare(b, LW_OP_LT, bytes, lw_ir_zero(b, LW_DT_i64))));
+    copy_in_loop(c, n, true);
+    lw_ir_else(b);
+    copy_in_loop(c, n, false);
+    lw_ir_end(b);
+}
+
+/* Copies all bytes, those between fields too, as NumPy does within one dtype. */
+static void
+copy_record(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value)
+{
+    uint32_t size = lw_record_of(f->l->types, type)->itemsize;
+    record_copy c = copy_of(f, type, to, value);
+    uint32_t n = size / c.word_bytes;
+
+    if (n <= MAX_UNROLLED_WORDS)
+        copy_all(&c, n);
+    else
+        copy_long(&c, n);
+}
+
+/* Word by word. */
+void
+lw_lower_record_swap(lw_lower_frame *f, lw_type type, lw_ref x, lw_ref y)
+{
+    lw_builder *b = &f->b;
+    record_copy c = copy_of(f, type, x, lw_value_scalar(f, type, y));
+    lw_for loop =
+        lw_ir_for(b, lw_const64(f, 0),
+                  lw_const64(f, lw_record_of(f->l->types, type)->itemsize / c.word_bytes),
+                  lw_const64(f, 1), 0);
+    lw_ref bytes = lw_ir_mul(b, loop.i, lw_const64(f, c.word_bytes));
+    lw_ref first = lw_ir_offset(b, x, bytes), second = lw_ir_offset(b, y, bytes);
+    lw_ref word = lw_ir_load(b, c.word, 1, first, 0, 0);
+
+    lw_ir_store(b, first, lw_ir_load(b, c.word, 1, second, 0, 0), 0, 0);
+    lw_ir_store(b, second, word, 0, 0);
+    lw_ir_for_end(b, &loop);
+}
+
 /* ---- texts ---- */
 
 /* One character: a byte, or the code point that starts here in UTF-8, which the reader has
@@ -325,7 +431,7 @@ lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value v
         if (record->text && known)
             store_text(f, record, address, lw_typed_constant(f->l->typed, known->fn));
         else if (lw_record_row(f->l->types, value.type))
-            lw_lower_record_copy(f, type, address, value);
+            copy_record(f, type, address, value);
         else if (lw_record_of(f->l->types, type)->user_class)
             store_object(f, type, address, value);
         else
@@ -338,7 +444,7 @@ lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value v
                     value.parts[i], align, 0);
 }
 
-/* ---- copies ---- */
+/* ---- copies of texts ---- */
 
 /* Whether a value of the type refers to an item of an array of bytes or texts. */
 static bool
@@ -396,7 +502,7 @@ copy_texts(lw_lower_frame *f, lw_type type, lw_ref *parts)
         return;
     record = lw_record_of(f->l->types, type);
     room = lw_ir_local(&f->b, record->itemsize ? record->itemsize : 1, record->align);
-    lw_lower_record_copy(f, type, room, lw_value_scalar(f, type, parts[0]));
+    copy_record(f, type, room, lw_value_scalar(f, type, parts[0]));
     parts[0] = room;
 }
 
@@ -413,110 +519,6 @@ lw_lower_copy_texts(lw_lower_frame *f, lw_lower_value value)
     memcpy(parts, value.parts, value.n * sizeof *parts);
     copy_texts(f, value.type, parts);
     return lw_value_of(f, value.type, parts, value.n);
-}
-
-typedef struct record_copy {
-    lw_builder *b;
-    lw_ref to, from;
-    uint32_t to_align, from_align;
-    lw_dtype word;
-    uint32_t word_bytes;
-} record_copy;
-
-static record_copy
-copy_of(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value)
-{
-    const lw_record *into = lw_record_of(f->l->types, type),
-                    *out_of = lw_record_of(f->l->types, value.type);
-    uint32_t align = into->align < out_of->align ? into->align : out_of->align;
-    record_copy c = {
-        .b = &f->b, .to = to, .from = value.n ? value.parts[0] : 0, .word = LW_DT_u8};
-
-    c.to_align = into->align;
-    c.from_align = out_of->align;
-    c.word_bytes = lw_common_align(align, into->itemsize);
-    if (c.word_bytes >= 8)
-        c.word = LW_DT_u64;
-    else if (c.word_bytes >= 2)
-        c.word = c.word_bytes == 4 ? LW_DT_u32 : LW_DT_u16;
-    c.word_bytes = lw_dtypes[c.word].size_bytes;
-    return c;
-}
-
-static void
-copy_all(const record_copy *c, uint32_t n)
-{
-    assert(n <= MAX_UNROLLED_WORDS);
-    lw_ref words[MAX_UNROLLED_WORDS];
-
-    for (uint32_t i = 0; i < n; i++)
-        words[i] = lw_ir_load(c->b, c->word, 1, moved(c->b, c->from, i * c->word_bytes), 0, 0);
-    for (uint32_t i = 0; i < n; i++)
-        lw_ir_store(c->b, moved(c->b, c->to, i * c->word_bytes), words[i], 0, 0);
-}
-
-static void
-copy_in_loop(const record_copy *c, uint32_t n, bool backwards)
-{
-    lw_builder *b = c->b;
-    lw_ref size = lw_ir_int(b, LW_DT_i64, c->word_bytes);
-    lw_ref last = lw_ir_int(b, LW_DT_i64, (int64_t)n - 1);
-    lw_for loop = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), lw_ir_int(b, LW_DT_i64, n),
-                            lw_ir_int(b, LW_DT_i64, 1), 0);
-    lw_ref at = lw_ir_mul(b, backwards ? lw_ir_sub(b, last, loop.i) : loop.i, size);
-    lw_ref word = lw_ir_load(b, c->word, 1, lw_ir_offset(b, c->from, at), 0, 0);
-
-    lw_ir_store(b, lw_ir_offset(b, c->to, at), word, 0, 0);
-    lw_ir_for_end(b, &loop);
-}
-
-/* Two records may overlap: copy from the end that has to be read first. */
-static void
-copy_long(const record_copy *c, uint32_t n)
-{
-    lw_builder *b = c->b;
-    lw_ref meet = lw_ir_emit(b, LW_OP_MEET, LW_DT_b1, c->to, c->from, 0);
-    lw_ref bytes = lw_ir_emit(b, LW_OP_DISTANCE, LW_DT_i64, c->to, c->from, 0);
-
-    lw_ir_if(b,
-             lw_ir_and(b, meet, lw_ir_compare(b, LW_OP_LT, bytes, lw_ir_zero(b, LW_DT_i64))));
-    copy_in_loop(c, n, true);
-    lw_ir_else(b);
-    copy_in_loop(c, n, false);
-    lw_ir_end(b);
-}
-
-/* Copies all bytes, those between fields too, as NumPy does within one dtype. */
-void
-lw_lower_record_copy(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value)
-{
-    uint32_t size = lw_record_of(f->l->types, type)->itemsize;
-    record_copy c = copy_of(f, type, to, value);
-    uint32_t n = size / c.word_bytes;
-
-    if (n <= MAX_UNROLLED_WORDS)
-        copy_all(&c, n);
-    else
-        copy_long(&c, n);
-}
-
-/* Word by word. */
-void
-lw_lower_record_swap(lw_lower_frame *f, lw_type type, lw_ref x, lw_ref y)
-{
-    lw_builder *b = &f->b;
-    record_copy c = copy_of(f, type, x, lw_value_scalar(f, type, y));
-    lw_for loop =
-        lw_ir_for(b, lw_const64(f, 0),
-                  lw_const64(f, lw_record_of(f->l->types, type)->itemsize / c.word_bytes),
-                  lw_const64(f, 1), 0);
-    lw_ref bytes = lw_ir_mul(b, loop.i, lw_const64(f, c.word_bytes));
-    lw_ref first = lw_ir_offset(b, x, bytes), second = lw_ir_offset(b, y, bytes);
-    lw_ref word = lw_ir_load(b, c.word, 1, first, 0, 0);
-
-    lw_ir_store(b, first, lw_ir_load(b, c.word, 1, second, 0, 0), 0, 0);
-    lw_ir_store(b, second, word, 0, 0);
-    lw_ir_for_end(b, &loop);
 }
 
 /* ---- fields ---- */

@@ -351,13 +351,39 @@ read_tuple(lw_reader *r, uint32_t callee, const lw_read_items *items, uint32_t l
     return lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc}, &star, items->n);
 }
 
+/* A call that is not folded, whose callee and arguments are known. */
+static uint32_t
+read_plain(lw_reader *r, PyObject *node, uint32_t callee, lw_read_items *items, uint32_t loc)
+{
+    PyObject *fields;
+    uint32_t result;
+
+    if (!lw_read_ufunc_method(r, &callee, items) || !lw_read_array_ufunc(r, &callee, items) ||
+        !lw_read_maybe_array_function(r, &callee, items))
+        return 0;
+    result = read_tuple(r, callee, items, loc);
+    if (result == 0 && r->status == LW_OK)
+        result = lw_read_slice_call(r, node, callee, items, loc);
+    if (result == 0 && r->status == LW_OK)
+        result = lw_read_dict_get(r, callee, items, loc);
+    if (result == 0 && r->status == LW_OK)
+        result = lw_read_dict_view(r, callee, items, loc);
+    fields = namedtuple_fields(lw_read_object(r, callee));
+    if (result == 0 && r->status == LW_OK && fields != NULL)
+        result = read_namedtuple(r, node, lw_read_object(r, callee), fields, items, loc);
+    Py_XDECREF(fields);
+    if (result == 0 && r->status == LW_OK)
+        result = lw_read_list_node(r, (lw_node){LW_NODE_CALL, .loc = loc, .a = callee},
+                                   items->data, items->n);
+    return result;
+}
+
 uint32_t
 lw_read_call(lw_reader *r, PyObject *node, uint32_t loc)
 {
     bool too_large = false;
     uint32_t callee = lw_read_field(r, node, r->ast.func), result = 0;
     lw_read_items items = {0};
-    PyObject *fields;
 
     if (callee == 0)
         return 0;
@@ -386,25 +412,8 @@ lw_read_call(lw_reader *r, PyObject *node, uint32_t loc)
     result = lw_read_folded(r, lw_fold_call(r, callee, &items, &too_large), loc);
     if (too_large)
         result = lw_fold_refuse(r, node);
-    if (result == 0 && (!lw_read_ufunc_method(r, &callee, &items) ||
-                        !lw_read_array_ufunc(r, &callee, &items) ||
-                        !lw_read_maybe_array_function(r, &callee, &items)))
-        goto done;
     if (result == 0)
-        result = read_tuple(r, callee, &items, loc);
-    if (result == 0 && r->status == LW_OK)
-        result = lw_read_slice_call(r, node, callee, &items, loc);
-    if (result == 0 && r->status == LW_OK)
-        result = lw_read_dict_get(r, callee, &items, loc);
-    if (result == 0 && r->status == LW_OK)
-        result = lw_read_dict_view(r, callee, &items, loc);
-    fields = namedtuple_fields(lw_read_object(r, callee));
-    if (result == 0 && r->status == LW_OK && fields != NULL)
-        result = read_namedtuple(r, node, lw_read_object(r, callee), fields, &items, loc);
-    Py_XDECREF(fields);
-    if (result == 0 && r->status == LW_OK)
-        result = lw_read_list_node(r, (lw_node){LW_NODE_CALL, .loc = loc, .a = callee},
-                                   items.data, items.n);
+        result = read_plain(r, node, callee, &items, loc);
 done:
     lw_array_free(&items);
     return result;

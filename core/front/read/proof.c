@@ -233,20 +233,19 @@ find_imports(const lw_finder *f, PyObject *node, PyObject *names)
 int
 lw_finder_imports(lw_finder *f, PyObject *module)
 {
-    PyObject *names = PySet_New(NULL), *comma = PyUnicode_FromString(", "), *joined = NULL;
+    PyObject *names = PySet_New(NULL), *joined = NULL;
     int result = -1;
 
     if (names != NULL)
         result = module ? find_imports(f, module, names) : guess_imports(f, f->code, names);
-    if (result == 0 && comma != NULL)
-        joined = PyUnicode_Join(comma, names);
+    if (result == 0)
+        joined = lw_joined(", ", names);
     if (joined != NULL)
         Py_XSETREF(f->imports, PyUnicode_GET_LENGTH(joined)
                                    ? PyUnicode_FromFormat("import %U\n", joined)
                                    : PyUnicode_FromString(""));
     result = joined && f->imports ? 0 : -1;
     Py_XDECREF(names);
-    Py_XDECREF(comma);
     Py_XDECREF(joined);
     return result;
 }
@@ -258,8 +257,7 @@ static PyObject *
 stub_new(const lw_finder *f, PyObject **hole)
 {
     PyObject *free_names = PyObject_GetAttrString(f->code, "co_freevars");
-    PyObject *comma = PyUnicode_FromString(", ");
-    PyObject *names = free_names && comma ? PyUnicode_Join(comma, free_names) : NULL;
+    PyObject *names = lw_joined(", ", free_names);
     PyObject *text = NULL, *stub = NULL, *body, *inner;
     Py_ssize_t n;
     int is_free = names ? PySequence_Contains(free_names, f->class_name) : -1;
@@ -274,7 +272,6 @@ stub_new(const lw_finder *f, PyObject **hole)
     if (n > 0 && (n = lw_ast_list(PyList_GET_ITEM(body, n - 1), f->ast->body, &inner)) > 0)
         *hole = PyList_GET_ITEM(inner, n - 1); /* the ClassDef */
     Py_XDECREF(free_names);
-    Py_XDECREF(comma);
     Py_XDECREF(names);
     Py_XDECREF(text);
     return stub;

@@ -74,6 +74,29 @@ lw_dict_item(PyObject *dict, PyObject *key)
     return value;
 }
 
+/* Sets item i of a new tuple; a NULL with an exception takes the tuple back, which is NULL
+ * then. Steals item. */
+static inline void
+lw_tuple_put(PyObject **tuple, Py_ssize_t i, PyObject *item)
+{
+    if (item == NULL)
+        Py_CLEAR(*tuple);
+    else
+        PyTuple_SET_ITEM(*tuple, i, item);
+}
+
+/* A new str of these texts with the separator between them. parts: an iterable; NULL with an
+ * exception is passed on. */
+static inline PyObject *
+lw_joined(const char *separator, PyObject *parts)
+{
+    PyObject *between = parts ? PyUnicode_FromString(separator) : NULL;
+    PyObject *text = between ? PyUnicode_Join(between, parts) : NULL;
+
+    Py_XDECREF(between);
+    return text;
+}
+
 /* The same tree with the answer to a question about an overload: its implementation, or NULL
  * with the reason why there is none (a str, or NULL), becomes the latest of the tree's base. */
 lw_status lw_read_answer(const lw_tree *tree, const lw_overload_question *question,

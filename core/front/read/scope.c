@@ -231,7 +231,6 @@ variable(lw_reader *r, lw_scope *scope, PyObject *name)
     parent_var = variable(r, scope->parent, name);
     if (parent_var == 0)
         return 0;
-    r->tree->fns.data[scope->parent->fn].vars.data[parent_var].captured = true;
     var = lw_scope_add(r, scope, name);
     if (var == 0)
         return 0;

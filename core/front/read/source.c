@@ -42,12 +42,10 @@ static PyObject *
 join_lines(PyObject *lines, long first, long last, const char *before)
 {
     PyObject *part = PyList_GetSlice(lines, first - 1, last);
-    PyObject *empty = PyUnicode_FromString("");
-    PyObject *text = part && empty ? PyUnicode_Join(empty, part) : NULL;
+    PyObject *text = lw_joined("", part);
     PyObject *whole = text ? PyUnicode_FromFormat("%s%U\n", before, text) : NULL;
 
     Py_XDECREF(part);
-    Py_XDECREF(empty);
     Py_XDECREF(text);
     return whole;
 }

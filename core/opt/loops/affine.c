@@ -119,7 +119,7 @@ lw_affine_is(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
 
 bool
 lw_affine_adds_itself(const lw_spreader *s, const lw_spread_loop *l, uint32_t set,
-                      const lw_update *u)
+                      const lw_carried_step *u)
 {
     const lw_inst *inst = lw_inst_at(s, set);
     uint32_t at = 0;

@@ -19,7 +19,7 @@ bool lw_affine_is(const lw_spreader *s, const lw_spread_loop *l, uint32_t set);
  * s)*c`).
  */
 bool lw_affine_adds_itself(const lw_spreader *s, const lw_spread_loop *l, uint32_t set,
-                           const lw_update *u);
+                           const lw_carried_step *u);
 /* Whether all that the map consists of is known before the scan. */
 bool lw_affine_is_known(const lw_spreader *s, const lw_spread_loop *l, uint32_t set);
 /* Copies the update of a SET, applied to the slot's present value, and multiplies the slot

@@ -84,7 +84,7 @@ is_get(const lw_spreader *s, lw_ref value, lw_ref slot)
 
 /* One of x and y must be the variable; the other joins it. */
 static bool
-take_pair(const lw_spreader *s, lw_ref slot, lw_ref x, lw_ref y, lw_update *u)
+take_pair(const lw_spreader *s, lw_ref slot, lw_ref x, lw_ref y, lw_carried_step *u)
 {
     bool first = is_get(s, x, slot);
 
@@ -109,7 +109,8 @@ turned_around(lw_op op)
 /* The comparison of the variable with u->e that decides whether it takes that value. Floats are
  * accepted only where NaN is never taken, so that the order of the values does not matter. */
 static bool
-take_comparison(const lw_spreader *s, lw_ref slot, lw_ref condition, bool takes, lw_update *u)
+take_comparison(const lw_spreader *s, lw_ref slot, lw_ref condition, bool takes,
+                lw_carried_step *u)
 {
     const lw_inst *cmp = lw_inst_at(s, condition);
     lw_op op = (lw_op)cmp->op;
@@ -127,7 +128,7 @@ take_comparison(const lw_spreader *s, lw_ref slot, lw_ref condition, bool takes,
 }
 
 static bool
-take_select(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u)
+take_select(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_carried_step *u)
 {
     lw_ref get, e;
 
@@ -139,7 +140,7 @@ take_select(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u)
 }
 
 static bool
-take_intrinsic(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u)
+take_intrinsic(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_carried_step *u)
 {
     const lw_ref *args = &s->func->lists.data[w->b];
 
@@ -162,7 +163,7 @@ is_beside_choice(const lw_spreader *s, uint32_t set, uint32_t at)
 
 /* `if e > v: v = e`, possibly with other variables that are set in the same branch. */
 static bool
-take_choice(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_update *u)
+take_choice(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_carried_step *u)
 {
     const lw_inst *i = lw_inst_at(s, set);
     uint32_t at = set - 1;
@@ -183,7 +184,7 @@ take_choice(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_upda
 }
 
 static bool
-take_operation(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u)
+take_operation(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_carried_step *u)
 {
     u->op = (lw_op)w->op;
     switch (w->op) {
@@ -243,7 +244,7 @@ is_lazy_part(const lw_spreader *s, lw_ref made, uint32_t from, uint32_t at)
 /* Recognises t = v; if v: … t = e; v = t, which is `v = v and e`; for `or` the branch tests not
  * v. */
 static bool
-take_lazy(const lw_spreader *s, lw_ref slot, uint32_t set, lw_update *u)
+take_lazy(const lw_spreader *s, lw_ref slot, uint32_t set, lw_carried_step *u)
 {
     const lw_inst *w = lw_inst_at(s, lw_inst_at(s, set)->b), *condition;
     uint32_t first = 1, at;
@@ -278,7 +279,7 @@ take_lazy(const lw_spreader *s, lw_ref slot, uint32_t set, lw_update *u)
 }
 
 static bool
-fits_type(const lw_spreader *s, const lw_update *u, lw_dtype type)
+fits_type(const lw_spreader *s, const lw_carried_step *u, lw_dtype type)
 {
     return type == LW_DT_b1
                ? u->op == LW_OP_AND || u->op == LW_OP_OR || u->op == LW_OP_XOR
@@ -286,18 +287,19 @@ fits_type(const lw_spreader *s, const lw_update *u, lw_dtype type)
 }
 
 bool
-lw_carried_update(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_update *u)
+lw_carried_update(const lw_spreader *s, const lw_spread_loop *l, uint32_t set,
+                  lw_carried_step *u)
 {
     const lw_inst *i = lw_inst_at(s, set), *w = lw_inst_at(s, i->b);
     bool works;
 
     assert(i->op == LW_OP_SET);
-    *u = (lw_update){0};
+    *u = (lw_carried_step){0};
     if (w->lanes > 1)
         return false;
     works = take_operation(s, i->a, w, u);
     if (!works) {
-        *u = (lw_update){0};
+        *u = (lw_carried_step){0};
         works = take_choice(s, l, set, u) || take_lazy(s, i->a, set, u);
     }
     return works && fits_type(s, u, (lw_dtype)lw_inst_at(s, i->a)->type) && u->get > l->at &&
@@ -460,7 +462,7 @@ lw_carried_is_private(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot
 }
 
 bool
-lw_carried_is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u)
+lw_carried_is_unseen(const lw_spreader *s, uint32_t set, const lw_carried_step *u)
 {
     lw_ref w = lw_inst_at(s, set)->b;
 
@@ -480,7 +482,7 @@ lw_carried_is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u)
 /* Whether the result depends on the order: of +0 and -0 the first one stays, so that partial
  * results cannot be combined in any order. */
 static bool
-keeps_order(const lw_spreader *s, lw_ref slot, const lw_update *u)
+keeps_order(const lw_spreader *s, lw_ref slot, const lw_carried_step *u)
 {
     return (u->op == LW_OP_LT || u->op == LW_OP_GT) &&
            lw_is_float((lw_dtype)lw_inst_at(s, slot)->type);
@@ -488,7 +490,7 @@ keeps_order(const lw_spreader *s, lw_ref slot, const lw_update *u)
 
 /* Whether the variable grows by the same amount in every iteration. */
 static bool
-counts(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, const lw_update *u,
+counts(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, const lw_carried_step *u,
        lw_carried *one)
 {
     const lw_inst *w = lw_inst_at(s, lw_inst_at(s, set)->b);
@@ -544,7 +546,7 @@ lw_carried_take(const lw_spreader *s, lw_spread_loop *l, lw_ref slot)
         return false;
     for (uint32_t i = l->first; i < l->latch; i++) {
         const lw_inst *inst = lw_inst_at(s, i);
-        lw_update u;
+        lw_carried_step u;
         n_get += inst->op == LW_OP_GET && inst->a == slot;
         if (inst->op != LW_OP_SET || inst->a != slot)
             continue;
@@ -643,7 +645,7 @@ is_brought(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
 {
     const lw_inst *w = lw_inst_at(s, lw_inst_at(s, set)->b);
     bool affine = lw_carried_find(l, lw_inst_at(s, set)->a)->affine;
-    lw_update u = {0};
+    lw_carried_step u = {0};
 
     if (!affine && !lw_carried_update(s, l, set, &u))
         return false;

@@ -7,20 +7,20 @@
 
 /* How a SET updates a loop-carried variable: v = get; w = v op e; set w. For minimum and
  * maximum also: if e < v: set e. */
-typedef struct lw_update {
+typedef struct lw_carried_step {
     lw_op op; /* as in lw_carried */
     uint32_t intrinsic;
     lw_ref get;
     lw_ref e;        /* the value that joins v; 0: a difference, or FMA, which w tells */
     uint32_t choice; /* the IF of `if e < v`; 0: none */
     uint32_t lazy;   /* the IF of `v = v and e`, inside which e is computed; 0: none */
-} lw_update;
+} lw_carried_step;
 
 bool lw_carried_update(const lw_spreader *s, const lw_spread_loop *l, uint32_t set,
-                       lw_update *u);
+                       lw_carried_step *u);
 
 /* Whether nothing but the update reads the variable, or the value that the update computes. */
-bool lw_carried_is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u);
+bool lw_carried_is_unseen(const lw_spreader *s, uint32_t set, const lw_carried_step *u);
 
 /* Whether only this loop uses the variable, and each iteration sets it before it reads it. */
 bool lw_carried_is_private(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot);

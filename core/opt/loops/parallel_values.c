@@ -173,7 +173,7 @@ is_chain(const lw_parallel_loop *p, uint32_t set, lw_op *op)
 static bool
 update_of(const lw_parallel_loop *p, uint32_t set, lw_associative *how)
 {
-    lw_update u;
+    lw_carried_step u;
 
     *how = (lw_associative){0};
     if (lw_carried_update(&p->s, &p->l, set, &u) && lw_carried_is_unseen(&p->s, set, &u)) {

@@ -724,15 +724,6 @@ rewrite_function(lw_module *module, uint32_t number, uint32_t most, uint32_t *re
     return status;
 }
 
-static bool
-has_op(const lw_func *func, lw_op op)
-{
-    for (uint32_t i = 1; i < func->insts.n; i++)
-        if (func->insts.data[i].op == op)
-            return true;
-    return false;
-}
-
 lw_status
 lw_opt_pieces(lw_module *module, uint32_t most, uint32_t *rewritten, lw_error *err)
 {
@@ -740,7 +731,7 @@ lw_opt_pieces(lw_module *module, uint32_t most, uint32_t *rewritten, lw_error *e
     lw_status status;
 
     for (uint32_t i = 0; i < module->funcs.n; i++)
-        if (has_op(module->funcs.data[i], LW_OP_LOOP))
+        if (lw_func_has_op(module->funcs.data[i], LW_OP_LOOP))
             LW_TRY(rewrite_function(module, i, most, &n, err));
     if (rewritten != NULL)
         *rewritten = n;

@@ -374,7 +374,7 @@ is_known_has(const lw_spread_loop *l, const lw_inst *inst)
 static uint32_t
 lazy_set(const copier *c, const lw_spread_loop *l, uint32_t at)
 {
-    lw_update u;
+    lw_carried_step u;
 
     for (uint32_t i = c->s->regions.ends[at]; i < l->latch && c->s->regions.ends[at]; i++)
         if (lw_inst_at(c->s, i)->op == LW_OP_SET &&
@@ -391,7 +391,7 @@ copy_eager(copier *c, const lw_spread_loop *l, uint32_t set)
 {
     lw_builder *b = &c->b;
     const lw_inst *old = lw_inst_at(c->s, set);
-    lw_update u;
+    lw_carried_step u;
     lw_ref both;
 
     if (!lw_carried_update(c->s, l, set, &u)) {

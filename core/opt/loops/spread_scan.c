@@ -50,7 +50,7 @@ copy_update(copier *c, const lw_spread_loop *l, uint32_t set)
     lw_builder *b = &c->b;
     const lw_inst old = *lw_inst_at(c->s, set);
     lw_ref slot = c->to[old.a];
-    lw_update u;
+    lw_carried_step u;
 
     if (lw_carried_find(l, old.a)->affine) {
         lw_affine_copy(c, l, set, lw_carried_find(l, old.a)->factor);

@@ -127,6 +127,7 @@ wrap_by_exchange(const DLPackExchangeAPI *exchange, lw_device_array *result)
 
 /* What makes CuPy's arrays. `array_base` is None where that class is not as we know it. */
 enum { CUPY_ndarray, CUPY_memory, CUPY_pointer, CUPY_array_base, N_CUPY_MAKERS };
+_Static_assert((int)N_CUPY_MAKERS == LW_STATE_CUPY_MAKERS, "a place for each");
 
 /* Borrowed; found once: a module that is in use is not replaced. NULL with an exception. */
 static PyObject *

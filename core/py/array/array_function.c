@@ -241,7 +241,7 @@ read_axis(const call *c, int ndim, int *axis)
 
 /* Copies array i into its part of the result, whose layout has the arrays' dimensions. */
 static int
-put_part(lw_device_array *out, const lw_layout *part, lw_device_array *from)
+put_part(lw_device_array *out, const lw_array_layout *part, lw_device_array *from)
 {
     lw_device_array *to;
     int failed;
@@ -260,7 +260,7 @@ static PyObject *
 put_all(const joined *j, lw_device_array *out, int axis, bool stacked)
 {
     int failed = 0;
-    lw_layout part = {.ndim = j->ndim};
+    lw_array_layout part = {.ndim = j->ndim};
 
     if (out == NULL)
         return NULL;
@@ -549,7 +549,7 @@ lw_array_function(PyObject *function, PyObject *args, PyObject *kwargs)
     const call c = {&PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), kwargs};
 
     for (int i = 0; i < LW_N_DEVICE_FUNCTIONS; i++)
-        if (lw_found_of(&lw_core->found.array_functions[i], "numpy", functions[i].name) ==
+        if (lw_found_in_numpy(&lw_core->found.array_functions[i], functions[i].name) ==
             function)
             return functions[i].run(&c);
     return NULL;

@@ -118,7 +118,7 @@ to_device(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 /* Any strides: bytes for the whole reach, and a view of them. */
 static PyObject *
 strided_array(lw_device *device, CUstream stream, lw_dtype dtype, PyArray_Descr *descr,
-              lw_layout *layout)
+              lw_array_layout *layout)
 {
     int64_t low, high, n_bytes;
     lw_device_array *bytes, *view;
@@ -145,7 +145,7 @@ device_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     PyObject *stream_object = Py_None, *result = NULL;
     PyArray_Descr *descr = NULL;
     const char *order = "C";
-    lw_layout layout = {0};
+    lw_array_layout layout = {0};
     lw_device *device;
     CUstream stream;
     lw_dtype dtype;

@@ -208,7 +208,7 @@ lw_mapped_as_array(PyObject *object)
     PyArrayObject *array = (PyArrayObject *)object;
     const lw_host_block *block;
     lw_device_array *view;
-    lw_layout layout;
+    lw_array_layout layout;
 
     if (bytes == NULL)
         return NULL;

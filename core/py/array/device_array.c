@@ -1,5 +1,6 @@
 #include "core/py/array/device_array.h"
 
+#include "core/front/read/python.h"
 #include "core/py/array/args.h"
 #include "core/py/array/device_array_internal.h"
 #include "core/py/array/dlpack_arrays.h"
@@ -272,7 +273,7 @@ lw_device_array_over(lw_device *device, CUstream stream, CUdeviceptr data, lw_dt
 
 lw_device_array *
 lw_array_view_as(lw_device_array *array, CUdeviceptr data, lw_dtype dtype, PyArray_Descr *descr,
-                 const lw_layout *layout)
+                 const lw_array_layout *layout)
 {
     lw_device_array *self = object_new(layout->ndim);
     int64_t n_bytes;
@@ -296,7 +297,7 @@ lw_array_view_as(lw_device_array *array, CUdeviceptr data, lw_dtype dtype, PyArr
 }
 
 lw_device_array *
-lw_array_view_layout(lw_device_array *array, const lw_layout *layout)
+lw_array_view_layout(lw_device_array *array, const lw_array_layout *layout)
 {
     return lw_array_view_as(array, array->data + (CUdeviceptr)layout->offset,
                             (lw_dtype)array->dtype, array->descr, layout);
@@ -306,7 +307,7 @@ lw_device_array *
 lw_device_array_view(lw_device_array *array, CUdeviceptr data, int ndim, const int64_t *shape,
                      const int64_t *strides)
 {
-    lw_layout layout = {.ndim = ndim};
+    lw_array_layout layout = {.ndim = ndim};
 
     if (ndim > 0) {
         memcpy(layout.shape, shape, (size_t)ndim * sizeof *shape);
@@ -434,15 +435,10 @@ lw_array_is_dense(const lw_device_array *array, int64_t *low)
 static PyObject *
 tuple_of(int n, const int64_t *values)
 {
-    PyObject *tuple = PyTuple_New(n), *item;
+    PyObject *tuple = PyTuple_New(n);
 
-    for (int i = 0; tuple != NULL && i < n; i++) {
-        item = PyLong_FromLongLong(values[i]);
-        if (item == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, item);
-    }
+    for (int i = 0; tuple != NULL && i < n; i++)
+        lw_tuple_put(&tuple, i, PyLong_FromLongLong(values[i]));
     return tuple;
 }
 

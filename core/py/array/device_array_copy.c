@@ -416,7 +416,7 @@ lw_arrays_overlap(lw_device_array *a, lw_device_array *b)
 static lw_device_array *
 broadcast(lw_device_array *from, lw_device_array *to)
 {
-    lw_layout layout = {.ndim = to->ndim};
+    lw_array_layout layout = {.ndim = to->ndim};
     int extra = from->ndim - to->ndim;
     PyObject *shapes[2];
     bool fits = true;

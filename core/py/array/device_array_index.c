@@ -7,7 +7,7 @@
 
 typedef struct cursor {
     lw_device_array *array;
-    lw_layout *layout;
+    lw_array_layout *layout;
     int axis;      /* next axis of the array */
     bool is_array; /* a slice, ellipsis or newaxis was seen */
 } cursor;
@@ -112,7 +112,7 @@ take(cursor *at, PyObject *key, int n_hidden)
 
 /* is_scalar: every axis was indexed by an integer. */
 static int
-parse(lw_device_array *array, PyObject *key, lw_layout *layout, bool *is_scalar)
+parse(lw_device_array *array, PyObject *key, lw_array_layout *layout, bool *is_scalar)
 {
     cursor at = {.array = array, .layout = layout};
     PyObject *const *keys = PyTuple_Check(key) ? &PyTuple_GET_ITEM(key, 0) : &key;
@@ -141,7 +141,7 @@ field_view(lw_device_array *array, PyObject *name)
     PyObject *fields =
         PyDataType_HASFIELDS(array->descr) ? PyDataType_FIELDS(array->descr) : NULL;
     PyObject *field = fields != NULL ? PyDict_GetItemWithError(fields, name) : NULL;
-    lw_layout layout = {.ndim = array->ndim};
+    lw_array_layout layout = {.ndim = array->ndim};
     int64_t extents[LW_MAX_DIMS];
     PyArray_Descr *descr;
     int n_sub = 0;
@@ -189,7 +189,7 @@ lw_array_subscript(PyObject *self, PyObject *key)
 {
     lw_device_array *array = (lw_device_array *)self, *view;
     PyObject *item;
-    lw_layout layout;
+    lw_array_layout layout;
     bool is_scalar;
 
     if (PyUnicode_Check(key))
@@ -210,7 +210,7 @@ static int
 assign_at(PyObject *self, PyObject *key, PyObject *value, PyObject *stream)
 {
     lw_device_array *array = (lw_device_array *)self, *view;
-    lw_layout layout;
+    lw_array_layout layout;
     bool is_scalar;
     int result;
 

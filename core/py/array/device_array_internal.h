@@ -15,19 +15,19 @@
 #include "core/py/raise.h"
 
 /* A layout by itself, while a view is being computed. */
-typedef struct lw_layout {
+typedef struct lw_array_layout {
     int ndim;
     int64_t offset; /* bytes from the array's element 0 */
     int64_t shape[LW_MAX_DIMS], strides[LW_MAX_DIMS];
-} lw_layout;
+} lw_array_layout;
 
 /* ---- device_array.c ---- */
 /* Raise what err holds; returns -1. */
 int lw_array_fail(lw_error *err);
 /* A view with another dtype: descr is borrowed. */
 lw_device_array *lw_array_view_as(lw_device_array *array, CUdeviceptr data, lw_dtype dtype,
-                                  PyArray_Descr *descr, const lw_layout *layout);
-lw_device_array *lw_array_view_layout(lw_device_array *array, const lw_layout *layout);
+                                  PyArray_Descr *descr, const lw_array_layout *layout);
+lw_device_array *lw_array_view_layout(lw_device_array *array, const lw_array_layout *layout);
 /* The stream to work on: what `stream` says (NULL, None, 0: where the array was last used). */
 int lw_array_stream(lw_device_array *array, PyObject *stream, CUstream *out);
 /* Room in *end exactly when all bytes between the lowest and the highest belong to the array,

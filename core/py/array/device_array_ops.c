@@ -16,7 +16,7 @@ static const char *const op_names[] = {
 static PyObject *
 numpy_ufunc(lw_device_operator which)
 {
-    return lw_found_of(&lw_core->found.operators[which], "numpy", op_names[which]);
+    return lw_found_in_numpy(&lw_core->found.operators[which], op_names[which]);
 }
 
 /* Ours for NumPy's (borrowed); NULL without an exception when there is none. */
@@ -330,7 +330,7 @@ method_array_ufunc(PyObject *Py_UNUSED(self), PyObject *args, PyObject *kwargs)
 static int
 copy_edges(lw_device_array *array, PyArrayObject *host, int64_t edge, int axis)
 {
-    lw_layout layout = {.ndim = array->ndim};
+    lw_array_layout layout = {.ndim = array->ndim};
     npy_intp shape[LW_MAX_DIMS], strides[LW_MAX_DIMS];
     lw_device_array *piece;
     PyArrayObject *target;

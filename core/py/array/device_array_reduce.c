@@ -223,7 +223,7 @@ method_of_ufunc(PyObject *ufunc, PyObject *name)
     if (!reduces && PyUnicode_CompareWithASCIIString(name, "accumulate") != 0)
         return LW_N_DEVICE_METHODS;
     for (int i = 0; i < N_UFUNCS; i++)
-        if (lw_found_of(&lw_core->found.reducing_ufuncs[i], "numpy", ufuncs[i].ufunc) == ufunc)
+        if (lw_found_in_numpy(&lw_core->found.reducing_ufuncs[i], ufuncs[i].ufunc) == ufunc)
             return reduces ? ufuncs[i].reduce : ufuncs[i].accumulate;
     return LW_N_DEVICE_METHODS;
 }
@@ -264,8 +264,7 @@ method_of(PyObject *function, PyObject *args)
         !lw_is_device_array(PyTuple_GET_ITEM(args, 0)))
         return NULL;
     for (int i = 0; i < LW_N_DEVICE_METHODS; i++)
-        if (lw_found_of(&lw_core->found.numpy_functions[i], "numpy", methods[i].name) ==
-            function)
+        if (lw_found_in_numpy(&lw_core->found.numpy_functions[i], methods[i].name) == function)
             return &methods[i];
     return NULL;
 }

@@ -225,7 +225,7 @@ method_bind(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"stream", NULL};
     lw_device_array *array = (lw_device_array *)self, *view;
-    lw_layout layout = {.ndim = array->ndim};
+    lw_array_layout layout = {.ndim = array->ndim};
     PyObject *object = NULL;
     CUstream stream = NULL;
     lw_error err = {0};
@@ -288,7 +288,7 @@ static lw_device_array *
 part(lw_device_array *array, bool imag)
 {
     lw_dtype dtype = array->dtype == LW_DT_c64 ? LW_DT_f32 : LW_DT_f64;
-    lw_layout layout = {.ndim = array->ndim};
+    lw_array_layout layout = {.ndim = array->ndim};
     PyArray_Descr *descr = lw_descr_of(dtype);
 
     if (array->ndim > 0) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static void
-layout_of(const lw_device_array *array, lw_layout *out)
+layout_of(const lw_device_array *array, lw_array_layout *out)
 {
     out->ndim = array->ndim;
     out->offset = 0;
@@ -33,7 +33,7 @@ reverse(int64_t *values, int n)
 /* Strides for a new shape over the same elements in C order: old and new axes are walked in
  * groups of equal product, and a group of old axes must step evenly. size > 0. */
 static bool
-strides_for(const lw_layout *old, int ndim, const int64_t *shape, int64_t itemsize,
+strides_for(const lw_array_layout *old, int ndim, const int64_t *shape, int64_t itemsize,
             int64_t *strides)
 {
     int64_t from[LW_MAX_DIMS], step[LW_MAX_DIMS];
@@ -101,7 +101,7 @@ complete_shape(const lw_device_array *array, int ndim, int64_t *shape)
 static lw_device_array *
 reshape(lw_device_array *array, int ndim, const int64_t *shape, char order)
 {
-    lw_layout old, new = {.ndim = ndim};
+    lw_array_layout old, new = {.ndim = ndim};
     lw_device_array *dense, *view;
     bool fits = true;
 
@@ -156,7 +156,7 @@ order_read(PyObject *order, const lw_device_array *array, bool with_k, char *out
 static lw_device_array *
 sorted_by_step(lw_device_array *array)
 {
-    lw_layout layout;
+    lw_array_layout layout;
 
     layout_of(array, &layout);
     for (int i = 1; i < layout.ndim; i++) {
@@ -285,7 +285,7 @@ method_flatten(PyObject *self, PyObject *args, PyObject *kwargs)
 PyObject *
 lw_array_get_transposed(PyObject *self, void *Py_UNUSED(closure))
 {
-    lw_layout layout;
+    lw_array_layout layout;
 
     layout_of((lw_device_array *)self, &layout);
     reverse(layout.shape, layout.ndim);
@@ -333,7 +333,7 @@ method_transpose(PyObject *self, PyObject *args)
     lw_device_array *array = (lw_device_array *)self;
     PyObject *axes = spread(args), *items, *result = NULL;
     bool seen[LW_MAX_DIMS] = {false};
-    lw_layout layout = {.ndim = array->ndim};
+    lw_array_layout layout = {.ndim = array->ndim};
     int axis;
 
     if (PyTuple_GET_SIZE(args) == 0 || axes == Py_None)
@@ -403,7 +403,7 @@ method_squeeze(PyObject *self, PyObject *args, PyObject *kwargs)
     static char *names[] = {"axis", "stream", NULL};
     lw_device_array *array = (lw_device_array *)self;
     PyObject *axis = Py_None, *stream = NULL;
-    lw_layout layout = {0};
+    lw_array_layout layout = {0};
     bool drop[LW_MAX_DIMS];
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:squeeze", names, &axis, &stream) ||
@@ -421,7 +421,7 @@ method_squeeze(PyObject *self, PyObject *args, PyObject *kwargs)
 
 /* Items of another size: the last axis must be dense and hold whole new items. */
 static int
-resize_last_axis(lw_device_array *array, int64_t itemsize, lw_layout *layout)
+resize_last_axis(lw_device_array *array, int64_t itemsize, lw_array_layout *layout)
 {
     int last = array->ndim - 1;
     int64_t n_bytes;
@@ -451,7 +451,7 @@ method_view(PyObject *self, PyObject *args)
     lw_device_array *array = (lw_device_array *)self, *view = NULL;
     PyArray_Descr *descr;
     PyObject *object = NULL;
-    lw_layout layout;
+    lw_array_layout layout;
     lw_dtype dtype;
     int64_t itemsize;
 
@@ -481,7 +481,7 @@ method_strided(PyObject *self, PyObject *args)
     lw_device_array *array = (lw_device_array *)self, *view;
     int64_t low = 0, high = 0, new_low = 0, new_high = 0;
     PyObject *shape, *strides;
-    lw_layout layout = {0};
+    lw_array_layout layout = {0};
     int n;
 
     if (!PyArg_ParseTuple(args, "OO:_strided", &shape, &strides))

@@ -239,7 +239,7 @@ state_options(lw_compiled *self)
     const char *typing = self->options.front.typing == LW_TYPING_NUMBA ? "numba" : "weak";
     PyObject *options = PyDict_Copy(self->keywords);
 
-    if (options != NULL && lw_keywords_default(options, "typing", typing) < 0)
+    if (options != NULL && lw_keywords_set_typing(options, typing) < 0)
         Py_CLEAR(options);
     return options;
 }

@@ -49,7 +49,7 @@ keywords_with_settings(const lw_request *request)
     if (*typing == '\0' || strcmp(typing, "weak") == 0 || lw_is_of_package(request->function))
         return request->keywords ? Py_NewRef(request->keywords) : PyDict_New();
     keywords = request->keywords ? PyDict_Copy(request->keywords) : PyDict_New();
-    if (keywords != NULL && lw_keywords_default(keywords, "typing", typing) < 0)
+    if (keywords != NULL && lw_keywords_set_typing(keywords, typing) < 0)
         Py_CLEAR(keywords);
     return keywords;
 }

@@ -194,9 +194,9 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
 }
 
 int
-lw_keywords_default(PyObject *keywords, const char *name, const char *word)
+lw_keywords_set_typing(PyObject *keywords, const char *word)
 {
-    PyObject *key = PyUnicode_FromString(name), *value = PyUnicode_FromString(word);
+    PyObject *key = PyUnicode_FromString("typing"), *value = PyUnicode_FromString(word);
     int result = -1;
 
     if (key != NULL && value != NULL)

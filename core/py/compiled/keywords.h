@@ -39,8 +39,8 @@ const char *lw_door_type(lw_door door); /* of the objects that it makes */
  * the door. -1 with an exception. */
 int lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords,
                  lw_door_options *options, lw_door_arguments *arguments);
-/* Sets a keyword of the dict that is not given. -1 with an exception. */
-int lw_keywords_default(PyObject *keywords, const char *name, const char *word);
+/* Sets typing= in the dict if it is not given. -1 with an exception. */
+int lw_keywords_set_typing(PyObject *keywords, const char *word);
 /* Whether the objects that this thread decorates from now on are made anew of one that has
  * given its W203; returns what was set before. */
 bool lw_door_told(bool told);

@@ -1,6 +1,7 @@
 #include "core/py/numpy/device_call.h"
 
 #include "core/front/read/critical.h"
+#include "core/front/read/python.h"
 #include "core/py/array/host_view.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/numpy/numpy_rules.h"
@@ -532,13 +533,8 @@ results(lw_device_call *call)
     if (call->self->nout == 0) /* a gufunc that works in place */
         Py_RETURN_NONE;
     tuple = PyTuple_New(call->self->nout);
-    for (int i = 0; tuple != NULL && i < call->self->nout; i++) {
-        PyObject *one = take_result(call, i);
-        if (one == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, one);
-    }
+    for (int i = 0; tuple != NULL && i < call->self->nout; i++)
+        lw_tuple_put(&tuple, i, take_result(call, i));
     return tuple;
 }
 

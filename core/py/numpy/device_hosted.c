@@ -1,5 +1,6 @@
 /* target="cuda" on host arrays: the same call on device copies. Outputs that are given are
  * copied to the device too where what the call does not write stays. */
+#include "core/front/read/python.h"
 #include "core/py/numpy/device_call.h"
 
 #include "core/py/cuda/cuda_py.h"
@@ -142,13 +143,8 @@ copy_of_out(const lw_device_call *call, PyObject *out)
     if (!PyTuple_Check(out))
         return copy_of_output(call, out);
     tuple = PyTuple_New(PyTuple_GET_SIZE(out));
-    for (Py_ssize_t i = 0; tuple != NULL && i < PyTuple_GET_SIZE(out); i++) {
-        PyObject *item = copy_of_output(call, PyTuple_GET_ITEM(out, i));
-        if (item == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, item);
-    }
+    for (Py_ssize_t i = 0; tuple != NULL && i < PyTuple_GET_SIZE(out); i++)
+        lw_tuple_put(&tuple, i, copy_of_output(call, PyTuple_GET_ITEM(out, i)));
     return tuple;
 }
 
@@ -248,13 +244,8 @@ bring_all_back(const lw_device_call *call, PyObject *device, const arguments *gi
     if (nout == 0)
         Py_RETURN_NONE;
     tuple = PyTuple_New(nout);
-    for (int i = 0; tuple != NULL && i < nout; i++) {
-        PyObject *one = bring_back(call, PyTuple_GET_ITEM(device, i), given, i);
-        if (one == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, one);
-    }
+    for (int i = 0; tuple != NULL && i < nout; i++)
+        lw_tuple_put(&tuple, i, bring_back(call, PyTuple_GET_ITEM(device, i), given, i));
     return tuple;
 }
 

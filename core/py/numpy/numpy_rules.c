@@ -1,5 +1,6 @@
 #include "core/py/numpy/numpy_rules.h"
 
+#include "core/front/read/python.h"
 #include "core/py/descr.h"
 #include "core/py/type_num.h"
 
@@ -25,13 +26,8 @@ dtype_arguments(int nin, int nout, const lw_dtype *dtypes, const char *weak)
     int n = nin + nout;
     PyObject *tuple = PyTuple_New(n);
 
-    for (int i = 0; tuple != NULL && i < n; i++) {
-        PyObject *item = dtype_argument(dtypes[i], i < nin ? weak[i] : 0);
-        if (item == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, item);
-    }
+    for (int i = 0; tuple != NULL && i < n; i++)
+        lw_tuple_put(&tuple, i, dtype_argument(dtypes[i], i < nin ? weak[i] : 0));
     return tuple;
 }
 

@@ -124,15 +124,11 @@ static PyObject *
 inspect_one(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const char *form,
             form_function one)
 {
-    static char *names[] = {"sig", "target", NULL};
     lw_ufunc_head *self = (lw_ufunc_head *)object;
-    PyObject *sig = Py_None, *target = Py_None;
+    PyObject *sig;
+    int cc = lw_target_arguments(args, kwargs, "|OO", fallback, &sig);
     void *loop;
-    int cc;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
-        return NULL;
-    cc = lw_target_read(target, fallback, true);
     if (cc < 0)
         return NULL;
     if (sig == Py_None)
@@ -219,16 +215,11 @@ loop_or_only(lw_ufunc_head *self, const char *method, PyObject *sig)
 static PyObject *
 resources_now(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"sig", "target", NULL};
     lw_ufunc_head *self = (lw_ufunc_head *)object;
-    PyObject *sig = Py_None, *target = Py_None;
-    void *loop;
-    int cc;
+    PyObject *sig;
+    int cc = lw_target_arguments(args, kwargs, "|OO:resources", default_cc(self), &sig);
+    void *loop = cc < 0 ? NULL : loop_or_only(self, "resources", sig);
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
-        return NULL;
-    cc = lw_target_read(target, default_cc(self), true);
-    loop = cc < 0 ? NULL : loop_or_only(self, "resources", sig);
     if (loop == NULL)
         return NULL;
     self = owner_of(self, loop);

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <structmember.h>
 
-PyTypeObject *lw_typed_dict_type; /* set at the import */
-
 static const char what_keys[] = "keys of this dict", what_values[] = "values of this dict";
 
 /* Cells of hashes, and of places. */
@@ -603,8 +601,6 @@ static PyType_Spec spec = {
 int
 lw_typed_dict_register(PyObject *module)
 {
-    lw_typed_dict_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return lw_typed_dict_type
-               ? PyModule_AddObjectRef(module, "DictCells", (PyObject *)lw_typed_dict_type)
-               : -1;
+    lw_core->typed_dict_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return lw_core->typed_dict_type ? PyModule_AddType(module, lw_core->typed_dict_type) : -1;
 }

@@ -77,8 +77,6 @@ typedef struct lw_typed_iterator {
 PyObject *lw_typed_iterate(PyObject *over, PyObject *(*next)(lw_typed_iterator *self),
                            int64_t n, long what);
 
-extern PyTypeObject *lw_typed_list_type, *lw_typed_dict_type;
-
 /* Each adds its class to the module. */
 int lw_typed_list_register(PyObject *module);
 int lw_typed_dict_register(PyObject *module);

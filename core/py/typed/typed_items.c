@@ -1,4 +1,5 @@
 /* Items from Python to their cells, and back. */
+#include "core/front/read/python.h"
 #include "core/py/typed/typed_internal.h"
 
 #include "core/front/read/services.h"
@@ -303,13 +304,8 @@ show_tree(const lw_typed_form *form, PyObject *like, int *k, const uint64_t *cel
         return show_leaf(&form->leaves[leaf], cells + leaf * LW_CELL_WORDS, at);
     }
     tuple = PyTuple_New(PyTuple_GET_SIZE(like));
-    for (Py_ssize_t i = 0; tuple != NULL && i < PyTuple_GET_SIZE(like); i++) {
-        PyObject *item = show_tree(form, PyTuple_GET_ITEM(like, i), k, cells, at);
-        if (item == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, item);
-    }
+    for (Py_ssize_t i = 0; tuple != NULL && i < PyTuple_GET_SIZE(like); i++)
+        lw_tuple_put(&tuple, i, show_tree(form, PyTuple_GET_ITEM(like, i), k, cells, at));
     return tuple;
 }
 

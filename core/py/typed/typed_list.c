@@ -7,8 +7,6 @@
 
 #include <structmember.h>
 
-PyTypeObject *lw_typed_list_type; /* set at the import */
-
 static const char what[] = "items of this list";
 
 /* A list, taken apart. */
@@ -240,8 +238,9 @@ append_all(PyObject *object, PyObject *list)
 static PyObject *
 extend(PyObject *object, PyObject *values)
 {
-    PyObject *list = PyObject_TypeCheck(values, lw_typed_list_type) ? to_list(values, NULL)
-                                                                    : PySequence_List(values);
+    PyObject *list = PyObject_TypeCheck(values, lw_core->typed_list_type)
+                         ? to_list(values, NULL)
+                         : PySequence_List(values);
     int result;
 
     if (list == NULL)
@@ -481,8 +480,6 @@ static PyType_Spec spec = {
 int
 lw_typed_list_register(PyObject *module)
 {
-    lw_typed_list_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return lw_typed_list_type
-               ? PyModule_AddObjectRef(module, "ListCells", (PyObject *)lw_typed_list_type)
-               : -1;
+    lw_core->typed_list_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return lw_core->typed_list_type ? PyModule_AddType(module, lw_core->typed_list_type) : -1;
 }

@@ -12,8 +12,8 @@
 bool
 lw_is_typed_container(PyObject *object)
 {
-    return PyObject_TypeCheck(object, lw_typed_list_type) ||
-           PyObject_TypeCheck(object, lw_typed_dict_type);
+    return PyObject_TypeCheck(object, lw_core->typed_list_type) ||
+           PyObject_TypeCheck(object, lw_core->typed_dict_type);
 }
 
 PyObject *

@@ -141,8 +141,7 @@ is_whole_signature(PyObject *object)
 static PyObject *
 text_of_tuple(PyObject *tuple)
 {
-    PyObject *parts = PyList_New(0), *comma = PyUnicode_FromString(", "), *joined = NULL;
-    PyObject *result = NULL;
+    PyObject *parts = PyList_New(0), *joined, *result;
 
     for (Py_ssize_t i = 0; parts != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
         PyObject *part = text_of_type(PyTuple_GET_ITEM(tuple, i));
@@ -150,12 +149,9 @@ text_of_tuple(PyObject *tuple)
             Py_CLEAR(parts);
         Py_XDECREF(part);
     }
-    if (parts != NULL && comma != NULL)
-        joined = PyUnicode_Join(comma, parts);
-    if (joined != NULL)
-        result = PyUnicode_FromFormat("(%U)", joined);
+    joined = lw_joined(", ", parts);
+    result = joined ? PyUnicode_FromFormat("(%U)", joined) : NULL;
     Py_XDECREF(joined);
-    Py_XDECREF(comma);
     Py_XDECREF(parts);
     return result;
 }

@@ -1,6 +1,7 @@
 /* Signatures are immutable pairs, compared and hashed as their parts; str and repr print them
  * as core/front/signature_parse.c reads them. */
 #include "core/py/types/type_signature.h"
+#include "core/front/read/python.h"
 
 typedef struct signature_object {
     PyObject_HEAD
@@ -24,8 +25,7 @@ static PyObject *
 signature_repr(PyObject *object)
 {
     signature_object *self = (signature_object *)object;
-    PyObject *parts = PyList_New(0), *comma = PyUnicode_FromString(", "), *joined = NULL;
-    PyObject *text = NULL;
+    PyObject *parts = PyList_New(0), *joined, *text;
 
     for (Py_ssize_t i = 0; parts && i < PyTuple_GET_SIZE(self->args); i++) {
         PyObject *part = PyObject_Repr(PyTuple_GET_ITEM(self->args, i));
@@ -33,12 +33,9 @@ signature_repr(PyObject *object)
             Py_CLEAR(parts);
         Py_XDECREF(part);
     }
-    if (parts != NULL && comma != NULL)
-        joined = PyUnicode_Join(comma, parts);
-    if (joined != NULL)
-        text = PyUnicode_FromFormat("%S(%U)", self->result, joined);
+    joined = lw_joined(", ", parts);
+    text = joined ? PyUnicode_FromFormat("%S(%U)", self->result, joined) : NULL;
     Py_XDECREF(parts);
-    Py_XDECREF(comma);
     Py_XDECREF(joined);
     return text;
 }

@@ -1,32 +1,23 @@
-/* The classes by number. The dict holds no references: what raises a class holds it. */
 #include "core/front/read/classes/local_class.h"
 
 #include "core/front/read/read_internal.h"
+#include "core/front/read/services.h"
 
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-static PyObject *classes; /* weakref.WeakValueDictionary, of the process; or NULL */
-static unsigned long long n_given;
-
-static bool
-make_classes(void)
+/* The classes by number (new reference): a mapping that holds no references to them. What
+ * raises a class holds it. */
+static PyObject *
+classes_by_number(void)
 {
-    PyObject *module = classes ? NULL : PyImport_ImportModule("weakref");
-    PyObject *made = module ? PyObject_CallMethod(module, "WeakValueDictionary", NULL) : NULL;
-
-    if (classes == NULL)
-        classes = made;
-    else
-        Py_XDECREF(made); /* another thread was faster */
-    Py_XDECREF(module);
-    return classes != NULL;
+    return lw_service_find(LW_SERVICE_ERRORS, "_local_classes");
 }
 
 /* The number that the class has: a new reference, or NULL. */
 static PyObject *
-number_of(PyObject *class)
+number_of(PyObject *classes, PyObject *class)
 {
     PyObject *items = PyMapping_Items(classes), *number = NULL;
 
@@ -42,16 +33,19 @@ number_of(PyObject *class)
 PyObject *
 lw_local_class_name(PyObject *class, PyObject *module, PyObject *qualname)
 {
-    PyObject *number = make_classes() ? number_of(class) : NULL, *name = NULL;
+    static atomic_ullong n_given;
+    PyObject *classes = classes_by_number(), *name = NULL;
+    PyObject *number = classes ? number_of(classes, class) : NULL;
 
     if (number == NULL && !PyErr_Occurred()) {
-        number = PyLong_FromUnsignedLongLong(++n_given);
+        number = PyLong_FromUnsignedLongLong(atomic_fetch_add(&n_given, 1) + 1);
         if (number != NULL && PyObject_SetItem(classes, number, class) < 0)
             Py_CLEAR(number);
     }
     if (number != NULL)
         name = PyUnicode_FromFormat("%S:%S#%S", module, qualname, number);
     Py_XDECREF(number);
+    Py_XDECREF(classes);
     return name;
 }
 
@@ -59,14 +53,15 @@ PyObject *
 lw_local_class_find(const char *name)
 {
     const char *mark = strrchr(name, '#');
-    PyObject *number = NULL, *class = NULL;
+    PyObject *classes = mark ? classes_by_number() : NULL, *number = NULL, *class = NULL;
 
-    if (mark != NULL && classes != NULL)
+    if (classes != NULL)
         number = PyLong_FromUnsignedLongLong(strtoull(mark + 1, NULL, 10));
     if (number != NULL)
         class = PyObject_GetItem(classes, number);
     if (class == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyError))
         PyErr_Clear();
     Py_XDECREF(number);
+    Py_XDECREF(classes);
     return class;
 }

@@ -1,7 +1,6 @@
 /* Exception classes that a function defines, or that a pickle has brought from another
- * process's
- * __main__: no module and name lead to them. They are known by a number, which their name ends
- * with: "module:f.<locals>.Bad#3". */
+ * process's __main__: no module and name lead to them. They are known by a number, which their
+ * name ends with: "module:f.<locals>.Bad#3". */
 #ifndef LW_FRONT_READ_LOCAL_CLASS_H
 #define LW_FRONT_READ_LOCAL_CLASS_H
 
