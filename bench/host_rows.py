@@ -2,7 +2,7 @@
 
     python bench/host_rows.py [part ...] [--threads N] [--rounds N] [--processor-time]
 
-Parts: methods extremes variances axis0 forall mandelbrot layouts jit lists nested sorts small special expressions. Each line has the time of lanewise and of each peer, and
+Parts: methods extremes variances axis0 forall mandelbrot layouts jit lists nested sorts small short remainders special expressions. Each line has the time of lanewise and of each peer, and
 in brackets the time of lanewise divided by that of the peer: above 1, the peer is faster. A time is the least of interleaved rounds, so that
 noise hits all. Results are checked against NumPy's (or the peer's) before they are timed. Peers that are not installed are left out.
 """
@@ -595,6 +595,26 @@ def small() -> None:
         race(f"sum {n} f4", {"lanewise": lambda: reductions.sum(x), "numpy": lambda: x.sum()}, close)
 
 
+def short() -> None:
+    """Reductions of ten elements, and of 4 x 4 along an axis."""
+    for dtype in ("f8", "i8"):
+        x, m = (10 * np.random.default_rng(1).random(shape) for shape in (10, (4, 4)))
+        x, m = x.astype(dtype), m.astype(dtype)
+        for name in ("sum", "mean", "var", "nansum", "nanmean", "nanmax", "nanvar", "cumsum", "argmax"):
+            f, g = getattr(reductions, name), getattr(np, name)
+            race(f"{name} 10 {dtype}", {"lanewise": lambda: f(x), "numpy": lambda: g(x)}, close)
+            race(f"{name} 4x4 {dtype}, axis=1", {"lanewise": lambda: f(m, axis=1), "numpy": lambda: g(m, axis=1)}, close)
+
+
+def remainders() -> None:
+    for dtype in ("f4", "f8"):
+        x, y = (np.random.default_rng(1).uniform(low, high, 10**5).astype(dtype) for low, high in ((0, 100), (0.5, 4.5)))
+        out = np.empty_like(x)
+        for name in ("fmod", "remainder", "floor_divide"):
+            f, g = getattr(lw.ufuncs, name), getattr(np, name)
+            race(f"{name} 10^5 {dtype}", {"lanewise": lambda: f(x, y, out=out), "numpy": lambda: g(x, y, out=out)}, equal)
+
+
 def calls() -> None:
     """Short calls: ten elements, or 4 x 4."""
 
@@ -706,7 +726,7 @@ def expressions() -> None:
             race(f"{function.__name__} {n} x {n} f8", runs, None if function is added else close)
 
 
-PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "layouts": layouts, "jit": jit, "lists": lists, "nested": nested, "sorts": sorts, "small": small, "calls": calls, "special": special, "expressions": expressions}
+PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "layouts": layouts, "jit": jit, "lists": lists, "nested": nested, "sorts": sorts, "small": small, "short": short, "remainders": remainders, "calls": calls, "special": special, "expressions": expressions}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Calls on the CPU beside their peers.")

@@ -1,6 +1,6 @@
 """Calls that users make often and that are hard to bring to the limit, beside their peers in one run on a GPU.
 
-    python bench/rows.py [part ...]          parts: extremes variances ordered scans halves rows masks matrices elements formulas doubles normals distributions calls
+    python bench/rows.py [part ...]          parts: extremes variances ordered scans halves rows masks matrices elements formulas doubles remainders narrow normals distributions calls
 
 Each row is what a user would type, and computes what the peer computes: NaN and ties as NumPy has them, operators that
 are not declared commutative. Rates are fractions of a device-to-device copy's; results are checked before they are timed.
@@ -284,6 +284,43 @@ def formulas() -> None:
     row("Mandelbrot 4096^2 x 100, complex128, int32 out", {"lanewise": lambda: f(x, y, out=out)}, gpu_seconds, lambda s: "")
 
 
+def remainders() -> None:
+    cupy, torch = peer("cupy"), peer("torch")
+    rng = np.random.default_rng(1)
+    for dtype in ("f4", "f8"):
+        x, y = rng.uniform(0, 100, 1 << 25).astype(dtype), rng.uniform(0.5, 4.5, 1 << 25).astype(dtype)
+        a, b, out = cuda.to_device(x), cuda.to_device(y), cuda.device_array(x.shape, dtype)
+        bodies: dict[str, Any] = {"fmod": lambda v, w: np.fmod(v, w), "remainder": lambda v, w: v % w, "floor_divide": lambda v, w: v // w}
+        for name, body in bodies.items():
+            f = lw.vectorize(body)
+            assert np.array_equal(f(a[:1000], b[:1000]).copy_to_host(), getattr(np, name)(x[:1000], y[:1000]))
+            runs: Any = {"lanewise": lambda f=f: f(a, b, out=out)}
+            if cupy is not None:
+                ca, cb, co = map(cupy.from_dlpack, (a, b, out))
+                runs["CuPy"] = lambda name=name: getattr(cupy, name)(ca, cb, out=co)
+            if torch is not None:
+                ta, tb, to = map(torch.from_dlpack, (a, b, out))
+                runs["torch"] = lambda name=name: getattr(torch, name)(ta, tb, out=to)
+            row(f"{name} {dtype} 2^25", runs, gpu_seconds, of_copy(3 * x.nbytes))
+
+
+def narrow() -> None:
+    """Reductions of elements of one or two bytes, and scans whose results are wider than their elements."""
+    rng = np.random.default_rng(1)
+    for dtype in ("i1", "b1", "u2"):
+        x = cuda.to_device(rng.integers(0, 2 if dtype == "b1" else 100, (8192, 8192)).astype(dtype))
+        for axis in (None, 0, 1):
+            for name in ("sum", "mean", "max"):
+                check(getattr(x, name)(axis=axis), getattr(x.copy_to_host(), name)(axis=axis))
+                runs = with_peers({"lanewise": lambda name=name, axis=axis: getattr(x, name)(axis=axis)}, x, lambda c, v, name=name, axis=axis: getattr(c, name)(v, axis),
+                                  lambda t, v, name=name, axis=axis: getattr(t, name)(v, axis))  # fmt: skip
+                row(f"x.{name}(axis={axis}) {dtype} 8192^2", runs, gpu_seconds, of_copy(x.nbytes))
+    for dtype in ("i1", "i4"):
+        x = cuda.to_device(rng.integers(0, 100, (8192, 8192)).astype(dtype))
+        row(f"x.cumsum(axis=1) {dtype} 8192^2, results of int64", with_peers({"lanewise": lambda: x.cumsum(axis=1)}, x, lambda c, v: c.cumsum(v, 1), lambda t, v: t.cumsum(v, 1)),
+            gpu_seconds, of_copy(x.nbytes + 8 * x.size))
+
+
 def doubles() -> None:
     """Functions of float64, whose instructions take about as long as their memory, or longer; Black-Scholes is in formulas."""
     n, torch = 1 << 25, peer("torch")
@@ -369,7 +406,7 @@ def calls() -> None:
     row("1 KB", {"copy_to_host": lambda: a.copy_to_host(), "to_device": lambda: cuda.to_device(host)}, host_seconds, lambda s: "")
 
 
-PARTS = {f.__name__: f for f in (extremes, variances, ordered, scans, halves, rows, masks, matrices, elements, formulas, doubles, normals, distributions, calls)}
+PARTS = {f.__name__: f for f in (extremes, variances, ordered, scans, halves, rows, masks, matrices, elements, formulas, doubles, remainders, narrow, normals, distributions, calls)}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

@@ -81,7 +81,8 @@ def _smaller_pair(a, b):
 
 
 def _moments_of_one(x):
-    return (0, x, 0.0, x - x) if x != x else (1, x, 0.0, x - x)
+    n, origin, mean, squares = _all_elements._moments_of_one(x)
+    return n if x == x else 0, origin, mean, squares
 
 
 def _moments_of_complex(x):
@@ -407,7 +408,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     return result
 
 
-@_at_once(_Deviation(False, _moments), "f", unless_nan=True)
+@_at_once(_Deviation(False, _moments), "biuf", unless_nan=True)
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The variance of the elements that are not NaN, as numpy.nanvar; NaN if there are at most `ddof` of them.
 
@@ -419,7 +420,7 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
     return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
-@_at_once(_Deviation(True, _moments), "f", unless_nan=True)
+@_at_once(_Deviation(True, _moments), "biuf", unless_nan=True)
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The standard deviation of the elements that are not NaN, as numpy.nanstd.
 

@@ -11,7 +11,7 @@
 
 /* The whole function, which is inlined. */
 #define HEAD(name, params)                                                                     \
-    "define internal double @lw_rt_" name "(" params ") nounwind alwaysinline {\n"
+    "define internal double @lw_rt_f64_" name "(" params ") nounwind alwaysinline {\n"
 #define TAIL(result) "  ret double " result "\n}\n"
 
 #endif

@@ -732,7 +732,7 @@ emit_open(lw_emitter *e, op *o, lw_intrinsic which)
  * after log_normal(x), x == 0.0 may still be true. LLVM ignores the same conditions in
  * calls of llvm.assume (libNVVM 13.0). */
 const char lw_own_gpu_f32_log_normal[] =
-    "define internal float @lw_rt_log_normal(float %x) nounwind alwaysinline {\n"
+    "define internal float @lw_rt_f32_log_normal(float %x) nounwind alwaysinline {\n"
     "entry:\n"
     "  %v = call float asm \"mov.b32 $0, $1;\", \"=f,f\"(float %x) nounwind readnone\n"
     "  %low = fcmp olt float %v, 0x3810000000000000\n"
@@ -762,6 +762,9 @@ own_function(lw_emitter *e, const op *o, lw_intrinsic which)
             return NULL;
         lw_declare(e, "float @__nv_logf(float)");
     }
+    if (which == LW_IN_fmod)
+        lw_declare(e, "$t @$sfmod$s($t, $t)", o->wide, e->gpu ? "__nv_" : "",
+                   float_letter(o->wide), o->wide, o->wide);
     return lw_own_intrinsic(e, which, o->wide);
 }
 

@@ -12,7 +12,7 @@ static const struct {
 } functions[LW_N_OWN] = {
 #define HELPER(name) {"lw_rt_" #name, lw_own_##name, false, LW_DT_void, 0},
 #define OWN(target, type, name)                                                                \
-    {"lw_rt_" #name, lw_own_##target##_##type##_##name, target == gpu, LW_DT_##type,           \
+    {"lw_rt_" #type "_" #name, lw_own_##target##_##type##_##name, target == gpu, LW_DT_##type, \
      LW_IN_##name},
 #include "core/emit/own_functions.def"
 };
@@ -52,19 +52,24 @@ lw_own_intrinsic(lw_emitter *e, lw_intrinsic which, lw_dtype type)
     return lw_own_function(e, (lw_own_id)i);
 }
 
-/* What functions of f64 call. */
+/* What the functions of f32 and f64 call. */
 static void
-declare_doubles(lw_emitter *e)
+declare_floats(lw_emitter *e)
 {
-    lw_declare(e, "double @llvm.fma.f64(double, double, double)");
-    if (e->gpu) {
-        lw_declare(e, "float @llvm.fma.f32(float, float, float)");
-        lw_declare(e, "float @llvm.nvvm.fabs.f(float)");
-        lw_declare(e, "double @llvm.nvvm.fabs.d(double)");
-    } else {
-        lw_declare(e, "double @llvm.floor.f64(double)");
-        lw_declare(e, "double @llvm.fabs.f64(double)");
-        lw_declare(e, "double @llvm.copysign.f64(double, double)");
+    for (lw_dtype type = LW_DT_f32; type <= LW_DT_f64; type++) {
+        const char *letter = type == LW_DT_f32 ? "f" : "d";
+        uint32_t bits = lw_dtypes[type].bits;
+
+        lw_declare(e, "$t @llvm.fma.f$u($t, $t, $t)", type, bits, type, type, type);
+        if (e->gpu) {
+            lw_declare(e, "$t @llvm.nvvm.fabs.$s($t)", type, letter, type);
+            lw_declare(e, "$t @llvm.nvvm.trunc.$s($t)", type, letter, type);
+        } else {
+            lw_declare(e, "$t @llvm.floor.f$u($t)", type, bits, type);
+            lw_declare(e, "$t @llvm.trunc.f$u($t)", type, bits, type);
+            lw_declare(e, "$t @llvm.fabs.f$u($t)", type, bits, type);
+            lw_declare(e, "$t @llvm.copysign.f$u($t, $t)", type, bits, type, type);
+        }
     }
 }
 
@@ -75,7 +80,7 @@ lw_own_functions_print(lw_emitter *e)
         if (!e->own[i])
             continue;
         lw_text_addf(e->out, "\n%s", functions[i].text);
-        if (functions[i].type == LW_DT_f64)
-            declare_doubles(e);
+        if (functions[i].type != LW_DT_void)
+            declare_floats(e);
     }
 }

@@ -52,7 +52,7 @@ SPECIAL = np.array([*POSITIVE, *[-v for v in POSITIVE], NAN])
 
 
 def is_own():
-    return "lw_rt_pow" in own_pow.inspect_llvm("dd->d")
+    return "lw_rt_f64_pow" in own_pow.inspect_llvm("dd->d")
 
 
 def test_which_code_is_tested():
@@ -62,7 +62,7 @@ def test_which_code_is_tested():
     if has_fma:
         for name, function in ONE.items():
             text = function.inspect_llvm("d->d")
-            assert f"lw_rt_{name}" in text and "_ZGV" not in text
+            assert f"lw_rt_f64_{name}" in text and "_ZGV" not in text
     assert "lw_rt" not in lw.vectorize(precise=True)(own_exp.__wrapped__).inspect_llvm("d->d")
 
 

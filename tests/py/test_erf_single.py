@@ -18,7 +18,7 @@ def erf(x):
 def test_the_code():
     f = lw.vectorize(erf)
     assert "__nv_erff" not in f.inspect_nvvm("f->f", "sm_90") and "__nv_erff" not in f.inspect_nvvm("e->e", "sm_90")
-    assert "lw_rt_erf" in f.inspect_nvvm("d->d", "sm_90")  # tests/py/test_gpu_double.py
+    assert "lw_rt_f64_erf" in f.inspect_nvvm("d->d", "sm_90")  # tests/py/test_gpu_double.py
 
 
 @pytest.mark.parametrize("options", [{}, {"fastmath": {"contract"}}, {"opt": False}])

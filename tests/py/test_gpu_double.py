@@ -147,7 +147,7 @@ def test_error(case):
     with np.errstate(all="ignore"):
         wanted = exact(name, x)
         for factor in (1 - 2.0**-19, 1.0, 1 + 2.0**-19) if name == "log" else (1.0,):
-            assert error(on_cpu(text_of(name), f"lw_rt_{name}", factor)(x), wanted).max() < BOUND[name]
+            assert error(on_cpu(text_of(name), f"lw_rt_f64_{name}", factor)(x), wanted).max() < BOUND[name]
 
 
 def expected(name):
@@ -157,7 +157,7 @@ def expected(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_special_values(name):
-    got, wanted = on_cpu(text_of(name), f"lw_rt_{name}")(SPECIAL), expected(name)
+    got, wanted = on_cpu(text_of(name), f"lw_rt_f64_{name}")(SPECIAL), expected(name)
     assert np.array_equal(np.isfinite(got), np.isfinite(wanted)) and np.array_equal(got[~np.isfinite(got)], wanted[~np.isfinite(got)], equal_nan=True)
     assert np.all(error(got, wanted) <= 1)
     assert np.array_equal(np.signbit(got[~np.isnan(got)]), np.signbit(wanted[~np.isnan(got)]))
@@ -172,7 +172,7 @@ def test_on_gpus(case, target):
     name = case.split(",")[0]
     x = np.concatenate([RANGES[case](np.random.default_rng(21)), SPECIAL])
     got = lw.vectorize(FUNCTIONS[name])(lw.cuda.to_device(x)).copy_to_host()
-    same = on_cpu(text_of(name), f"lw_rt_{name}")(x)
+    same = on_cpu(text_of(name), f"lw_rt_f64_{name}")(x)
     if name == "log":
         assert np.nanmax(error(got, same.astype(np.longdouble))) <= 1
         few = x[:N_ERF]

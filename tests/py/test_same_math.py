@@ -136,7 +136,7 @@ def test_narrow_floats_are_computed_in_float32():
 def test_without_it_functions_are_the_targets_own():
     f = made("math.exp(x)")
     f.add("f8(f8)")
-    assert "lw_rt_exp" in f.inspect_nvvm("f8(f8)", "sm_90")
+    assert "lw_rt_f64_exp" in f.inspect_nvvm("f8(f8)", "sm_90")
     g = made("math.exp(x)", math="target")
     g.add("f8(f8)")
     assert f.inspect_nvvm("f8(f8)", "sm_90") == g.inspect_nvvm("f8(f8)", "sm_90") and f.inspect_llvm("f8(f8)") == g.inspect_llvm("f8(f8)")
