@@ -45,6 +45,17 @@ def test_reductions_in_compiled_code():
         total(np.ones(3))
 
 
+@pytest.mark.parametrize("name", lw.reductions.__all__)
+def test_reductions_given_to_decorators(name):
+    given = getattr(lw.reductions, name)
+    for door in (lw.njit, lw.vectorize, lw.guvectorize([], "(n)->()"), lw.forall, lw.cuda.jit, lw.reduce,
+                 lambda function: lw.reduce(map=function, combine=lambda a, b: a + b), lambda function: lw.reduce(lambda a, b: a + b, finish=function)):
+        with pytest.raises(TypeError, match=f"got lanewise.reductions.{name}, which is called outside of compiled code"):
+            door(given)
+    with pytest.raises(lw.errors.TypingError, match="functions of lanewise.reductions are called outside"):
+        lw.njit(lambda x: given(x, x, x))(np.ones(3))
+
+
 def test_a_list_as_a_result():
     assert lw.njit(lambda t, y: [y[1], -y[0]])(1.0, np.ones(2)) == [1.0, -1.0]
     with pytest.raises(lw.errors.TypingError, match=r"E183: a list cannot be a result(.|\n)*return numbers; functions of `njit` return lists"):
