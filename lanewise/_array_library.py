@@ -760,6 +760,7 @@ def _one_nan_quantile(a, t, q):
 
 
 def quantile(a, q, axis=None):
+    _check_difference(a, a)
     t = _mean_type(a.dtype.type)
     if isinstance(q, (tuple, list)):
         return quantile(a, _array_of(q), axis)
@@ -777,6 +778,7 @@ def percentile(a, q, axis=None):
 
 
 def nanquantile(a, q, axis=None):
+    _check_difference(a, a)
     t = _mean_type(a.dtype.type)
     if isinstance(q, (tuple, list)):
         return nanquantile(a, _array_of(q), axis)
