@@ -192,9 +192,10 @@ def _eliminate(u, x):
     return n
 
 
-def _solved(u, x):
+def _substituted(u, x):
+    """Puts the solutions of u @ y = x into x, and changes u; False for a singular matrix."""
     if _eliminate(u, x) < 0:
-        raise np.linalg.LinAlgError("Singular matrix")
+        return False
     for i in range(u.shape[0] - 1, -1, -1):
         for k in range(i + 1, u.shape[0]):
             f = u[i, k]
@@ -202,6 +203,12 @@ def _solved(u, x):
                 x[i, j] -= f * x[k, j]
         for j in range(x.shape[1]):
             x[i, j] /= u[i, i]
+    return True
+
+
+def _solved(u, x):
+    if not _substituted(u, x):
+        raise np.linalg.LinAlgError("Singular matrix")
 
 
 def solve(a, b):
