@@ -1215,13 +1215,20 @@ def searchsorted(a, v, side="left"):
 
 
 def _searched(a, v, is_left):
+    if isinstance(a.dtype.type(0), (np.datetime64, np.timedelta64)) or isinstance(v, (np.datetime64, np.timedelta64)):
+        return _bisected(a, v, is_left, None)
     t = type(a.dtype.type(0) * _strong(v))
+    return _bisected(a, t(v), is_left, t)
+
+
+def _bisected(a, v, is_left, t):
+    """Elements are converted to t before they are compared; None: they are compared as they are, which times of two units are exactly."""
     low = 0
     high = a.shape[0]
     while low < high:
         middle = low + (high - low) // 2
-        x = t(a[middle])
-        if _is_less(x, t(v)) if is_left else not _is_less(t(v), x):
+        x = a[middle] if t is None else t(a[middle])
+        if _is_less(x, v) if is_left else not _is_less(v, x):
             low = middle + 1
         else:
             high = middle
