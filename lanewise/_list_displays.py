@@ -466,7 +466,8 @@ class _Rewriter(ast.NodeTransformer):
 class _Displays(_Rewriter):
     def __init__(self, facts: _Facts, names: dict[str, Any], function: ast.FunctionDef):
         super().__init__(facts, names)
-        self.inner = {name for item in self._names_of_items(function) for name in self._inner_with(item)}  # variables whose lists become items
+        mixed = {name for name, values in self.facts.values.items() if self._are_items_or_made(values)}
+        self.inner = {name for item in self._names_of_items(function) | mixed for name in self._inner_with(item)}  # variables whose lists become items
         size = 0
         while size < len(self.inner):  # a variable to which one of these is assigned has such lists, too
             size = len(self.inner)
@@ -497,8 +498,20 @@ class _Displays(_Rewriter):
         if any(None in self.facts.values.get(other, [None]) for other in found - {name}):
             return set()
         values = [arm for one in found for value in self.facts.values.get(one, []) if value is not None for arm in _arms(value)]
-        made = [value for value in values if not isinstance(value, ast.Name)]
+        made = [value for value in values if not isinstance(value, ast.Name) and not self._is_item(value)]
         return found if made and all(value is not None and (self._makes_item(value) or _adds_list(value)) for value in made) else set()
+
+    def _is_item(self, node: ast.expr | None) -> bool:
+        """Whether an expression is an item of a list, or a value of a dict, that the function makes."""
+        of: ast.AST | None = _container_of(node) if node is not None else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop"):
+            of = node.func.value
+        return isinstance(of, ast.Name) and (self._is_container(of) or self._makes_list(of))
+
+    def _are_items_or_made(self, values: list[ast.expr | None]) -> bool:
+        """Whether these are lists that are made there, and items of a list or dict: one of ``x[k] if k in x else []`` is."""
+        arms = [arm for value in values for arm in _arms(value)]
+        return any(map(self._is_item, arms)) and any(arm is not None and self._makes_item(arm) for arm in arms)
 
     def _sources(self, function: ast.FunctionDef) -> dict[str, str]:
         """Variables that are items of the list or dict of another one, ``row = x[i]`` and ``for row in x``, wherever they have a value."""
@@ -529,7 +542,7 @@ class _Displays(_Rewriter):
 
     def _list(self, node: ast.expr) -> ast.expr:
         """The list that a display makes."""
-        if isinstance(node, ast.IfExp):
+        if isinstance(node, ast.IfExp) and not self._are_items_or_made([node]):
             node.body, node.orelse = self._list(node.body), self._list(node.orelse)
             return self._at(node, ast.IfExp(self.visit(node.test), node.body, node.orelse))
         joined = self._joined(node)
@@ -595,6 +608,9 @@ class _Displays(_Rewriter):
         if rows is None or not is_list or not self._is_builtin("zip") or not (self._makes_list(rows) or self._is_container(rows)):
             return None
         return self._at(node, _call(_typed_containers.columns, self.visit(rows)))
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        return self._item(node) if self._are_items_or_made([node]) else self.generic_visit(node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         transposed = self._transposed(node)
