@@ -199,9 +199,8 @@ check_recursive(lw_infer_frame *f, uint32_t param, lw_type type)
                                       lw_describe_type(f, f->params[param].type),
                                       lw_describe_type(f, type)),
                        "give the object fields of these types before the call; a list or a "
-                       "dict needs an item, "
-                       "or is made by `lanewise.typed.Dict.empty(key_type, value_type)` or "
-                       "`lanewise.typed.List.empty_list(item_type)`",
+                       "dict needs an item, or is made by `lanewise.typed.Dict.empty(key_type, "
+                       "value_type)` or `lanewise.typed.List.empty_list(item_type)`",
                        "`%s` calls itself and changes the type of an object", f->fn->name);
 }
 
