@@ -43,6 +43,7 @@ lw_is_own_attribute(lw_infer_frame *f, lw_infer_value object, const char *name)
 #define IS_METHOD(name)
 #define IS_ATTRIBUTE(name) name,
 #define IS_LINALG(name)
+#define IS_STRIDES(name)
 #define IS_MATH(name)
 #define IS_PYTHON(name)
 #define IS_OPERATOR(name)
@@ -127,6 +128,7 @@ misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
     switch (wanted) {
     case 'a': return is_array ? NULL : "an array of numbers";
     case 'i': return array ? NULL : "an array";
+    case 'n': return array || is_number ? NULL : "an array or a number";
     case 'e': return is_array || (array && has_times) ? NULL : "an array of numbers";
     case 'o':
         return is_array || arg->value.type == LW_T_NONE ? NULL : "an array of numbers, or None";
