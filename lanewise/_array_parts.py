@@ -569,10 +569,12 @@ def take_along_axis(arr, indices, axis=-1):
 
 
 def nancumsum(a, axis=None, dtype=None):
+    a = _array_of(a)
     return cumsum(np.where(a != a, a.dtype.type(0), a), axis, dtype)
 
 
 def nancumprod(a, axis=None, dtype=None):
+    a = _array_of(a)
     return cumprod(np.where(a != a, a.dtype.type(1), a), axis, dtype)
 
 

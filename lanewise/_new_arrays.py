@@ -683,10 +683,12 @@ def _running(a, axis, dtype, join):
 
 
 def cumsum(a, axis=None, dtype=None):
+    a = _array_of(a)
     return _running(a, axis, dtype, lambda x, y: x + y)
 
 
 def cumprod(a, axis=None, dtype=None):
+    a = _array_of(a)
     return _running(a, axis, dtype, lambda x, y: x * y)
 
 
@@ -697,6 +699,7 @@ _RUN = 16  # elements that are sorted by insertion before runs are merged
 
 
 def sorted_copy(a, axis=-1, kind=None, *, stable=None):
+    a = _array_of(a)
     if axis is None:
         return sorted_copy(flatten(a), -1, kind, stable=stable)
     if a.ndim > 1 or _arrays.sorts(a):
@@ -769,6 +772,7 @@ def _argsort_into(out, a):
 
 
 def argsort(a, axis=-1, kind=None, *, stable=None):
+    a = _array_of(a)
     if axis is None:
         return _argsort_row(ravel(a))
     if a.ndim == 1:
