@@ -301,11 +301,16 @@ def _aliases(function: ast.FunctionDef, facts: _Facts) -> dict[str, str]:
     the function itself that assigns x, once."""
     found: dict[str, str] = {}
     assigned = set()
+    augmented = [node.target.id for node in ast.walk(function) if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)]  # which stay what they are
+
+    def is_assigned_once(name: str) -> bool:
+        return len(facts.values.get(name, [])) - augmented.count(name) == 1
+
     for statement in function.body:
         for node in ast.walk(statement):
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Name):
                 name, other = node.targets[0].id, found.get(node.value.id, node.value.id)
-                if other in assigned and len(facts.values.get(name, [])) == len(facts.values.get(other, [])) == 1 and _may_grow(facts, other):
+                if other in assigned and is_assigned_once(name) and is_assigned_once(other) and _is_made(facts, other):
                     found[name] = other
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
             assigned.add(statement.targets[0].id)
@@ -346,6 +351,11 @@ def _is_made_in(function: ast.FunctionDef, loop: ast.For | ast.While, name: str,
 def _may_grow(facts: _Facts, name: str) -> bool:
     """Whether each value that the function assigns to a variable is a list which is made there; a global has none."""
     return name in facts.values and all(isinstance(value, (ast.List, ast.ListComp)) or _called(value) == "list" or _parts_of_repeated(value) for value in facts.values[name] if value)
+
+
+def _is_made(facts: _Facts, name: str) -> bool:
+    """The same of a list, dict or set."""
+    return _may_grow(facts, name) or all(_makes_dict(value) or _makes_set(value) for value in facts.values.get(name, [None]) if value)
 
 
 def _is_assigned(name: str, nodes: list[Any]) -> bool:
@@ -1030,7 +1040,7 @@ class _Displays(_Rewriter):
 def rewritten(function: ast.FunctionDef, names: dict[str, Any], compiled: Any) -> ast.FunctionDef | None:
     """The function with lists that grow; None: it has none. names: its globals. compiled: the function of Python."""
     makes = (ast.List, ast.ListComp, ast.Delete)
-    if not any(isinstance(node, makes) or _makes_dict(node) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) or _changed_inside(node) for node in ast.walk(function)):
+    if not any(isinstance(node, makes) or _makes_dict(node) or _makes_set(node) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) or _changed_inside(node) for node in ast.walk(function)):
         return None
     made = copy.deepcopy(function)
     _move(made)
