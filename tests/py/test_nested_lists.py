@@ -967,3 +967,21 @@ def chosen_and_returned(keys):
 def test_items_or_new_lists(f):
     for keys in ([1, 2, 1, 3, 2, 1], [3, 1, 2, 1, 3, 2, 2]):
         assert lw.njit(f)(np.array(keys)) == f(keys)
+
+
+def taken_or_none(n):
+    d = {1: [2]}
+    found = d.get(n)
+    return 0 if found is None else len(found)
+
+
+def taken_or_new(n):
+    d = {1: {2: 3}}
+    found = d.get(n) or {}
+    return len(found)
+
+
+@pytest.mark.parametrize("f", [taken_or_none, taken_or_new])
+def test_lists_are_never_none(f):
+    with pytest.raises(lw.errors.TypingError, match=r"E120: a list or dict of compiled code is never None(.|\n)*`d.get\(k, \[\]\)`"):
+        lw.njit(f)(1)
