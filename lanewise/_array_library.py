@@ -1114,8 +1114,8 @@ class IntLimits:
         self.max = most
 
 
-def iinfo(dtype):
-    zero = np.empty(0, dtype).dtype.type(0)
+def iinfo(int_type):
+    zero = np.empty(0, int_type).dtype.type(0)
     if isinstance(zero, np.int8):
         return IntLimits(8, -(2**7), 2**7 - 1)
     if isinstance(zero, np.uint8):
