@@ -83,9 +83,9 @@ def array_parameters() -> dict[str, list[str]]:
 
 def arrays() -> str:
     """The functions, methods and attributes of whole arrays, with their parameters."""
-    kinds = {"BOTH": ("numpy", "methods"), "NUMPY": ("numpy",), "METHOD": ("methods",), "ATTRIBUTE": ("attributes",), "LINALG": ("numpy.linalg",), "MATH": ("math",),
+    kinds = {"BOTH": ("numpy", "methods"), "NUMPY": ("numpy",), "METHOD": ("methods",), "ATTRIBUTE": ("attributes",), "LINALG": ("numpy.linalg",), "STRIDES": ("numpy.lib.stride_tricks",), "MATH": ("math",),
              "PYTHON": ("builtins",), "RANDOM": ("numpy.random",), "PY_RANDOM": ("random",)}
-    found: dict[str, set[str]] = {kind: set() for kind in ("numpy", "numpy.linalg", "numpy.random", "random", "methods", "attributes", "builtins", "math")}
+    found: dict[str, set[str]] = {kind: set() for kind in ("numpy", "numpy.linalg", "numpy.lib.stride_tricks", "numpy.random", "random", "methods", "attributes", "builtins", "math")}
     modules = {"ARRAY_FUNCTIONS": "_array_functions", "NEW_ARRAYS": "_new_arrays", "ARRAY_LIBRARY": "_array_library", "ARRAY_PARTS": "_array_parts", "LINEAR_ALGEBRA": "_linear_algebra", "THREAD_RANDOM": "_thread_random", "PYTHON_RANDOM": "_python_random"}
     parameters = array_parameters()
     for owner, name, module, helper, _takes in rows("array_functions", "ARRAY_FUNCTION"):

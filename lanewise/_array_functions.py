@@ -316,6 +316,7 @@ def _whole_prod(a, t, start):
 
 
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=0):
+    a = _array_of(a)
     t = _sum_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     w = _total_type(t)
     if not isinstance(axis, (tuple, list)) and _arrays.is_known(axis) and _is_outer(a.ndim, axis):
@@ -324,6 +325,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=0):
 
 
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=1):
+    a = _array_of(a)
     t = _sum_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     w = _work_type(t)
     if not isinstance(axis, (tuple, list)) and _arrays.is_known(axis) and _is_outer(a.ndim, axis):
@@ -344,6 +346,7 @@ def _mean(a, t, x):
 
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False):
+    a = _array_of(a)
     t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     w = _total_type(t)
     if not isinstance(axis, (tuple, list)) and _arrays.is_known(axis) and _is_outer(a.ndim, axis):
@@ -394,11 +397,13 @@ def _std(a, t, ddof):
 
 
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    a = _array_of(a)
     t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     return _given(_reduced(a, axis, keepdims, type(abs(t(0))), _var, t, ddof), out)
 
 
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    a = _array_of(a)
     t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     return _given(_reduced(a, axis, keepdims, type(abs(t(0))), _std, t, ddof), out)
 
@@ -436,14 +441,17 @@ def _whole_ptp(a, t, x):
 
 
 def min(a, axis=None, out=None, keepdims=False, initial=None):
+    a = _array_of(a)
     return _given(_reduced(a, axis, keepdims, a.dtype.type, _whole_min, None, initial), out)
 
 
 def max(a, axis=None, out=None, keepdims=False, initial=None):
+    a = _array_of(a)
     return _given(_reduced(a, axis, keepdims, a.dtype.type, _whole_max, None, initial), out)
 
 
 def ptp(a, axis=None):
+    a = _array_of(a)
     if isinstance(a.dtype.type(0), np.bool_) and a.size >= 0:
         raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
     return _reduced(a, axis, False, a.dtype.type, _whole_ptp)
@@ -470,10 +478,12 @@ def _all(a, t=None, x=None):
 
 
 def any(a, axis=None, out=None, keepdims=False):
+    a = _array_of(a)
     return _given(_reduced(a, axis, keepdims, np.bool_, _any), out)
 
 
 def all(a, axis=None, out=None, keepdims=False):
+    a = _array_of(a)
     return _given(_reduced(a, axis, keepdims, np.bool_, _all), out)
 
 
@@ -488,6 +498,7 @@ def _count(a, t=None, x=None):
 
 
 def count_nonzero(a, axis=None, *, keepdims=False):
+    a = _array_of(a)
     return _reduced(a, axis, keepdims, np.int64, _count)
 
 
@@ -540,10 +551,12 @@ def _whole_argmax(a, t, x):
 
 
 def argmin(a, axis=None, out=None, *, keepdims=False):
+    a = _array_of(a)
     return _given(_reduced(a, axis, keepdims, np.int64, _whole_argmin), out)
 
 
 def argmax(a, axis=None, out=None, *, keepdims=False):
+    a = _array_of(a)
     return _given(_reduced(a, axis, keepdims, np.int64, _whole_argmax), out)
 
 
@@ -589,11 +602,13 @@ def _nan_prod(a, t, x):
 
 
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False):
+    a = _array_of(a)
     t = _sum_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     return _given(_reduced(a, axis, keepdims, t, _nan_sum, t), out)
 
 
 def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
+    a = _array_of(a)
     t = _sum_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     return _given(_reduced(a, axis, keepdims, t, _nan_prod, t), out)
 
@@ -604,6 +619,7 @@ def _nan_mean(a, t, x):
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
+    a = _array_of(a)
     t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     return _given(_reduced(a, axis, keepdims, t, _nan_mean, t), out)
 
@@ -624,11 +640,13 @@ def _nan_std(a, t, ddof):
 
 
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    a = _array_of(a)
     t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     return _given(_reduced(a, axis, keepdims, type(abs(t(0))), _nan_var, t, ddof), out)
 
 
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    a = _array_of(a)
     t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
     return _given(_reduced(a, axis, keepdims, type(abs(t(0))), _nan_std, t, ddof), out)
 
@@ -658,10 +676,12 @@ def _nan_max(a, t, x):
 
 
 def nanmin(a, axis=None, out=None, keepdims=False):
+    a = _array_of(a)
     return _given(_reduced(a, axis, keepdims, a.dtype.type, _nan_min), out)
 
 
 def nanmax(a, axis=None, out=None, keepdims=False):
+    a = _array_of(a)
     return _given(_reduced(a, axis, keepdims, a.dtype.type, _nan_max), out)
 
 
@@ -1215,13 +1235,20 @@ def searchsorted(a, v, side="left"):
 
 
 def _searched(a, v, is_left):
+    if isinstance(a.dtype.type(0), (np.datetime64, np.timedelta64)) or isinstance(v, (np.datetime64, np.timedelta64)):
+        return _bisected(a, v, is_left, None)
     t = type(a.dtype.type(0) * _strong(v))
+    return _bisected(a, t(v), is_left, t)
+
+
+def _bisected(a, v, is_left, t):
+    """Elements are converted to t before they are compared; None: they are compared as they are, which times of two units are exactly."""
     low = 0
     high = a.shape[0]
     while low < high:
         middle = low + (high - low) // 2
-        x = t(a[middle])
-        if _is_less(x, t(v)) if is_left else not _is_less(t(v), x):
+        x = a[middle] if t is None else t(a[middle])
+        if _is_less(x, v) if is_left else not _is_less(v, x):
             low = middle + 1
         else:
             high = middle

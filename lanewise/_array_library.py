@@ -192,9 +192,10 @@ def _eliminate(u, x):
     return n
 
 
-def _solved(u, x):
+def _substituted(u, x):
+    """Puts the solutions of u @ y = x into x, and changes u; False for a singular matrix."""
     if _eliminate(u, x) < 0:
-        raise np.linalg.LinAlgError("Singular matrix")
+        return False
     for i in range(u.shape[0] - 1, -1, -1):
         for k in range(i + 1, u.shape[0]):
             f = u[i, k]
@@ -202,6 +203,12 @@ def _solved(u, x):
                 x[i, j] -= f * x[k, j]
         for j in range(x.shape[1]):
             x[i, j] /= u[i, i]
+    return True
+
+
+def _solved(u, x):
+    if not _substituted(u, x):
+        raise np.linalg.LinAlgError("Singular matrix")
 
 
 def solve(a, b):
@@ -284,6 +291,7 @@ def _differences(out, a):
 
 
 def diff(a, n=1, axis=-1):
+    a = _array_of(a)
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
     k = _known_axis(axis, a.ndim)
@@ -310,6 +318,7 @@ def _diff_again(a, n, k):
 
 
 def ediff1d(ary):
+    ary = _array_of(ary)
     _check_difference(ary, ary)
     return diff(ravel(ary))
 
@@ -333,6 +342,7 @@ def _trapezoids(out, y, x, dx):
 
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
+    y = _array_of(y)
     zero = y.dtype.type(0) * dx / 2.0 if x is None else y.dtype.type(0) * (x.dtype.type(0) if isinstance(x, np.ndarray) else x) / 2.0
     k = _arrays.axis(axis, y.ndim)
     n = y.shape[k]
@@ -492,6 +502,7 @@ def correlate(a, v, mode="valid"):
 
 
 def average(a, axis=None, weights=None):
+    a = _array_of(a)
     if weights is None:
         return mean(a, axis)
     return _weighted(a, axis, _array_of(weights))
@@ -659,6 +670,7 @@ def _nan_median(a, t, x):
 
 
 def median(a, axis=None, *, keepdims=False):
+    a = _array_of(a)
     t = _mean_type(a.dtype.type)
     return _reduced(a, axis, keepdims, t, _median, t)
 
@@ -675,6 +687,7 @@ def _without_nan(a):
 
 
 def nanmedian(a, axis=None, *, keepdims=False):
+    a = _array_of(a)
     t = _mean_type(a.dtype.type)
     return _reduced(a, axis, keepdims, t, _nan_median, t)
 
@@ -760,6 +773,8 @@ def _one_nan_quantile(a, t, q):
 
 
 def quantile(a, q, axis=None):
+    a = _array_of(a)
+    _check_difference(a, a)
     t = _mean_type(a.dtype.type)
     if isinstance(q, (tuple, list)):
         return quantile(a, _array_of(q), axis)
@@ -771,12 +786,15 @@ def quantile(a, q, axis=None):
 
 
 def percentile(a, q, axis=None):
+    a = _array_of(a)
     if isinstance(q, (tuple, list)):
         return percentile(a, _array_of(q), axis)
     return quantile(a, q / 100.0 if isinstance(q, np.ndarray) else float(q) / 100.0, axis)
 
 
 def nanquantile(a, q, axis=None):
+    a = _array_of(a)
+    _check_difference(a, a)
     t = _mean_type(a.dtype.type)
     if isinstance(q, (tuple, list)):
         return nanquantile(a, _array_of(q), axis)
@@ -788,6 +806,7 @@ def nanquantile(a, q, axis=None):
 
 
 def nanpercentile(a, q, axis=None):
+    a = _array_of(a)
     if isinstance(q, (tuple, list)):
         return nanpercentile(a, _array_of(q), axis)
     return nanquantile(a, q / 100.0 if isinstance(q, np.ndarray) else float(q) / 100.0, axis)
@@ -954,6 +973,7 @@ def _is_another(x, last):
 
 
 def unique(ar, return_index=False, return_inverse=False, return_counts=False):
+    ar = _array_of(ar)
     if return_index or return_inverse or return_counts:
         return _unique_places(ar, return_index, return_inverse, return_counts)
     row = sorted_copy(flatten(ar))
@@ -1094,8 +1114,8 @@ class IntLimits:
         self.max = most
 
 
-def iinfo(dtype):
-    zero = np.empty(0, dtype).dtype.type(0)
+def iinfo(int_type):
+    zero = np.empty(0, int_type).dtype.type(0)
     if isinstance(zero, np.int8):
         return IntLimits(8, -(2**7), 2**7 - 1)
     if isinstance(zero, np.uint8):

@@ -265,7 +265,7 @@ def _padded_from(a, pad_width, k, mode, value):
     return _padded_from(_padded(a, before, after, k, mode, value), pad_width, k + 1, mode, value)
 
 
-def pad(array, pad_width, mode="constant", constant_values=0):
+def pad(array, pad_width, mode="constant", *, constant_values=0):
     if mode != "constant" and mode != "edge" and mode != "wrap" and mode != "reflect" and mode != "symmetric":
         raise ValueError("mode of np.pad in compiled code must be 'constant', 'edge', 'wrap', 'reflect' or 'symmetric'")
     if isinstance(constant_values, (tuple, list, np.ndarray)):
@@ -569,10 +569,12 @@ def take_along_axis(arr, indices, axis=-1):
 
 
 def nancumsum(a, axis=None, dtype=None):
+    a = _array_of(a)
     return cumsum(np.where(a != a, a.dtype.type(0), a), axis, dtype)
 
 
 def nancumprod(a, axis=None, dtype=None):
+    a = _array_of(a)
     return cumprod(np.where(a != a, a.dtype.type(1), a), axis, dtype)
 
 

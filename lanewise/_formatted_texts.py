@@ -1,4 +1,4 @@
-"""``"%d" % x``, ``"{}".format(x)``, ``"text" + str(x)`` and ``str(x)`` as the f-strings that give the same text: these are what `print`, `raise`
+"""``"%d" % x``, ``"{}".format(x)``, ``"text" + str(x)`` , ``str(x)`` and ``repr(x)`` as the f-strings that give the same text: these are what `print`, `raise`
 and `assert` of compiled code show (lanewise/_rewriting.py).
 """
 
@@ -56,7 +56,7 @@ def _by_percent(text: str, values: list[ast.expr], is_int: Callable[[ast.expr], 
             value, is_whole = values.pop(0), kind in "diu"
             if is_whole and not is_int(value):
                 value = _call(whole, value)
-            parts.append(_shown(value, _spec(flags, width, precision, "d" if is_whole else kind), ord("r") if kind == "r" else -1))
+            parts.append(_shown(value, _spec(flags, width, precision, "d" if is_whole else kind), ord(kind) if kind in "sr" else -1))
     if values or "%" in text[end:]:
         return None
     return [*parts, ast.Constant(text[end:])]
@@ -150,8 +150,8 @@ class _Texts(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and _is_text(node.func.value):
             return self._joined(node, _by_format(node.func.value.value, node))  # type: ignore[attr-defined]
-        if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred) and self._is_builtin(node.func, "str"):
-            return self._joined(node, [_shown(node.args[0])])
+        if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred) and (self._is_builtin(node.func, "str") or (self.shown and self._is_builtin(node.func, "repr"))):
+            return self._joined(node, [_shown(node.args[0], "", ord("s" if node.func.id == "str" else "r"))])  # type: ignore[attr-defined]
         return node
 
 
@@ -168,6 +168,6 @@ def has_texts(function: ast.FunctionDef) -> bool:
     return any(
         (isinstance(node, ast.BinOp) and (_is_text(node.left) or _is_text(node.right)))
         or (isinstance(node, ast.Attribute) and node.attr == "format")
-        or (isinstance(node, ast.Name) and node.id == "str")
+        or (isinstance(node, ast.Name) and node.id in ("str", "repr"))
         for node in ast.walk(function)
     )

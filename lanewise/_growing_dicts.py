@@ -481,6 +481,8 @@ class GrownDict(Table):
         if self.value_items is None:
             return default
         if default is None:
+            if isinstance(self.value_items, Arrays):
+                self.value_items.check_optional()
             if entry < 0:
                 return None
         elif entry < 0:

@@ -23,7 +23,7 @@ from lanewise.errors import TypingError
 
 
 ITEMS = "items of this list"
-NO_TYPE = "nothing is ever put into this list, dict or set: its items have no type; put one into it before a function that reads it is called"
+NO_TYPE = "nothing has been put into this list, dict or set before it is read here, so its items have no type: put an item into it where it is made, or make it by `lanewise.typed.Dict.empty(key_type, value_type)` or `lanewise.typed.List.empty_list(item_type)`"
 NO_ARRAY = "no array of strings is made, as NumPy's functions, `any` and `all` need it: use a loop, or numbers that stand for the strings"
 NARROW = " have a type of fewer bits than this one: convert it, or the first one"
 

@@ -124,6 +124,9 @@ class Arrays:
                 made.put(k * n + j, self.get(j))
         return made
 
+    def check_optional(self):
+        """An array may be None where it is missing."""
+
     def check_comparable(self):
         raise TypingError("whether arrays in a list are equal is not one truth value: compare them in a loop, with np.array_equal")
 

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from lanewise._array_library import _check_square, _check_type, _copied, _eliminate, _linear, _refuse_axes
+from lanewise._array_library import _check_square, _check_type, _copied, _eliminate, _linear, _refuse_axes, _substituted
 from lanewise._array_library import norm as _norm
 from lanewise._core import intrinsics
 from lanewise._new_arrays import eye, zeros
@@ -296,11 +296,34 @@ def cond(x, p=None):
         _refuse_axes(x, "cond")
     if x.size == 0:
         raise np.linalg.LinAlgError("cond is not defined on empty arrays")
-    if p is not None and p != 2 and p != -2:
-        raise ValueError("cond in compiled code takes p=None, 2 or -2")
+    if p is None:
+        return t(_ratio_of_singular(x, False))
+    if not isinstance(p, str) and (p == 2 or p == -2):
+        return t(_ratio_of_singular(x, p == -2))
+    return t(_product_of_norms(x, p))
+
+
+def _ratio_of_singular(x, is_least):
     u, s, v = _singular(x)
-    ratio = s[-1] / s[0] if p is not None and p == -2 else s[0] / s[-1]
-    return t(ratio if ratio == ratio else math.inf)  # of a matrix of zeros
+    ratio = s[-1] / s[0] if is_least else s[0] / s[-1]
+    return ratio if ratio == ratio else math.inf  # of a matrix of zeros
+
+
+def _product_of_norms(x, p):
+    """Of the matrix and its inverse: infinite for a singular one, NaN only if it has a NaN itself."""
+    _check_square(x)
+    wide = _converted(x, type(_wide(x)))
+    inverse = zeros(x.shape, wide.dtype.type)
+    for i in range(x.shape[0]):
+        inverse[i, i] = 1
+    length = norm(wide, p)
+    product = length * norm(inverse, p) if _substituted(wide, inverse) else math.nan
+    if product != product:
+        for z in x.flat:
+            if z != z:
+                return product
+        product = math.inf
+    return product
 
 
 def _check_least(n):

@@ -301,11 +301,16 @@ def _aliases(function: ast.FunctionDef, facts: _Facts) -> dict[str, str]:
     the function itself that assigns x, once."""
     found: dict[str, str] = {}
     assigned = set()
+    augmented = [node.target.id for node in ast.walk(function) if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)]  # which stay what they are
+
+    def is_assigned_once(name: str) -> bool:
+        return len(facts.values.get(name, [])) - augmented.count(name) == 1
+
     for statement in function.body:
         for node in ast.walk(statement):
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Name):
                 name, other = node.targets[0].id, found.get(node.value.id, node.value.id)
-                if other in assigned and len(facts.values.get(name, [])) == len(facts.values.get(other, [])) == 1 and _may_grow(facts, other):
+                if other in assigned and is_assigned_once(name) and is_assigned_once(other) and _is_made(facts, other):
                     found[name] = other
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
             assigned.add(statement.targets[0].id)
@@ -346,6 +351,11 @@ def _is_made_in(function: ast.FunctionDef, loop: ast.For | ast.While, name: str,
 def _may_grow(facts: _Facts, name: str) -> bool:
     """Whether each value that the function assigns to a variable is a list which is made there; a global has none."""
     return name in facts.values and all(isinstance(value, (ast.List, ast.ListComp)) or _called(value) == "list" or _parts_of_repeated(value) for value in facts.values[name] if value)
+
+
+def _is_made(facts: _Facts, name: str) -> bool:
+    """The same of a list, dict or set."""
+    return _may_grow(facts, name) or all(_makes_dict(value) or _makes_set(value) for value in facts.values.get(name, [None]) if value)
 
 
 def _is_assigned(name: str, nodes: list[Any]) -> bool:
@@ -466,7 +476,8 @@ class _Rewriter(ast.NodeTransformer):
 class _Displays(_Rewriter):
     def __init__(self, facts: _Facts, names: dict[str, Any], function: ast.FunctionDef):
         super().__init__(facts, names)
-        self.inner = {name for item in self._names_of_items(function) for name in self._inner_with(item)}  # variables whose lists become items
+        mixed = {name for name, values in self.facts.values.items() if self._are_items_or_made(values)}
+        self.inner = {name for item in self._names_of_items(function) | mixed for name in self._inner_with(item)}  # variables whose lists become items
         size = 0
         while size < len(self.inner):  # a variable to which one of these is assigned has such lists, too
             size = len(self.inner)
@@ -497,8 +508,20 @@ class _Displays(_Rewriter):
         if any(None in self.facts.values.get(other, [None]) for other in found - {name}):
             return set()
         values = [arm for one in found for value in self.facts.values.get(one, []) if value is not None for arm in _arms(value)]
-        made = [value for value in values if not isinstance(value, ast.Name)]
+        made = [value for value in values if not isinstance(value, ast.Name) and not self._is_item(value)]
         return found if made and all(value is not None and (self._makes_item(value) or _adds_list(value)) for value in made) else set()
+
+    def _is_item(self, node: ast.expr | None) -> bool:
+        """Whether an expression is an item of a list, or a value of a dict, that the function makes."""
+        of: ast.AST | None = _container_of(node) if node is not None else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop"):
+            of = node.func.value
+        return isinstance(of, ast.Name) and (self._is_container(of) or self._makes_list(of))
+
+    def _are_items_or_made(self, values: list[ast.expr | None]) -> bool:
+        """Whether these are lists that are made there, and items of a list or dict: one of ``x[k] if k in x else []`` is."""
+        arms = [arm for value in values for arm in _arms(value)]
+        return any(map(self._is_item, arms)) and any(arm is not None and self._makes_item(arm) for arm in arms)
 
     def _sources(self, function: ast.FunctionDef) -> dict[str, str]:
         """Variables that are items of the list or dict of another one, ``row = x[i]`` and ``for row in x``, wherever they have a value."""
@@ -529,7 +552,7 @@ class _Displays(_Rewriter):
 
     def _list(self, node: ast.expr) -> ast.expr:
         """The list that a display makes."""
-        if isinstance(node, ast.IfExp):
+        if isinstance(node, ast.IfExp) and not self._are_items_or_made([node]):
             node.body, node.orelse = self._list(node.body), self._list(node.orelse)
             return self._at(node, ast.IfExp(self.visit(node.test), node.body, node.orelse))
         joined = self._joined(node)
@@ -595,6 +618,9 @@ class _Displays(_Rewriter):
         if rows is None or not is_list or not self._is_builtin("zip") or not (self._makes_list(rows) or self._is_container(rows)):
             return None
         return self._at(node, _call(_typed_containers.columns, self.visit(rows)))
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        return self._item(node) if self._are_items_or_made([node]) else self.generic_visit(node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         transposed = self._transposed(node)
@@ -1014,7 +1040,7 @@ class _Displays(_Rewriter):
 def rewritten(function: ast.FunctionDef, names: dict[str, Any], compiled: Any) -> ast.FunctionDef | None:
     """The function with lists that grow; None: it has none. names: its globals. compiled: the function of Python."""
     makes = (ast.List, ast.ListComp, ast.Delete)
-    if not any(isinstance(node, makes) or _makes_dict(node) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) or _changed_inside(node) for node in ast.walk(function)):
+    if not any(isinstance(node, makes) or _makes_dict(node) or _makes_set(node) or _generator_of(node) or (isinstance(node, ast.keyword) and node.arg == "key" and isinstance(node.value, ast.Attribute)) or _called(node) in ("list", "sorted") or _changed_by(node) or _changed_inside(node) for node in ast.walk(function)):
         return None
     made = copy.deepcopy(function)
     _move(made)

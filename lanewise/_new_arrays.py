@@ -75,19 +75,25 @@ def full(shape, fill_value, dtype=None):
 
 
 def _of(dtype, a):
-    return a.dtype if dtype is None else dtype
+    if dtype is not None:
+        return dtype
+    return a.dtype if isinstance(a, np.ndarray) else type(_strong(a))
+
+
+def _shape_of(a):
+    return a.shape if isinstance(a, np.ndarray) else ()
 
 
 def empty_like(prototype, dtype=None):
-    return np.empty(prototype.shape, _of(dtype, prototype))
+    return np.empty(_shape_of(prototype), _of(dtype, prototype))
 
 
 def zeros_like(a, dtype=None):
-    return zeros(a.shape, _of(dtype, a))
+    return zeros(_shape_of(a), _of(dtype, a))
 
 
 def ones_like(a, dtype=None):
-    return ones(a.shape, _of(dtype, a))
+    return ones(_shape_of(a), _of(dtype, a))
 
 
 def repeated(x, n, dtype):
@@ -101,8 +107,8 @@ def repeated(x, n, dtype):
 
 def full_like(a, fill_value, dtype=None):
     if dtype is not None:
-        return full(a.shape, fill_value, dtype)
-    out = np.empty(a.shape, a.dtype)
+        return full(_shape_of(a), fill_value, dtype)
+    out = np.empty(_shape_of(a), _of(None, a))
     value = _array_of(fill_value)
     if isinstance(value, np.ndarray):
         out[...] = value
@@ -483,6 +489,94 @@ def broadcast_to(array, shape):
     return _arrays.viewed(a, shape, _wide_strides(a.shape, a.strides, shape))
 
 
+def _wider(n, m):
+    """The size of an axis to which axes of these sizes broadcast."""
+    if n != m and n != 1 and m != 1:
+        raise ValueError(f"shape mismatch: objects cannot be broadcast to a single shape: an axis of {n} and one of {m}")
+    return m if n == 1 else n
+
+
+def _common_shape(x, y):
+    if len(x) < len(y):
+        return _common_shape((1, *x), y)
+    if len(y) < len(x):
+        return _common_shape(x, (1, *y))
+    return () if len(x) == 0 else (_wider(x[0], y[0]), *_common_shape(x[1:], y[1:]))
+
+
+def broadcast_shapes(*args):
+    if len(args) == 0:
+        return ()
+    shape = args[0] if isinstance(args[0], (tuple, list)) else (args[0],)
+    return _common_shape(shape, broadcast_shapes(*args[1:]))
+
+
+def _shapes(arrays):
+    return () if len(arrays) == 0 else (_shape_of(arrays[0]), *_shapes(arrays[1:]))
+
+
+def _broadcast_to(arrays, shape):
+    return () if len(arrays) == 0 else (broadcast_to(_array(arrays[0]), shape), *_broadcast_to(arrays[1:], shape))
+
+
+def _array(x):
+    return x if isinstance(x, np.ndarray) else np.full((), x)
+
+
+def broadcast_arrays(*args):
+    return _broadcast_to(args, broadcast_shapes(*_shapes(args)))
+
+
+def _first_axes(n):
+    return () if n == 0 else (*_first_axes(n - 1), n - 1)
+
+
+def _taken(window, axes, d):
+    """How much windows shorten axis d."""
+    if len(axes) == 0:
+        return 0
+    return (window[0] - 1 if axes[0] == d else 0) + _taken(window[1:], axes[1:], d)
+
+
+def _starts(shape, window, axes, d):
+    """How many windows begin along axis d and the ones behind it."""
+    if len(shape) == 0:
+        return ()
+    n = shape[0] - _taken(window, axes, d)
+    if n < 1 and d in axes:
+        raise ValueError("window shape cannot be larger than input array shape")
+    return (n, *_starts(shape[1:], window, axes, d + 1))
+
+
+def _counted_from_front(axes, ndim):
+    return () if len(axes) == 0 else (_arrays.axis(axes[0], ndim), *_counted_from_front(axes[1:], ndim))
+
+
+def _at_axes(strides, axes):
+    return () if len(axes) == 0 else (strides[axes[0]], *_at_axes(strides, axes[1:]))
+
+
+def sliding_window_view(x, window_shape, axis=None):
+    if not isinstance(window_shape, (tuple, list)):
+        return sliding_window_view(x, (window_shape,), axis)
+    if axis is None:
+        if len(window_shape) != x.ndim:
+            raise ValueError(f"Since axis is `None`, must provide window_shape for all dimensions of `x`; got {len(window_shape)} window_shape elements and `x.ndim` is {x.ndim}.")
+        return _windows(x, window_shape, _first_axes(x.ndim))
+    if not isinstance(axis, (tuple, list)):
+        return sliding_window_view(x, window_shape, (axis,))
+    if len(window_shape) != len(axis):
+        raise ValueError(f"Must provide matching length window_shape and axis; got {len(window_shape)} window_shape elements and {len(axis)} axes elements.")
+    return _windows(x, window_shape, _counted_from_front(axis, x.ndim))
+
+
+def _windows(x, window, axes):
+    for n in window:
+        if n < 0:
+            raise ValueError("`window_shape` cannot contain negative values")
+    return _arrays.viewed(x, (*_starts(x.shape, window, axes, 0), *window), (*x.strides, *_at_axes(x.strides, axes)))
+
+
 def atleast_1d(a):
     if isinstance(a, (tuple, list)):
         return _array_of(a)
@@ -589,10 +683,12 @@ def _running(a, axis, dtype, join):
 
 
 def cumsum(a, axis=None, dtype=None):
+    a = _array_of(a)
     return _running(a, axis, dtype, lambda x, y: x + y)
 
 
 def cumprod(a, axis=None, dtype=None):
+    a = _array_of(a)
     return _running(a, axis, dtype, lambda x, y: x * y)
 
 
@@ -603,6 +699,7 @@ _RUN = 16  # elements that are sorted by insertion before runs are merged
 
 
 def sorted_copy(a, axis=-1, kind=None, *, stable=None):
+    a = _array_of(a)
     if axis is None:
         return sorted_copy(flatten(a), -1, kind, stable=stable)
     if a.ndim > 1 or _arrays.sorts(a):
@@ -675,6 +772,7 @@ def _argsort_into(out, a):
 
 
 def argsort(a, axis=-1, kind=None, *, stable=None):
+    a = _array_of(a)
     if axis is None:
         return _argsort_row(ravel(a))
     if a.ndim == 1:

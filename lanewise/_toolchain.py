@@ -135,7 +135,7 @@ def _generate(text: str, opt: int, baseline: bool, output: str, whole: bool) -> 
         if not module.data_layout:
             module.data_layout = str(machine.target_data)
         llvm.run_passes(module, machine, opt)
-        if len(text) > _LONG_TEXT or opt == 1:  # 1 is for code that is wanted soon: a tenth of the time to select it
+        if len(text) > _LONG_TEXT:
             machine = _machine(0, baseline, whole)
         if output == "object":
             return machine.emit_object(module)

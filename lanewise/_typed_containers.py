@@ -44,6 +44,7 @@ OTHER_ITEMS = " are typed lists or dicts with items of one type, and this one is
 PLAIN = " can be typed lists and dicts, and this is a plain one: make it by `lanewise.typed.List(...)` or `Dict(...)`; in a plain list, write the inner list where it is put in, as in `x.append([v])`"
 NOT_KNOWN = "nobody knows yet of what type the items of this list or dict are: put one into it, before it is put into another list or dict; or begin with `List.empty_list(...)` or `Dict.empty(...)`"
 
+NEVER_NONE = "a list or dict of compiled code is never None, so `d.get(k)` needs the one that is taken where the key is missing: write `d.get(k, [])`, or `d[k] if k in d else []`"
 UNSEEN = "an inner list or dict has items of a type that the outer one does not know: write `x[i].append(v)` or `x[k][j] = v`, where x is the variable of the outer one, to put in the first item, or begin with an inner list that has an item"
 NUMBERS: tuple[Any, ...] = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128)
 
@@ -72,6 +73,9 @@ class Containers(KeptArrays):
 
     def check(self, x, what):
         check(self.like, x, what)
+
+    def check_optional(self):
+        raise TypingError(NEVER_NONE)
 
     def check_comparable(self):
         pass

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib as _contextlib
 import os as _os
+import sys as _sys
 import warnings as _warnings
 from typing import Any
 
@@ -98,11 +99,11 @@ class Config:
         _core._setting_set(name, None if value is None else str(value))
 
     def __call__(self, **overrides: Any) -> "_Overridden":
-        """Override settings inside a ``with`` block; they come back also after an exception."""
+        """Override settings inside a ``with`` block; they come back also after an exception. Without `with`, nothing changes, and
+        a RuntimeWarning says so."""
         for name in overrides:
             getattr(self, name)  # what does not exist is told of at once
         return _Overridden(overrides)
-
 
     def reload_config(self) -> None:
         """Read numba's variables that hold numbers and switches again, where the environment has changed.
@@ -127,13 +128,32 @@ class Config:
 
 
 class _Overridden(_contextlib.ContextDecorator):
-    """Settings that hold inside of a block, which may be entered again, and in a function that is decorated with it."""
+    """Settings that hold inside of a block, which may be entered again, and in a function that is decorated with it.
+
+    RuntimeWarning where it is dropped without either, as of a coroutine that was never awaited.
+    """
 
     def __init__(self, overrides: dict[str, Any]) -> None:
         self._overrides = overrides
+        self._is_used = False
         self._before: list[dict[str, Any]] = []  # of the blocks that are open
 
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r:.200}" for name, value in self._overrides.items())
+        return f"<lanewise.config({given}): settings for a `with` block, or for a function that is decorated with it>"
+
+    def __del__(self) -> None:
+        if not self._is_used and self._overrides and not _sys.is_finalizing():
+            name = next(iter(self._overrides))
+            _warnings.warn(f"lanewise.config({name}=...) had no effect, because no `with` block was entered; "
+                           f"lanewise.config.{name} = ... sets it until it is set again", RuntimeWarning, stacklevel=2)
+
+    def __call__(self, function: Any) -> Any:
+        self._is_used = True
+        return super().__call__(function)
+
     def __enter__(self) -> Config:
+        self._is_used = True
         of_numba = _numba_config.SETTINGS
         fields = (of_numba[name][0] if name in of_numba else name for name in self._overrides)
         before = {field: getattr(config, field) for field in fields}

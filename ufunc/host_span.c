@@ -8,11 +8,13 @@
  * (core/host/value_class.h). */
 #include "ufunc/host_internal.h"
 
+#include "core/base/divider.h"
 #include "core/base/elements.h"
 #include "core/base/stream_copy.h"
 #include "core/host/flags.h"
 #include "core/host/value_class.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- floating-point flags ---- */
@@ -126,11 +128,27 @@ deliver(const lw_run *r, int64_t begin, char *const *work, uint32_t n)
     }
 }
 
-/* n <= kernel->block elements from `begin`: what is not contiguous goes through `scratch`, and
- * so do outputs that are written past the caches. constants_ready: inputs of stride 0 were
- * filled by an earlier block, which was not smaller. */
+/* Whether n elements of an input, which the kernel may read where they are, share memory with
+ * those of an output that it writes there: they would be gone when the flags are looked at. */
+static bool
+is_overwritten(const lw_run *r, char *const *args, int input, uint32_t n)
+{
+    const lw_host_kernel *kernel = r->kernel;
+
+    for (int k = kernel->nin; r->in_place && k < kernel->n; k++)
+        if (args[input] < args[k] + (size_t)n * kernel->size[k] &&
+            args[k] < args[input] + (size_t)n * kernel->size[input])
+            return true;
+    return false;
+}
+
+/* n elements from `begin`, at most `block`: what is not contiguous goes through `scratch`,
+ * which has room for so many of all operands, and so do outputs that are written past the
+ * caches. constants_ready: inputs of stride 0 were filled by an earlier block, which was not
+ * smaller. */
 static void
-block_through_scratch(lw_run *r, int64_t begin, uint32_t n, char *scratch, bool constants_ready)
+block_through_scratch(lw_run *r, int64_t begin, uint32_t n, int64_t block, char *scratch,
+                      bool constants_ready)
 {
     lw_host_kernel *kernel = r->kernel;
     bool whole = kernel->strided != NULL || n % LW_HOST_BLOCK == 0;
@@ -141,24 +159,14 @@ block_through_scratch(lw_run *r, int64_t begin, uint32_t n, char *scratch, bool 
         uint32_t size = kernel->size[i];
         bool streams = r->streams && i >= kernel->nin;
         bool direct = size == 0 || (r->strides[i] == size && whole && !streams);
-        work[i] = direct && !(r->in_place && i < kernel->nin && size > 0) ? args[i] : scratch;
-        scratch += kernel->block * size;
+        work[i] =
+            direct && !(i < kernel->nin && is_overwritten(r, args, i, n)) ? args[i] : scratch;
+        scratch += block * size;
         if (i < kernel->nin && work[i] != args[i] && !(r->strides[i] == 0 && constants_ready))
             lw_elements_gather(work[i], args[i], r->strides[i], size, n);
     }
     lw_run_note(r, lw_run_block(r, work, n), begin);
     deliver(r, begin, work, n);
-}
-
-static void
-through_scratch(lw_run *r, int64_t begin, int64_t end)
-{
-    _Alignas(64) char scratch[LW_HOST_SCRATCH];
-    int64_t block = r->kernel->block;
-
-    for (int64_t i = begin; i < end; i += block)
-        block_through_scratch(r, i, (uint32_t)(end - i < block ? end - i : block), scratch,
-                              i > begin);
 }
 
 /* How many elements from `begin` on there are before the first output begins a line. */
@@ -169,6 +177,40 @@ up_to_line(const lw_run *r, int64_t begin)
     uintptr_t at = (uintptr_t)r->args[r->kernel->nin] + (uintptr_t)(begin * size);
 
     return (int64_t)(-at % LW_STREAM_LINE / size);
+}
+
+/* Elements of a block. Where operands are contiguous, only inputs that are overwritten are
+ * copied, and what takes time is that there are blocks: each has as many elements as stay in
+ * the L1 cache. */
+static int64_t
+block_of(const lw_run *r)
+{
+    enum { LARGE = 8192 };
+    const lw_host_kernel *kernel = r->kernel;
+    int64_t bytes = 0, largest = 1, block;
+
+    if (!r->contiguous)
+        return kernel->block;
+    for (int i = 0; i < kernel->n; i++) {
+        bytes += kernel->size[i];
+        if (kernel->size[i] > largest)
+            largest = kernel->size[i];
+    }
+    assert(bytes > 0);
+    block = lw_least(LARGE / largest, LW_HOST_SCRATCH / bytes);
+    return block - block % LW_HOST_BLOCK;
+}
+
+static void
+through_scratch(lw_run *r, int64_t begin, int64_t end)
+{
+    _Alignas(64) char scratch[LW_HOST_SCRATCH];
+    int64_t block = block_of(r);
+    int64_t n = r->contiguous && r->kernel->strided != NULL ? up_to_line(r, begin) : 0;
+
+    n = n > 0 ? n : block;
+    for (int64_t i = begin; i < end; i += n, n = block)
+        block_through_scratch(r, i, (uint32_t)lw_least(end - i, n), block, scratch, i > begin);
 }
 
 /* Blocks whose outputs are written past the caches. The first one is shorter, so that the first
@@ -186,7 +228,7 @@ stream(lw_run *r, int64_t begin, int64_t end)
     n = n > 0 ? n : block;
     for (int64_t i = begin; i < end; i += n, n = block) {
         n = end - i < n ? end - i : n;
-        block_through_scratch(r, i, (uint32_t)n, scratch, ready >= n);
+        block_through_scratch(r, i, (uint32_t)n, block, scratch, ready >= n);
         ready = n;
     }
     lw_stream_end();
@@ -276,7 +318,7 @@ lw_run_in_order(void *run, int64_t begin, int64_t end)
     if (kernel->strided == NULL) {
         _Alignas(64) char scratch[LW_HOST_SCRATCH];
         for (int64_t i = begin; i < end; i++)
-            block_through_scratch(r, i, 1, scratch, false);
+            block_through_scratch(r, i, 1, r->kernel->block, scratch, false);
         return true;
     }
     for (int64_t at = begin; at < end; at += most) {

@@ -11,7 +11,10 @@
 
 #include <stdbool.h>
 
-#define LW_FORMAT_REPR "!r" /* the spec of a string that is shown as repr() does */
+/* The spec of what is shown as repr() and str() do; a colon and the format of that string may
+ * follow. No format of Python's begins like that. */
+#define LW_FORMAT_REPR "!r"
+#define LW_FORMAT_STR  "!s"
 
 enum { LW_FORMAT_SLOTS = 16 }; /* 8-byte slots of values that one print() may have */
 

@@ -73,26 +73,43 @@ lw_print_value(const lw_format *format, const uint64_t *slots)
     return object_of(&format->values[0], slots);
 }
 
+/* Steals the value, which may be NULL. */
+static PyObject *
+formatted(PyObject *value, const char *spec)
+{
+    PyObject *format = value ? PyUnicode_FromString(spec) : NULL;
+    PyObject *text = format ? PyObject_Format(value, format) : NULL;
+
+    Py_XDECREF(format);
+    Py_XDECREF(value);
+    return text;
+}
+
+/* Whether the spec begins with a conversion; *spec is then the format of the string. */
+static bool
+takes_conversion(const char **spec, const char *conversion)
+{
+    size_t n = strlen(conversion);
+
+    if (strncmp(*spec, conversion, n) != 0 || ((*spec)[n] != ':' && (*spec)[n] != '\0'))
+        return false;
+    *spec += n + ((*spec)[n] == ':');
+    return true;
+}
+
 static PyObject *
 value_text(const lw_format_value *of, const uint64_t *slots)
 {
-    PyObject *value = object_of(of, slots), *format, *text = NULL;
-    const char *spec = of->spec;
+    PyObject *value = object_of(of, slots), *text;
+    const char *spec = of->spec ? of->spec : LW_FORMAT_STR;
 
     if (value == NULL)
         return NULL;
-    if (spec == NULL) {
-        text = PyObject_Str(value);
-    } else if (strcmp(spec, LW_FORMAT_REPR) == 0) {
-        text = PyObject_Repr(value);
-    } else {
-        format = PyUnicode_FromString(spec);
-        if (format != NULL)
-            text = PyObject_Format(value, format);
-        Py_XDECREF(format);
-    }
+    text = takes_conversion(&spec, LW_FORMAT_REPR)  ? PyObject_Repr(value)
+           : takes_conversion(&spec, LW_FORMAT_STR) ? PyObject_Str(value)
+                                                    : Py_NewRef(value);
     Py_DECREF(value);
-    return text;
+    return formatted(text, spec);
 }
 
 /* ---- lines ---- */

@@ -249,10 +249,19 @@ lw_reduce_picks(const lw_reduction *r)
     return lw_operator_selects(func, 0);
 }
 
+/* Whether accumulators of this type keep the order of these elements. */
+static bool
+keeps_order(lw_dtype element, lw_dtype acc)
+{
+    return element == acc ||
+           ((element == LW_DT_f16 || element == LW_DT_bf16) && lw_is_float(acc));
+}
+
 int
 lw_reduce_deciding_operand(const lw_reduction *r)
 {
     uint32_t operand = r->best.part;
+    lw_dtype value = r->acc[operand];
 
     if (r->best.kind == LW_NO_EXTREME)
         return -1;
@@ -261,12 +270,14 @@ lw_reduce_deciding_operand(const lw_reduction *r)
             return -1;
     if (r->map != NULL) {
         const lw_inst *made = mapped(r, r->best.part);
+        if (made != NULL && made->op == LW_OP_CAST && made->type == value)
+            made = &body_of(r->map)->insts.data[made->a];
         if (made == NULL || made->op != LW_OP_PARAM)
             return -1;
         operand = made->a;
     }
-    if (operand >= r->n_in || r->loaded[operand] != r->acc[r->best.part] ||
-        r->in[operand] != r->acc[r->best.part])
+    if (operand >= r->n_in || r->loaded[operand] != r->in[operand] ||
+        !keeps_order(r->in[operand], value))
         return -1;
     return (int)operand;
 }

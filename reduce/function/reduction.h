@@ -115,7 +115,7 @@ bool lw_reduce_adds_small(const lw_reduction *r);
 /* Finds out whether the best element can be searched for, and sets best. */
 void lw_reduce_recognise_best(lw_reduction *r);
 /* The operand whose elements, as they are loaded, are the values that decide which one is the
- * best; -1: they are made from elements. */
+ * best, or floats of 16 bits that become these; -1: they are made from elements. */
 int lw_reduce_deciding_operand(const lw_reduction *r);
 /* The same of accumulators of one integer. */
 lw_extreme_kind lw_reduce_picks(const lw_reduction *r);

@@ -1,7 +1,9 @@
 /* Finds the best of contiguous elements in one call, where combine gives the better of its
  * operands and the value that decides is a loaded element itself; the loops of
  * host_extreme_kernel.c take any map. Elements are read once: each block gives its best value,
- * and only the first block that has the best of all is searched for it, from a cache. */
+ * and only the first block that has the best of all is searched for it, from a cache. Instead
+ * of floats of 16 bits, whose comparisons few processors have, integers are compared that have
+ * the same order: their magnitudes with their signs. */
 #include "reduce/host/host_kernel_parts.h"
 
 #include <assert.h>
@@ -17,8 +19,9 @@ enum {
 
 typedef struct picker {
     maker *m;
-    lw_ref base; /* of the operand whose elements decide */
-    lw_dtype type;
+    lw_ref base;             /* of the operand whose elements decide */
+    lw_dtype type;           /* that is compared */
+    int64_t infinity;        /* in that type; 0: it is the elements' own */
     unsigned lanes, vectors; /* of a vector; of these, that are taken together */
     int64_t block;           /* elements */
     lw_ref nans;             /* slot: for each lane whether it has seen a NaN; 0: of integers */
@@ -30,16 +33,46 @@ typedef struct picker {
 static bool
 is_picked(lw_dtype type)
 {
-    return lw_is_integer(type) || type == LW_DT_f32 || type == LW_DT_f64;
+    return lw_is_integer(type) || lw_is_float(type);
+}
+
+static bool
+is_short_float(lw_dtype type)
+{
+    return type == LW_DT_f16 || type == LW_DT_bf16;
+}
+
+static lw_ref
+number(picker *p, int64_t value, unsigned lanes)
+{
+    lw_ref one = lw_ir_int(&p->m->b, p->type, value);
+
+    return lanes > 1 ? lw_ir_splat(&p->m->b, one, lanes) : one;
 }
 
 static lw_ref
 load_at(picker *p, lw_ref at, unsigned lanes)
 {
     lw_builder *b = &p->m->b;
-    lw_ref bytes = lw_ir_mul(b, at, i64(p->m, lw_dtypes[p->type].size_bytes));
+    lw_ref bytes = lw_ir_mul(b, at, i64(p->m, lw_dtypes[p->type].size_bytes)), sign;
+    lw_ref x = lw_ir_load(b, p->type, lanes, lw_ir_offset(b, p->base, bytes), 0, 0);
 
-    return lw_ir_load(b, p->type, lanes, lw_ir_offset(b, p->base, bytes), 0, 0);
+    if (p->infinity == 0)
+        return x;
+    sign = lw_ir_shr(b, x, number(p, 15, lanes)); /* all bits of it */
+    x = lw_ir_and(b, x, number(p, INT16_MAX, lanes));
+    return lw_ir_sub(b, lw_ir_xor(b, x, sign), sign);
+}
+
+static lw_ref
+is_nan(picker *p, lw_ref x, unsigned lanes)
+{
+    lw_builder *b = &p->m->b;
+
+    if (p->infinity == 0)
+        return lw_ir_compare(b, LW_OP_NE, x, x);
+    return lw_ir_or(b, lw_ir_compare(b, LW_OP_GT, x, number(p, p->infinity, lanes)),
+                    lw_ir_compare(b, LW_OP_LT, x, number(p, -p->infinity, lanes)));
 }
 
 static lw_ref
@@ -59,7 +92,7 @@ note_nans(picker *p, const lw_ref *x, unsigned n)
     if (p->nans == 0)
         return;
     for (unsigned k = 0; k < n; k++) {
-        lw_ref one = lw_ir_compare(b, LW_OP_NE, x[k], x[k]);
+        lw_ref one = is_nan(p, x[k], p->lanes);
         nan = nan ? lw_ir_or(b, nan, one) : one;
     }
     lw_ir_set(b, p->nans, lw_ir_or(b, lw_ir_get(b, p->nans), nan));
@@ -116,14 +149,14 @@ best_in_vectors(picker *p, unsigned vectors, lw_ref begin, lw_ref end)
 static lw_ref
 best_lane(picker *p, lw_ref x)
 {
-    lw_ref number[LW_MOST_PICKED] = {0};
+    lw_ref lane[LW_MOST_PICKED] = {0};
 
     for (unsigned k = 0; k < p->lanes; k++)
-        number[k] = lw_ir_lane(&p->m->b, x, k);
+        lane[k] = lw_ir_lane(&p->m->b, x, k);
     for (unsigned n = p->lanes / 2; n > 0; n /= 2)
         for (unsigned k = 0; k < n; k++)
-            number[k] = better(p, number[k], number[k + n]);
-    return number[0];
+            lane[k] = better(p, lane[k], lane[k + n]);
+    return lane[0];
 }
 
 static lw_ref
@@ -186,7 +219,7 @@ best_of_few(picker *p, lw_ref nan)
     loop = lw_ir_for(b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     x = load_at(p, loop.i, 1);
     if (nan != 0)
-        lw_ir_set(b, nan, lw_ir_or(b, lw_ir_get(b, nan), lw_ir_compare(b, LW_OP_NE, x, x)));
+        lw_ir_set(b, nan, lw_ir_or(b, lw_ir_get(b, nan), is_nan(p, x, 1)));
     lw_ir_set(b, p->best, better(p, x, lw_ir_get(b, p->best)));
     lw_ir_for_end(b, &loop);
 }
@@ -227,7 +260,7 @@ hits(picker *p, lw_ref at, unsigned lanes, bool nans)
     lw_ref x = load_at(p, at, lanes), best;
 
     if (nans)
-        return lw_ir_compare(b, LW_OP_NE, x, x);
+        return is_nan(p, x, lanes);
     best = lw_ir_get(b, p->best);
     return lw_ir_compare(b, LW_OP_EQ, x, lanes > 1 ? lw_ir_splat(b, best, lanes) : best);
 }
@@ -327,18 +360,23 @@ lw_status
 lw_reduce_pick_loop(maker *m, bool quick, lw_error *err)
 {
     lw_builder *b = &m->b;
+    uint32_t operand = (uint32_t)lw_reduce_deciding_operand(m->r);
     picker p = {.m = m, .type = m->value, .vectors = quick ? 1 : VECTORS};
     lw_ref out, nan = 0;
 
     assert(lw_reduce_may_pick(m));
-    p.lanes = LW_REDUCE_BEST_BYTES / lw_dtypes[m->value].size_bytes;
+    if (is_short_float(m->r->loaded[operand])) {
+        p.type = LW_DT_i16;
+        p.infinity = m->r->loaded[operand] == LW_DT_f16 ? 0x7c00 : 0x7f80;
+    }
+    p.lanes = LW_REDUCE_BEST_BYTES / lw_dtypes[p.type].size_bytes;
     if (p.lanes > LW_MOST_PICKED)
         p.lanes = LW_MOST_PICKED;
-    p.block = (quick ? QUICK_BYTES : BLOCK_BYTES) / lw_dtypes[m->value].size_bytes;
+    p.block = (quick ? QUICK_BYTES : BLOCK_BYTES) / lw_dtypes[p.type].size_bytes;
     start(m, "lw_pick", false);
     out = lw_ir_param_add(b, LW_DT_ptr, LW_PARAM_NOALIAS, "out");
-    p.base = pointer(m, (uint32_t)lw_reduce_deciding_operand(m->r));
-    p.best = lw_ir_slot(b, m->value);
+    p.base = pointer(m, operand);
+    p.best = lw_ir_slot(b, p.type);
     p.at = lw_ir_slot(b, LW_DT_i64);
     lw_ir_set(b, p.best, load_at(&p, i64(m, 0), 1));
     lw_ir_set(b, p.at, i64(m, 0));

@@ -150,7 +150,7 @@ def test_ranges_of_narrow_steps_do_not_wrap():
 
 WRONG = [
     (lambda x: np.meshgrid(x, x, x), "E153"), (lambda x: np.median(x, 0, None), "E153"), (lambda x: np.unique(x, True, False, False, None, True), "E153"),
-    (lambda x: np.cov(x, False), "E120: `numpy.cov` needs an array of numbers, or None"), (lambda x: np.sum([1.0, 2.0]), r"`np.array\(\[1.0,2.0\]\)` is an array|is an array"),
+    (lambda x: np.cov(x, False), "E120: `numpy.cov` needs an array of numbers, or None"), (lambda x: np.outer([1.0, 2.0], x), r"`np.array\(\[1.0,2.0\]\)` is an array|is an array"),
     (lambda x: np.flip(x, 1), "E124"), (lambda x: np.argmin(x, 0, None, True), "E153"),
 ]
 
@@ -273,3 +273,29 @@ def test_a_result_that_is_a_view_of_a_copied_argument(make):
     result = lw.njit(f)(x)
     result[0] = 9
     assert x.tolist() == [7, 0, 0, 0, 0] and result.dtype == "=f8"
+
+
+OF_LISTS = ["sum", "prod", "mean", "var", "std", "min", "max", "amin", "amax", "ptp", "any", "all", "count_nonzero", "argmin", "argmax", "nansum", "nanprod", "nanmean", "nanvar", "nanstd",
+            "nanmin", "nanmax", "cumsum", "cumprod", "nancumsum", "nancumprod", "sort", "argsort", "median", "nanmedian", "diff", "unique", "average", "trapezoid", "ediff1d"]
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+def test_reductions_of_lists(name):
+    f = getattr(np, name)
+    for work in (lambda x, y, z: f([x, y, z]), lambda x, y, z: f((x, y, z)), lambda x, y, z: f([[x, y], [z, x]])):
+        run = lw.njit(work)
+        for numbers in ((1.5, 2.5, -1.0), (3, 1, 2), (1.5, 2, 3)):
+            got, wanted = run(*numbers), work(*numbers)
+            np.testing.assert_allclose(got, wanted, rtol=1e-15)
+            assert np.shape(got) == np.shape(wanted)
+    with pytest.raises(lw.errors.TypingError, match="E120.*needs an array of numbers"):
+        lw.njit(lambda x: f(x))(1.5)
+
+
+def test_lists_in_functions_of_elements():
+    @lw.vectorize
+    def widest(x, y):
+        return np.max([x, y, 0.0]) - np.min((x, y)) + np.quantile([x, y], 0.5)
+
+    x, y = np.array([1.0, -2.0]), np.array([3.0, -4.0])
+    np.testing.assert_array_equal(widest(x, y), [3.0 - 1 + 2, 0.0 + 4 - 3])

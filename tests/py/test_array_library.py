@@ -538,6 +538,15 @@ def test_items():
         assert got == want and [type(v) for v in got] == [type(v) for v in want]
 
 
+@pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile", "nanpercentile"])
+def test_bools_have_no_quantiles(name):
+    f, x = getattr(np, name), np.array([[True, False, True]])
+    for work in (lambda x: f(x, 0.5), lambda x: f(x, 0.25, axis=1), lambda x: f(x, [0.5, 1.0]), lambda x: f(x, np.array([0.5]))):
+        for run in (work, lw.njit(work)):
+            with pytest.raises(TypeError, match="numpy boolean subtract"):
+                run(x)
+
+
 @pytest.mark.parametrize("values", [[1, np.inf], [np.inf, np.inf, np.inf], [-np.inf, 1, np.inf], [5]])
 def test_quantiles_at_the_ends_are_elements(values):
     """Also beside infinities, where some versions of NumPy find NaN; between infinities there is no number for NumPy either."""

@@ -18,7 +18,7 @@ from source_tree import rows
 
 MODULES = {"ARRAY_FUNCTIONS": "lanewise._array_functions", "NEW_ARRAYS": "lanewise._new_arrays", "ARRAY_LIBRARY": "lanewise._array_library", "ARRAY_PARTS": "lanewise._array_parts", "LINEAR_ALGEBRA": "lanewise._linear_algebra", "SPECIAL": "lanewise._special",
            "THREAD_RANDOM": "lanewise._thread_random", "PYTHON_RANDOM": "lanewise._python_random", "GROWING_LISTS": "lanewise._growing_lists", "GROWING_DICTS": "lanewise._growing_dicts"}
-OWNERS = {"NUMPY": [np], "BOTH": [np, np.ndarray], "METHOD": [np.ndarray], "LINALG": [np.linalg], "MATH": [math], "PYTHON": [builtins], "RANDOM": [np.random], "PY_RANDOM": [random], "LISTS": [heapq, bisect, builtins]}
+OWNERS = {"NUMPY": [np], "BOTH": [np, np.ndarray], "METHOD": [np.ndarray], "LINALG": [np.linalg], "STRIDES": [np.lib.stride_tricks], "MATH": [math], "PYTHON": [builtins], "RANDOM": [np.random], "PY_RANDOM": [random], "LISTS": [heapq, bisect, builtins]}
 BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 # NumPy takes it by position too, which its signature does not say
 UNSAID = {"arange": ["start", "stop", "step", "dtype"], "ranf": ["size"], "sample": ["size"]}

@@ -128,3 +128,87 @@ def test_lists_of_sets_and_slices_to_delete(f):
     got, wanted = lw.njit(f)(z, m), f(z, m)
     assert got.dtype == wanted.dtype
     np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("f", [lambda x: np.round(x), lambda x: np.around(x, decimals=0), lambda x: np.round(x, 0), lambda x: x.round(), lambda x: np.round(x[0, 1])], ids=range(5))
+def test_bools_are_rounded_to_floats(f):
+    """As np.rint has it; its float16 is a float32 in compiled code."""
+    x = np.array([[True, False, True]])
+    got, wanted = lw.njit(f)(x), f(x)
+    np.testing.assert_array_equal(got, wanted)
+    assert wanted.dtype == np.float16 and (not isinstance(got, np.ndarray) or got.dtype == lw.njit(lambda x: np.rint(x))(x).dtype)
+    with pytest.raises(lw.errors.TypingError, match="E120: `numpy.round` needs a number where decimals is given"):
+        lw.vectorize(lambda x: np.round(x, 2))(x)
+
+
+windows = np.lib.stride_tricks.sliding_window_view
+
+SLIDING = [
+    lambda x: windows(x, (2, 3)), lambda x: windows(x, 2, axis=0), lambda x: windows(x, 2, -1), lambda x: windows(x, (2, 3), (1, 0)), lambda x: windows(x, (1, 2), axis=(1, 1)),
+    lambda x: windows(x[0], 3).mean(axis=-1), lambda x: windows(x, (2, 2)).sum(axis=(2, 3)), lambda x: windows(x[0], 0), lambda x: windows(x[:0], 2, axis=1), lambda x: windows(x[1], x.shape[1]),
+]
+
+
+@pytest.mark.parametrize("f", SLIDING, ids=range(len(SLIDING)))
+def test_sliding_windows(f):
+    g = lw.njit(f)
+    for dtype in (np.int16, np.float64, np.complex64):
+        for x in layouts(numbers(dtype, (4, 6))):
+            got, wanted = g(x), f(x)
+            np.testing.assert_array_equal(got, wanted)
+            assert got.dtype == wanted.dtype and got.shape == wanted.shape
+
+
+def test_sliding_windows_of_any_axis():
+    x, g = numbers(np.int64, (2, 3, 4)), lw.njit(lambda x, shape, axis: windows(x, shape, axis))
+    for shape, axis in ((2, 0), (2, -1), ((2, 1), (1, 2)), ((2, 2), (-1, -1)), ((1, 2, 3), None)):
+        np.testing.assert_array_equal(g(x, shape, axis), windows(x, shape, axis))
+    for shape, axis, says in ((2, None, "Since axis is `None`"), ((2, 2), 0, "matching length"), (5, 0, "larger than input"), (4, 1, "larger than input"), ((-1, 1, 1), None, "negative values"), (2, 3, "out of bounds")):
+        with pytest.raises(ValueError, match=says):
+            g(x, shape, axis)
+        with pytest.raises(ValueError, match=says):
+            windows(x, shape, axis)
+    with pytest.raises(errors.TypingError, match="E162: assignment into a read-only array"):
+        @lw.njit
+        def f(x):
+            windows(x, 2)[0, 0] = 1
+
+        f(x[0, 0])
+
+    @lw.guvectorize("(n),(k)->(m)", sizes={"m": lambda n, k: n - k + 1})
+    def smoothed(x, w, out):
+        out[:] = (windows(x, 3) * w).sum(axis=1)
+
+    np.testing.assert_allclose(smoothed(np.arange(12.0).reshape(2, 6), np.array([1.0, 2, 1])), [[4, 8, 12, 16], [28, 32, 36, 40]])
+
+
+BROADCAST = [
+    lambda x, y: np.broadcast_arrays(x, y), lambda x, y: np.broadcast_arrays(x[:, :1], y, 1.5), lambda x, y: np.broadcast_arrays(x), lambda x, y: np.broadcast_arrays(x[..., None], y)[0] + 1,
+]
+
+
+@pytest.mark.parametrize("f", BROADCAST, ids=range(len(BROADCAST)))
+def test_arrays_that_are_broadcast(f):
+    for x in layouts(numbers(np.int32, (4, 6))):
+        got, wanted = lw.njit(f)(x, x[1].astype(np.float32)), f(x, x[1].astype(np.float32))
+        for a, b in zip(got, wanted) if isinstance(wanted, tuple) else [(got, wanted)]:
+            np.testing.assert_array_equal(a, b)
+            assert a.dtype == b.dtype
+    for x, y in ((np.ones((2, 3)), np.ones(4)), (np.ones((2, 1)), np.ones((3, 1)))):
+        with pytest.raises(ValueError, match="shape mismatch"):
+            lw.njit(lambda x, y: np.broadcast_arrays(x, y))(x, y)
+
+
+def test_shapes_that_are_broadcast():
+    g = lw.njit(lambda n: (np.broadcast_shapes((1, 2), (n, 1)), np.broadcast_shapes((6, 7), (5, 6, 1), 7, (5, 1, 7)), np.broadcast_shapes(), np.broadcast_shapes((n, 1), 4)))
+    assert g(3) == ((3, 2), (5, 6, 7), (), (3, 4))
+    with pytest.raises(ValueError, match="shape mismatch"):
+        lw.njit(lambda n: np.broadcast_shapes((n, 2), 4))(3)
+
+
+@pytest.mark.parametrize("f", [lambda x: np.zeros_like(x), lambda x: np.ones_like(x), lambda x: np.full_like(x, 7), lambda x: np.zeros_like(x, np.int32), lambda x: np.full_like(x, 2.5, dtype=np.float64)], ids=range(5))
+def test_arrays_like_numbers(f):
+    for x in (1.5, 3, True, np.float32(2), np.int8(1)):
+        got, wanted = lw.njit(f)(x), f(x)
+        assert isinstance(got, np.ndarray) and got.shape == () == wanted.shape and got.dtype == wanted.dtype and got == wanted
+    assert lw.njit(lambda x: np.empty_like(x))(2j).dtype == np.complex128

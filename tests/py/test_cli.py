@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -197,6 +199,25 @@ def test_settings_are_read_from_the_environment(run_python):
     code = "import lanewise as lw; print(lw.config.target, lw.config.threads, lw.config.cache_size_mb)"
     said = run_python("-c", code, LANEWISE_TARGET="cpu", LANEWISE_NUM_THREADS="3", LANEWISE_CACHE_SIZE_MB="7").stdout
     assert said.split() == ["cpu", "3", "7"]
+
+
+def test_config_without_with_is_told_of():
+    with pytest.warns(RuntimeWarning, match="no `with` block was entered; lanewise.config.threads = ... sets it") as told:
+        lw.config(threads=2)
+    assert told[0].filename == __file__ and len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with lw.config(threads=2):
+            pass
+        lw.config(threads=2)(lambda: 0)
+        lw.config()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(lw.config(threads=2))
+        kept = lw.config(threads=2)
+        with kept, kept:
+            pass
+        assert "config(threads=2): settings for a `with` block" in repr(kept)
+        del kept
 
 
 def test_config_overrides_come_back():

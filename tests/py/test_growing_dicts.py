@@ -596,3 +596,68 @@ def changes_list(n):
 def test_changes_in_prange(function):
     with pytest.raises(errors.CompileError, match="(?s)E168.*the iterations cannot change one list, dict or set: fill that after the loop"):
         lw.njit(parallel=True)(function)(3)
+
+
+# ---- second names ----
+
+
+def second_name_of_a_set(n):
+    first = set((1, 2, 3))
+    other = {3, n}
+    second = first
+    second |= other
+    third = second
+    third.add(n + 1)
+    first -= {1}
+    return sorted(first), sorted(second), sorted(third)
+
+
+def second_name_of_a_dict(n):
+    first = {}
+    second = first
+    second[n] = 5
+    first |= {2: 3}
+    second[5] = 6
+    return len(first), len(second), first[n]
+
+
+def second_name_of_a_list(n):
+    first = [n]
+    second = first
+    second += [1, 2]
+    first.append(4)
+    second *= 2
+    return first, len(second)
+
+
+def second_name_in_a_loop(n):
+    found = {n}
+    for i in range(3):
+        again = found
+        again.add(i + 10)
+    return len(found)
+
+
+def second_name_of_a_tuple(n):
+    first = (1, 2)
+    second = first
+    second += (n,)
+    return first, second
+
+
+@pytest.mark.parametrize("f", [second_name_of_a_set, second_name_of_a_dict, second_name_of_a_list, second_name_in_a_loop, second_name_of_a_tuple])
+def test_second_names(f):
+    assert lw.njit(f)(9) == f(9)
+
+
+def test_second_names_of_two():
+    @lw.njit
+    def f(n):
+        first = {1, 2}
+        second = first
+        first = {n}
+        second.add(7)
+        return len(first), len(second)
+
+    with pytest.raises(lw.errors.TypingError, match="E165: a set that may have two names"):
+        f(5)

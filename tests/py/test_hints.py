@@ -45,6 +45,17 @@ def test_reductions_in_compiled_code():
         total(np.ones(3))
 
 
+@pytest.mark.parametrize("name", lw.reductions.__all__)
+def test_reductions_given_to_decorators(name):
+    given = getattr(lw.reductions, name)
+    for door in (lw.njit, lw.vectorize, lw.guvectorize([], "(n)->()"), lw.forall, lw.cuda.jit, lw.reduce,
+                 lambda function: lw.reduce(map=function, combine=lambda a, b: a + b), lambda function: lw.reduce(lambda a, b: a + b, finish=function)):
+        with pytest.raises(TypeError, match=f"got lanewise.reductions.{name}, which is called outside of compiled code"):
+            door(given)
+    with pytest.raises(lw.errors.TypingError, match="functions of lanewise.reductions are called outside"):
+        lw.njit(lambda x: given(x, x, x))(np.ones(3))
+
+
 def test_a_list_as_a_result():
     assert lw.njit(lambda t, y: [y[1], -y[0]])(1.0, np.ones(2)) == [1.0, -1.0]
     with pytest.raises(lw.errors.TypingError, match=r"E183: a list cannot be a result(.|\n)*return numbers; functions of `njit` return lists"):
@@ -78,7 +89,7 @@ def raised(m, x):
 
 def spaced(m, x):
     if x > 0:
-        raise ValueError(f"{x!r:>6}")
+        raise ValueError(f"{x!r:.2f}")
     return x
 
 
@@ -103,7 +114,7 @@ def with_objects(m, x):
     (lambda m, x: Color[m].value, "RED", r"members of an enum class are found by names and values that are constants, `C\[\"A\"\]` and `C\(1\)`: pass the member"),
     (lambda m, x: Flags.A, 1, r"E183(.|\n)*a member of an enum.Flag(.|\n)*as the `.value` of a member, or a member of an `enum.Enum`"),
     (lambda m, x: Flags.A if x > 0 else Flags.B, 1, r"E104(.|\n)*those of an `enum.Flag` have numbers, `.value`"),
-    (raised, Color.RED, r"this is Color(.|\n)*show its value, `{m.value}`"), (spaced, 1, r'`!s` and `!r` with a format, are not supported(.|\n)*f"{x:>6}"'),
+    (raised, Color.RED, r"this is Color(.|\n)*show its value, `{m.value}`"), (spaced, 1, r"this format of a field of an f-string is not for strings"),
 ])
 def test_what_is_written_instead(f, first, says):
     with pytest.raises(lw.errors.CompileError, match=says):

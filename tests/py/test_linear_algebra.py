@@ -155,8 +155,35 @@ def test_condition_and_logarithm_of_the_determinant(dtype):
     assert slogdet(singular * 0) == (0, -np.inf) and cond(singular * 0) == np.inf == np.linalg.cond(singular * 0)
     with pytest.raises(np.linalg.LinAlgError, match="must be square"):
         slogdet(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="cond in compiled code takes p=None, 2 or -2"):
-        lw.njit(lambda a: np.linalg.cond(a, 1))(np.eye(2))
+
+
+@pytest.mark.parametrize("p", [1, -1, 2, -2, np.inf, -np.inf, "fro", "nuc"])
+def test_condition_by_norms(p):
+    cond = lw.njit(lambda a: np.linalg.cond(a, p))
+    for dtype in ("f4", "f8", "c8", "c16", "i4", "?"):
+        a = (matrix("c16" if dtype[0] == "c" else "f8", (4, 4)) * 3 + 5 * np.eye(4)).astype(dtype) if dtype != "?" else np.triu(np.ones((4, 4), bool))
+        for x in (a, a.T, a[::-1, ::-1], a[:1, :1]):
+            got, wanted = cond(x), np.linalg.cond(x, p)
+            np.testing.assert_allclose(got, wanted, rtol=1e-4 if dtype in ("f4", "c8") else 1e-11)
+        assert lw.vectorize(lambda x: cond(np.array([[x, 1], [2, x]])))(np.array([3.0]))[0] == pytest.approx(np.linalg.cond(np.array([[3.0, 1], [2, 3]]), p))
+    for x in (np.ones((2, 2)), np.zeros((3, 3)), np.diag([1.0, 0, 2])):
+        if p != 2 and not (p == -2 and x.any()):  # which is rounded
+            assert cond(x) == np.inf and (p == "nuc" or np.linalg.cond(x, p) == np.inf)  # where NumPy's own singular values fail
+    bad = np.array([[1.0, np.nan], [2.0, 3.0]])
+    if p not in (2, -2):
+        assert p == "nuc" or (np.isnan(cond(bad)) and np.isnan(np.linalg.cond(bad, p)))
+        for wrong, error, says in ((np.ones((2, 3)), np.linalg.LinAlgError, "must be square"), (np.eye(2, dtype="f2"), TypeError, "float16")):
+            with pytest.raises(error, match=says):
+                cond(wrong)
+
+
+def test_condition_by_a_norm_that_is_chosen_later():
+    cond, a = lw.njit(lambda a, p: np.linalg.cond(a, p)), matrix("f8", (3, 3))
+    for p in (1, -1, 2, -2, np.inf, -np.inf, None, "fro", "nuc"):
+        np.testing.assert_allclose(cond(a, p), np.linalg.cond(a, p), rtol=1e-11)
+    for p in (3, "most"):
+        with pytest.raises(ValueError, match="Invalid norm order for matrices"):
+            cond(a, p)
 
 
 def test_loops_of_long_functions_are_not_unrolled():

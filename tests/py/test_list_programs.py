@@ -833,7 +833,7 @@ def follows_a_float(n):
 
 
 @pytest.mark.parametrize(("function", "said"), [
-    (only_read, "nothing is ever put into this list"), (rows_only_read, "nothing is ever put into this list"), (follows_a_float, "are ints, and this is a float: begin with a float, 0.0")])
+    (only_read, "nothing has been put into this list"), (rows_only_read, "nothing has been put into this list"), (follows_a_float, "are ints, and this is a float: begin with a float, 0.0")])
 def test_first_items_that_do_not_follow(function, said):
     with pytest.raises(errors.TypingError, match=said):
         lw.njit(function)(3)

@@ -864,3 +864,124 @@ def test_ragged_lists_from_outside():
     assert lw.njit(lambda: len(RAGGED[0]) + sum(len(row) for row in RAGGED))() == 5
     with pytest.raises(lw.errors.TypingError, match="E124(?s:.)*lists of different lengths"):
         lw.njit(lambda i: len(RAGGED[i]))(1)
+
+
+# ---- lists that are items, or made where there is none ----
+
+
+def chosen(keys):
+    d = {}
+    for k in keys:
+        values = d[k] if k in d else []
+        values.append((k, 1.5))
+        d[k] = values
+    total = 0.0
+    for values in d.values():
+        for a, b in values:
+            total += a * b
+    return total, len(d[1])
+
+
+def chosen_by_if(keys):
+    d = {}
+    for k in keys:
+        if k in d:
+            values = d[k]
+        else:
+            values = []
+        for j in range(k):
+            values.append(j)
+        d[k] = values
+    return len(d), len(d[1]), sum(d[3])
+
+
+def chosen_by_try(keys):
+    d = {}
+    for k in keys:
+        try:
+            values = d[k]
+        except KeyError:
+            values = [k]
+        values += [k, k]
+        d[k] = values
+    return [len(d[k]) for k in sorted(d)]
+
+
+def chosen_as_operand(keys):
+    d = {}
+    for k in keys:
+        d[k] = (d[k] if k in d else []) + [k]
+    return d[1], len(d)
+
+
+def chosen_and_replaced(keys):
+    d = {}
+    for k in keys:
+        values = d.pop(k) if k in d else [k]
+        d[k] = values + [2 * k]
+    return d[1], d[2]
+
+
+def chosen_and_changed(keys):
+    d = {1: [0]}
+    for k in keys:
+        values = d[k] if k in d else []
+        values.append(k)
+    return d[1]
+
+
+def chosen_dict(keys):
+    d = {}
+    for k in keys:
+        counts = d[k] if k in d else {}
+        counts[k] = counts[k] + 1 if k in counts else 1
+        d[k] = counts
+    return d[1][1], d[2][2], len(d)
+
+
+def chosen_of_list(keys):
+    rows = []
+    for k in keys:
+        row = rows[-1] if rows else []
+        row.append(k)
+        rows.append(row)
+    groups = [[] for _ in range(4)]
+    for k in keys:
+        group = groups[k] if k > 1 else []
+        group.append(k)
+    return len(rows), rows[0], [len(group) for group in groups]
+
+
+def chosen_and_returned(keys):
+    d = {}
+    values = []
+    for k in keys:
+        if k in d:
+            values = d[k]
+        values.append(k)
+        d[k] = values
+    return values, len(d)
+
+
+@pytest.mark.parametrize("f", [chosen, chosen_by_if, chosen_by_try, chosen_as_operand, chosen_and_replaced, chosen_and_changed, chosen_dict, chosen_of_list, chosen_and_returned])
+def test_items_or_new_lists(f):
+    for keys in ([1, 2, 1, 3, 2, 1], [3, 1, 2, 1, 3, 2, 2]):
+        assert lw.njit(f)(np.array(keys)) == f(keys)
+
+
+def taken_or_none(n):
+    d = {1: [2]}
+    found = d.get(n)
+    return 0 if found is None else len(found)
+
+
+def taken_or_new(n):
+    d = {1: {2: 3}}
+    found = d.get(n) or {}
+    return len(found)
+
+
+@pytest.mark.parametrize("f", [taken_or_none, taken_or_new])
+def test_lists_are_never_none(f):
+    with pytest.raises(lw.errors.TypingError, match=r"E120: a list or dict of compiled code is never None(.|\n)*`d.get\(k, \[\]\)`"):
+        lw.njit(f)(1)

@@ -173,6 +173,40 @@ def test_empty_formats(capsys):
     assert capsys.readouterr().out == wanted
 
 
+def conversions(x, n, z, c, mode, name):
+    print(f"{x!r}|{x!s:>12}|{n!r:^9}|{z!r:*>12}|{c!r}|{c!s:7}|{mode!r:<9}|{mode!s:>6}|{name!r:>5}|{SIZE!r:>5}|{'a'!r:>5}|{None!r}")
+    print(f"{x=} {n=:04d} {(x, n)=} {mode=} {z=!s:>14} {(n, None, c)!r}")
+    print("%r %8r %s %8s" % (x, n, z, x), "{!r:>9} {!s:<5}|".format(x, c), repr(n), str(x), repr(mode), str(z) + "!")
+    return n
+
+
+def test_conversions_in_f_strings(capsys):
+    """Numbers are Python's, as in tuples: NumPy's repr has their type in front."""
+    for args in ((0.1, 3, 1 - 2j, True, "it's", "b"), (float("nan"), -7, 0j, False, "", "\\n")):
+        wanted = python_prints(lambda _: conversions(*args), [0], capsys)
+        lw.njit(conversions)(*args)
+        assert capsys.readouterr().out == wanted
+    x = np.array([0.1, 1e30], np.float32)
+
+    @lw.vectorize
+    def shown(x):
+        print(f"{x!r} {x=} {x!s} {x!r:>8} {np.int8(3)!r}", repr(x), str(x), "%s %6s" % (x, x))
+        return x
+
+    shown(x)
+    assert capsys.readouterr().out == "".join(f"{x} x={x} {x} {x:>8} 3 {x} {x} {x} {x:>6}\n" for x in map(str, x))
+
+    @lw.njit
+    def refused(x, y):
+        assert x < y, f"{x=} is not below {y!r:>5}"
+        raise ValueError(f"{(x, y)!r}")
+
+    with pytest.raises(AssertionError, match=r"^x=2\.5 is not below   1\.0 \(raised"):
+        refused(2.5, 1.0)
+    with pytest.raises(ValueError, match=r"^\(0\.5, 1\.0\) \(raised"):
+        refused(0.5, 1.0)
+
+
 def test_f_strings_of_errors():
     with pytest.raises(ValueError, match=r"^1\.50 is more than 1 \(raised"):
         lw.vectorize(joined_error)(np.array([0.5, 1.5, 2.5]))
@@ -182,7 +216,9 @@ def test_f_strings_of_errors():
 
 @pytest.mark.parametrize("function, words", [
     (lambda x: f"{x}", "made at run time cannot be a value"),
-    (lambda x: (print(f"{x!r}"), x)[1], "this part of an f-string"),
+    (lambda x: (print(f"{x!a}"), x)[1], "this part of an f-string"),
+    (lambda x: (print(f"{x!r:.2f}"), x)[1], "format of a field of an f-string is not for strings"),
+    (lambda x: (print(f"{(x, x)!s:>9}"), x)[1], "a field of an f-string with a format shows a number or a string"),
     (lambda x: (print(f"{x:{SIZE}}"), x)[1], "this part of an f-string"),
 ])
 def test_f_strings_that_are_refused(function, words):

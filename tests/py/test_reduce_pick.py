@@ -59,7 +59,7 @@ def test_places(dtype, later):
                 check(argmax, reductions.argmin, x, layouts=False)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "u8"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u8"])
 def test_draws(dtype):
     rng, argmax = np.random.default_rng(5), made()
     for later in False, True:
@@ -74,7 +74,7 @@ def test_draws(dtype):
 @pytest.mark.parametrize("shape", [(40, 7), (40, 64), (9, 300), (3, 5000), (2, 3, 1100)], ids=str)
 def test_rows(shape):
     rng, argmax = np.random.default_rng(7), made()
-    for dtype in "f4", "f8", "i2", "?":
+    for dtype in "f4", "f8", "f2", "i2", "?":
         for x in (rng.integers(0, 5, shape).astype(dtype), rng.integers(0, 5, shape[::-1]).astype(dtype).T):
             if dtype[0] == "f":
                 x.reshape(-1)[3] = np.nan
@@ -106,10 +106,30 @@ def test_bools_end_at_the_first():
     assert best[0] < 0.5 * best[1]
 
 
-def test_first_calls_are_not_slow():
-    x = np.random.default_rng(0).random(1 << 14, np.float32)
+@pytest.mark.parametrize("dtype", ["f2", "bfloat16"])
+def test_floats_of_16_bits(dtype):
+    """Integers of the same order are compared in their place: all of them, in any order."""
+    if dtype == "bfloat16":
+        dtype = pytest.importorskip("ml_dtypes").bfloat16
+    rng, argmax, nanargmax = np.random.default_rng(8), made(), reductions.nanargmax
+    for later in False, True:
+        for n in (1, 3, 15, 16, 40, 700, 5000, 1 << 16):
+            bits = rng.permutation(1 << 16)[:n].astype(np.uint16)
+            x = bits.view(dtype)
+            wide = x.astype(np.float32)
+            for narrow, y in ((x, wide), (x[~np.isnan(wide)], wide[~np.isnan(wide)]), (-np.abs(x[wide == wide]), -np.abs(wide[wide == wide]))):
+                if len(y):
+                    assert argmax(narrow) == y.argmax() and reductions.argmin(narrow) == y.argmin()
+            if not np.isnan(wide).all():
+                assert nanargmax(x) == np.nanargmax(wide) and reductions.nanargmin(x) == np.nanargmin(wide)
+        argmax(np.zeros(1 << 22, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2"])
+def test_first_calls_are_not_slow(dtype):
+    x = np.random.default_rng(0).random(1 << 14, np.float32).astype(dtype)
     argmax = made()
     soon = min(timeit.repeat(lambda: argmax(x), number=1, repeat=100))
-    argmax(np.zeros(1 << 22, np.float32))
+    argmax(np.zeros(1 << 22, dtype))
     later = min(timeit.repeat(lambda: argmax(x), number=1, repeat=100))
     assert soon < 25 * later  # 10; element by element it took 55 times as long

@@ -274,7 +274,7 @@ WHOLE = [
     lambda x: np.stack((x, x)), lambda x: np.unique(x), lambda x: np.diff(x), lambda x: x[np.array([1, 0])], lambda x: x[x == x], lambda x: -x,
     lambda x: abs(x), lambda x: x / np.timedelta64(1, "h"), lambda x: x // np.timedelta64(2, "s"), lambda x: x * 2, lambda x: x * 0.5,
     lambda x: x % np.timedelta64(2, "s"), lambda x: np.clip(x, x, x), lambda x: np.roll(x, 2), lambda x: np.nonzero(x), lambda x: np.median(x),
-    lambda x: x.mean(), lambda x: np.searchsorted(x, x), lambda x: x.prod(), lambda x: np.sqrt(x), lambda x: np.nanmax(x), lambda x: x @ x,
+    lambda x: x.mean(), lambda x: np.searchsorted(np.sort(x), x), lambda x: x.prod(), lambda x: np.sqrt(x), lambda x: np.nanmax(x), lambda x: x @ x,
     lambda x: x.mean(axis=0), lambda x: np.mean(x, axis=-1, keepdims=True), lambda x: np.median(x, axis=0), lambda x: np.diff(x, 2), lambda x: np.diff(x, axis=0),
 ]
 
@@ -396,3 +396,32 @@ def test_arguments_are_converted_to_signatures(kind):
 
 def _steps_of(t):
     return t.view(np.int64)
+
+
+@pytest.mark.parametrize("kind", "mM")
+def test_times_are_searched(kind):
+    """NaT is behind all others, and other units are converted exactly."""
+    x, v = np.sort(times(kind, "D", [3, 5, 5, 9, NAT])), times(kind, "D", [[NAT, 2, 3], [5, 10, 4]])
+    finer = v.astype(f"{kind}8[ms]") + np.timedelta64(1, "ms")
+    for f in (lambda x, v: np.searchsorted(x, v), lambda x, v: x.searchsorted(v), lambda x, v: np.searchsorted(x, v, "right"), lambda x, v: np.isin(v, x)):
+        run = lw.njit(f)
+        for values in (v, finer, v.T, v[0, 1], finer[1, 1], v[0, 0], v[:0]):
+            for row in (x, x[:0], x[:4], np.repeat(x, 2)[::2]):
+                np.testing.assert_array_equal(run(row, values), f(row, values))
+    above = lw.vectorize(lambda t: np.searchsorted(x, t))
+    np.testing.assert_array_equal(above(finer), np.searchsorted(x, finer))
+    if kind == "m":
+        assert lw.njit(lambda x, n: np.searchsorted(x, n))(x, 4) == 1
+    with pytest.raises(lw.errors.TypingError, match="E120.*`<` is not defined"):
+        lw.njit(lambda x, v: np.searchsorted(x, v))(x, 1.5)
+    with pytest.raises(lw.errors.TypingError, match="E120.*one-dimensional"):
+        lw.njit(lambda x, v: np.searchsorted(v, x))(x, v)
+
+
+@pytest.mark.parametrize("kind", "mM")
+def test_least_and_largest_times_but_for_nat(kind):
+    x = times(kind, "h", [[4, NAT, 7], [NAT, NAT, -3]])
+    for f in (lambda x: np.nanmin(x), lambda x: np.nanmax(x), lambda x: np.nanmin(x, axis=0), lambda x: np.nanmax(x[:, ::2], axis=1), lambda x: np.intersect1d(x, x[0])):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            np.testing.assert_array_equal(lw.njit(f)(x), f(x))

@@ -770,6 +770,34 @@ def test_float16_raises_no_flags_of_its_own(f):
                     assert ufunc(x, out=x) is x
 
 
+def warned(f, *args):
+    with warnings.catch_warnings(record=True) as found, np.errstate(all="warn"):
+        warnings.simplefilter("always")
+        result = f(*args)
+    return result.copy(), sorted(str(one.message).partition(" encountered")[0] for one in found)
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "divide"])
+@pytest.mark.parametrize("n", [64, 4095, 4097, 9000, 20_000])
+def test_float16_raises_numpys_flags_in_place(name, n):
+    """Inputs that are overwritten are looked at, and those that are not, where they lie: around the ends of blocks."""
+    ours, theirs = getattr(lw.ufuncs, name), getattr(np, name)
+    rng = np.random.default_rng(n)
+    for at in (0, 31, n // 2, min(4096, n - 1), n - 1):
+        for first, second in ((np.nan, 1), (np.inf, -np.inf), (np.inf, 0), (65504, 65504), (0, 0), (6e-8, 6e-8), (1, 0), (1, 2)):
+            for shift in (0, 3):
+                x, y = rng.integers(1, 9, (2, n)).astype(np.float16)
+                x[at], y[at] = first, second
+                for a, b, out in ((x, y, 0), (x, y, 1), (x, x, 0)):
+                    wanted, flags = warned(theirs, a, b)
+                    operands = [*np.empty((2, n + shift), np.float16)[:, shift:]]
+                    operands[0][:], operands[1][:] = a, b
+                    if a is b:
+                        operands[1] = operands[0]
+                    got, raised = warned(lambda: ours(*operands, out=operands[out]))
+                    assert raised == flags and np.array_equal(got, wanted, equal_nan=True), (at, first, second, out)
+
+
 def test_float16_raises_numpys_flags():
     x = np.array([1, 300, 2, 0, 5e-5, np.inf, np.nan], "f2")
     for f, place, flag in ((lambda x: x * x, 1, "over"), (lambda x: 1 / x, 3, "divide"), (lambda x: x * x, 4, "under"), (lambda x: x - x, 5, "invalid")):

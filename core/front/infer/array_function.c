@@ -43,6 +43,7 @@ lw_is_own_attribute(lw_infer_frame *f, lw_infer_value object, const char *name)
 #define IS_METHOD(name)
 #define IS_ATTRIBUTE(name) name,
 #define IS_LINALG(name)
+#define IS_STRIDES(name)
 #define IS_MATH(name)
 #define IS_PYTHON(name)
 #define IS_OPERATOR(name)
@@ -115,6 +116,7 @@ misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
     bool is_array = array && lw_type_is_number(f, array->elements[0]);
     bool is_row = is_array && array->ndim == 1;
     bool is_number = lw_type_is_number(f, arg->value.type) || arg->value.type == LW_DT_b1;
+    bool has_times = lw_type_is_time(array ? array->elements[0] : arg->value.type);
 
     if (arg->keyword || arg->value.type == LW_T_BOTTOM)
         return NULL;
@@ -126,14 +128,19 @@ misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
     switch (wanted) {
     case 'a': return is_array ? NULL : "an array of numbers";
     case 'i': return array ? NULL : "an array";
-    case 'e':
-        return is_array || (array && lw_type_is_time(array->elements[0]))
-                   ? NULL
-                   : "an array of numbers";
+    case 'n': return array || is_number ? NULL : "an array or a number";
+    case 'e': return is_array || (array && has_times) ? NULL : "an array of numbers";
     case 'o':
         return is_array || arg->value.type == LW_T_NONE ? NULL : "an array of numbers, or None";
     case 'r':
         return is_row ? NULL : is_array ? "a one-dimensional array" : "an array of numbers";
+    case 'd':
+        return is_row || (array && has_times && array->ndim == 1) ? NULL
+               : is_array || (array && has_times)                 ? "a one-dimensional array"
+                                                  : "an array of numbers or times";
+    case 'm':
+        return is_number || is_array || has_times ? NULL
+                                                  : "a number or a time, or an array of them";
     case 's': return is_number ? NULL : "a number";
     case 'f': return is_number && !lw_type_is_complex(arg->value.type) ? NULL : real;
     case 'x': return is_number || is_array ? NULL : "a number or an array of numbers";

@@ -194,12 +194,14 @@ check_recursive(lw_infer_frame *f, uint32_t param, lw_type type)
             "`%s` calls itself and changes an argument of Python's", f->fn->name);
     if (type == f->params[param].type || type == LW_T_BOTTOM)
         return LW_OK;
-    return lw_complain(
-        f, f->fn->loc, "E165",
-        lw_format_text(f, "`%s` is %s at first, and then %s", name,
-                       lw_describe_type(f, f->params[param].type), lw_describe_type(f, type)),
-        "give the object fields of these types before the call; a list or a dict needs an item",
-        "`%s` calls itself and changes the type of an object", f->fn->name);
+    return lw_complain(f, f->fn->loc, "E165",
+                       lw_format_text(f, "`%s` is %s at first, and then %s", name,
+                                      lw_describe_type(f, f->params[param].type),
+                                      lw_describe_type(f, type)),
+                       "give the object fields of these types before the call; a list or a "
+                       "dict needs an item, or is made by `lanewise.typed.Dict.empty(key_type, "
+                       "value_type)` or `lanewise.typed.List.empty_list(item_type)`",
+                       "`%s` calls itself and changes the type of an object", f->fn->name);
 }
 
 /* After the last walk. */

@@ -102,6 +102,7 @@ static const char *const of_arrays[] = {
 #define NEAR_METHOD(name)    name,
 #define NEAR_ATTRIBUTE(name) name,
 #define NEAR_LINALG(name)
+#define NEAR_STRIDES(name)
 #define NEAR_MATH(name)
 #define NEAR_PYTHON(name)
 #define NEAR_OPERATOR(name)
@@ -120,6 +121,7 @@ static const char *const of_numpy[] = {
 #define ALONE_METHOD(name)
 #define ALONE_ATTRIBUTE(name)
 #define ALONE_LINALG(name)
+#define ALONE_STRIDES(name)
 #define ALONE_MATH(name)
 #define ALONE_PYTHON(name)
 #define ALONE_OPERATOR(name)

@@ -364,6 +364,18 @@ fail:
     return status;
 }
 
+/* Whether decimals is given, and is not the constant 0. */
+static bool
+has_decimals(numeric_call *c)
+{
+    __int128 n;
+
+    return c->n > 1 && c->args[1].entry && c->args[1].value.type != LW_T_NONE &&
+           !(c->args[1].value.constant &&
+             lw_constant_int_value(lw_constant_of(c->f, c->args[1].value.constant), &n) &&
+             n == 0);
+}
+
 static lw_status
 type_numpy_unary(numeric_call *c)
 {
@@ -373,7 +385,11 @@ type_numpy_unary(numeric_call *c)
     switch (c->row->rule) {
     case LW_RULE_NP_ROUND: LW_TRY(numpy_operand(c, 0, 1, TAKES_FLOAT | TAKES_BOOL)); break;
     case LW_RULE_NP_DECIMALS:
-        LW_TRY(numpy_operand(c, 0, 1, TAKES_COMPLEX | TAKES_FLOAT));
+        LW_TRY(numpy_operand(c, 0, 1, TAKES_COMPLEX | TAKES_FLOAT | TAKES_BOOL));
+        if (c->operand == LW_DT_b1 && has_decimals(c))
+            return complain_argument(c, 0, "a number where decimals is given");
+        if (c->operand == LW_DT_b1) /* as np.rint has it */
+            c->operand = numpy_float(c->operand);
         break;
     default: LW_TRY(numpy_operand(c, 0, 1, all));
     }

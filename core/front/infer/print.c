@@ -127,6 +127,8 @@ infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value value;
+    const char *spec;
+    bool is_number;
     lw_status status;
 
     f->wants_optional = f->wants_items = n->b == 0;
@@ -135,27 +137,26 @@ infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
     *out = value.type;
     if (status != LW_OK || value.type == LW_T_BOTTOM)
         return status;
-    if (n->c != LW_FIELD_REPR && (value.type == LW_DT_b1 || lw_type_is_number(f, value.type)))
+    spec = n->b ? lw_constant_of(f, n->b)->text : NULL;
+    is_number = value.type == LW_DT_b1 || lw_type_is_number(f, value.type);
+    if (is_number && (spec == NULL || n->c == LW_FIELD_PLAIN || is_text_spec(spec)))
         return LW_OK;
     if (lw_is_constant_text(f, value) && n->b == 0) {
         *out = LW_T_NONE; /* no number is shown */
         return LW_OK;
     }
     if (lw_is_text(f, lw_type_without_none(lw_types_of(f), value.type)) &&
-        (n->b == 0 || is_text_spec(lw_constant_of(f, n->b)->text))) {
+        (spec == NULL || is_text_spec(spec))) {
         if (lw_is_text(f, value.type))
             *out = lw_type_texts(lw_types_of(f), value.type, value.type);
         return LW_OK;
     }
-    if (n->b == 0 && n->c != LW_FIELD_REPR && lw_can_be_shown(f, value.type))
+    if (n->b == 0 && lw_can_be_shown(f, value.type))
         return LW_OK;
     return lw_complain(
         f, n->loc, "E104", lw_format_text(f, "this is %s", lw_describe_value(f, value)),
-        lw_has_member(f, value.type) ? "show its value, `{m.value}`"
-        : n->c == LW_FIELD_REPR      ? "leave `!r` out"
-                                     : NULL,
-        n->c == LW_FIELD_REPR ? "`!r` in an f-string is for strings"
-        : n->b && lw_is_text(f, value.type)
+        lw_has_member(f, value.type) ? "show its value, `{m.value}`" : NULL,
+        n->b && (is_number || lw_is_text(f, value.type))
             ? "this format of a field of an f-string is not for strings"
         : n->b ? "a field of an f-string with a format shows a number or a string"
                : "a field of an f-string shows a number, a string, None or a "

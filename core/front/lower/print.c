@@ -180,13 +180,29 @@ constant_text(lw_lower_frame *f, uint32_t entry)
     return constant && constant->kind == LW_K_STR ? constant->text : NULL;
 }
 
+/* The format of {x!s:spec} and {x!r:spec}: what the conversion makes is a string. */
+static const char *
+spec_of_converted(lw_lower_frame *f, const lw_node *field, const char *conversion)
+{
+    const char *spec = lw_typed_constant(f->l->typed, field->b)->text, *both;
+    lw_text text = {0};
+
+    lw_text_addf(&text, "%s:%s", conversion, spec);
+    both = text.failed ? NULL : lw_arena_strdup(f->l->arena, lw_text_get(&text));
+    if (both == NULL)
+        f->l->module->failed = true;
+    lw_text_reset(&text);
+    return both;
+}
+
 /* The format of {x:spec}, "" for {x}: in it NumPy's scalars format as Python's numbers do,
- * which differs from str(). NULL: {x!s}. */
+ * which differs from str(). NULL: {x!s}. Numbers are the same in {x!r}, as they are in tuples.
+ */
 static const char *
 spec_of(lw_lower_frame *f, const lw_node *field)
 {
-    if (field->c == LW_FIELD_STR)
-        return NULL;
+    if (field->c != LW_FIELD_PLAIN)
+        return field->b ? spec_of_converted(f, field, LW_FORMAT_STR) : NULL;
     return field->b ? lw_typed_constant(f->l->typed, field->b)->text : "";
 }
 
@@ -210,7 +226,7 @@ static const char *
 spec_of_text(lw_lower_frame *f, const lw_node *field)
 {
     if (field->c == LW_FIELD_REPR)
-        return LW_FORMAT_REPR;
+        return field->b ? spec_of_converted(f, field, LW_FORMAT_REPR) : LW_FORMAT_REPR;
     return field->b ? lw_typed_constant(f->l->typed, field->b)->text : NULL;
 }
 

@@ -16,6 +16,7 @@ typedef enum array_owner {
     METHOD,
     ATTRIBUTE,
     LINALG,
+    STRIDES,
     MATH,
     PYTHON,
     OPERATOR,
@@ -90,9 +91,10 @@ is_from(PyObject *object, const char *name)
 static const struct {
     const char *module;
     array_owner owner;
-} modules[] = {{"numpy", NUMPY},  {"numpy.linalg", LINALG}, {"math", MATH},
-               {"_heapq", LISTS}, {"heapq", LISTS},         {"_bisect", LISTS},
-               {"bisect", LISTS}, {"builtins", LISTS}};
+} modules[] = {
+    {"numpy", NUMPY},   {"numpy.linalg", LINALG}, {"numpy.lib.stride_tricks", STRIDES},
+    {"math", MATH},     {"_heapq", LISTS},        {"heapq", LISTS},
+    {"_bisect", LISTS}, {"bisect", LISTS},        {"builtins", LISTS}};
 
 /* ---- scipy.special, numpy.random and random ---- */
 

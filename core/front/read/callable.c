@@ -79,6 +79,36 @@ lw_read_named(lw_reader *r, PyObject *object)
     return row ? (uint32_t)PyLong_AsUnsignedLong(row) : 0;
 }
 
+/* ---- of lanewise.reductions ---- */
+
+/* The name (new reference) of a public function of lanewise.reductions, whichever module it is
+ * written in, or NULL; their map, combine and finish are compiled. */
+static PyObject *
+name_in_reductions(PyObject *object)
+{
+    PyObject *name = NULL, *module;
+
+    if (!PyType_Check(object) && lw_comes_from(object, "lanewise") &&
+        (name = lw_attribute_text(object, "__name__")) != NULL) {
+        module = PyDict_GetItemString(PyImport_GetModuleDict(), "lanewise.reductions");
+        if (module == NULL || PyUnicode_GET_LENGTH(name) == 0 ||
+            PyUnicode_READ_CHAR(name, 0) == '_' ||
+            PyDict_GetItemWithError(PyModule_GetDict(module), name) != object)
+            Py_CLEAR(name);
+    }
+    lw_read_clear();
+    return name;
+}
+
+bool
+lw_is_of_reductions(PyObject *object)
+{
+    PyObject *name = name_in_reductions(object);
+
+    Py_XDECREF(name);
+    return name != NULL;
+}
+
 /* ---- with a source in Python ---- */
 
 /* The Python function that a callable object stands for (new reference), or NULL. */
@@ -114,8 +144,18 @@ without_wrapper(PyObject *function)
 PyObject *
 lw_python_function(PyObject *object)
 {
-    PyObject *function = object;
+    PyObject *function = object, *name;
 
+    if ((name = name_in_reductions(object)) != NULL) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "expected a function of yours, got lanewise.reductions.%U, which is called "
+            "outside of compiled code; functions that call NumPy's, as in `lambda x: "
+            "np.sum(x)`, can be compiled",
+            name);
+        Py_DECREF(name);
+        return NULL;
+    }
     if (PyFunction_Check(object))
         return Py_NewRef(without_wrapper(object));
     if (PyMethod_Check(object) && PyFunction_Check(PyMethod_GET_FUNCTION(object))) {
@@ -238,22 +278,6 @@ from_source(lw_reader *r, PyObject *object)
     return fn ? lw_read_push(r, object, function_constant(object, fn, linked)) : 0;
 }
 
-/* A public function of lanewise.reductions; their map, combine and finish are compiled. */
-static bool
-is_of_reductions(PyObject *object)
-{
-    PyObject *name;
-    Py_UCS4 first;
-
-    if (PyType_Check(object) || !lw_comes_from(object, "lanewise.reductions"))
-        return false;
-    if (!PyFunction_Check(object)) /* one whose usual calls go to a reduction directly */
-        return true;
-    name = ((PyFunctionObject *)object)->func_name;
-    first = PyUnicode_GET_LENGTH(name) > 0 ? PyUnicode_READ_CHAR(name, 0) : '_';
-    return first != '_' && first != '<';
-}
-
 uint32_t
 lw_read_callable(lw_reader *r, PyObject *object)
 {
@@ -275,7 +299,7 @@ lw_read_callable(lw_reader *r, PyObject *object)
     fn = lw_read_foreign(r, object);
     if (fn != 0 || r->status != LW_OK)
         return fn;
-    if (is_of_reductions(object) ||
+    if (lw_is_of_reductions(object) ||
         (PyFunction_Check(object) &&
          (lw_comes_from(object, "numpy") || lw_read_is_special(object))))
         return 0; /* a function of whole arrays, which was not written to be compiled */

@@ -39,16 +39,22 @@ constant_spec(lw_reader *r, PyObject *spec)
     return only && PyUnicode_CheckExact(only) ? only : NULL;
 }
 
+enum { STR = 's', REPR = 'r' };
+
 /* The text of a constant field; NULL: it is not constant, or Python could not format it
  * either. */
 static PyObject *
-folded_field(lw_reader *r, uint32_t value, PyObject *spec, bool repr)
+folded_field(lw_reader *r, uint32_t value, PyObject *spec, uint32_t conversion)
 {
-    PyObject *object = lw_read_object(r, value), *text;
+    PyObject *object = lw_read_object(r, value), *converted, *text;
 
     if (object == NULL || !lw_fold_is_basic(object))
         return NULL;
-    text = repr ? PyObject_Repr(object) : PyObject_Format(object, spec);
+    converted = conversion == REPR  ? PyObject_Repr(object)
+                : conversion == STR ? PyObject_Str(object)
+                                    : Py_NewRef(object);
+    text = converted ? PyObject_Format(converted, spec) : NULL;
+    Py_XDECREF(converted);
     if (text == NULL)
         lw_read_clear();
     return text;
@@ -57,13 +63,12 @@ folded_field(lw_reader *r, uint32_t value, PyObject *spec, bool repr)
 static uint32_t
 read_field(lw_reader *r, PyObject *node)
 {
-    enum { STR = 's', REPR = 'r' };
     PyObject *format = format_of(r, node), *spec = NULL, *text;
     uint32_t conversion = lw_ast_number(node, r->ast.conversion);
     uint32_t loc = lw_read_loc(r, node), value, constant = 0;
 
-    if ((conversion != 0 && conversion != STR && conversion != REPR) || (conversion && format))
-        return refuse(r, node, "`!a`, and `!s` and `!r` with a format, are not supported");
+    if (conversion != 0 && conversion != STR && conversion != REPR)
+        return refuse(r, node, "`!a` is not supported");
     if (format != NULL && (spec = constant_spec(r, format)) == NULL)
         return refuse(r, node, "the format would be made at run time");
     if (lw_fold_width(spec) > MAX_WIDTH)
@@ -75,7 +80,7 @@ read_field(lw_reader *r, PyObject *node)
     value = lw_read_expr(r, lw_ast_get(node, r->ast.value));
     if (value == 0 || lw_read_is_error(r, value))
         return value;
-    text = folded_field(r, value, spec, conversion == REPR);
+    text = folded_field(r, value, spec, conversion);
     if (text != NULL) {
         value = lw_read_constant_node(r, text, loc);
         Py_DECREF(text);

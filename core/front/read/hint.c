@@ -318,7 +318,7 @@ lw_hint_for(lw_reader *r, PyObject *object)
         hint = lw_read_special_hint(r, object);
     if (hint != NULL)
         return hint;
-    if (lw_comes_from(object, "lanewise.reductions"))
+    if (lw_is_of_reductions(object))
         return "functions of lanewise.reductions are called outside of compiled code; NumPy's, "
                "as in `np.sum(x)`, work here";
     if (is_text_method(object))

@@ -523,6 +523,8 @@ const char *lw_runs_loop(PyObject *object);
  * it has a source does not help, because errors would be about lines that the user has not
  * written. */
 bool lw_is_for_python(PyObject *object);
+/* Whether it is a public function of lanewise.reductions. */
+bool lw_is_of_reductions(PyObject *object);
 const char *lw_hint_for(lw_reader *r, PyObject *object);
 
 #endif
