@@ -210,19 +210,15 @@ is_light(const lw_reduction *r)
 }
 
 /* How many of the lanes that go through memory together fit into a vector; all of them where
- * lanes are not in registers. The arrays of NumPy begin at any multiple of 16 bytes, so that
- * vectors of 64 bytes lie in two cache lines each, as a rule: where loading is all that takes
- * time, vectors have 32 bytes. */
+ * lanes are not in registers. */
 static uint32_t
 vector_of_lanes(const lw_reduction *r)
 {
-    int64_t bits = lw_host_vector_bits(), size = 1;
+    int64_t bits = is_light(r) ? lw_host_light_vector_bits() : lw_host_vector_bits(), size = 1;
     lw_dtype parts[LW_REDUCE_PARTS];
 
     if (!lw_reduce_lanes_in_registers(r))
         return run_of_lanes(r);
-    if (is_light(r))
-        bits = lw_least(bits, 256);
     for (uint32_t i = lw_reduce_acc_parts(r, parts); i-- > 0;)
         if (lw_dtypes[parts[i]].size_bytes > size)
             size = lw_dtypes[parts[i]].size_bytes;
