@@ -183,7 +183,8 @@ sample(void *context, int64_t begin, int64_t end)
 }
 
 /* The pool gives each thread the same number of grains. Their size is therefore the share of a
- * thread, divided into as many grains as are long enough (LW_POOL_STEPS at most). */
+ * thread, divided into as many grains as are long enough (LW_POOL_STEPS at most): twice what a
+ * thread should get, because each grain takes up to 0.4 µs longer. */
 static int64_t
 grain_of(const lw_work *work, int64_t n, double cost_ps)
 {
@@ -194,7 +195,7 @@ grain_of(const lw_work *work, int64_t n, double cost_ps)
     if (parts < 2)
         return n;
     share = lw_divide_up(n, parts);
-    grains = share > least ? lw_least(share / least, LW_POOL_STEPS) : 1;
+    grains = share > 2 * least ? lw_least(share / (2 * least), LW_POOL_STEPS) : 1;
     while (grains > 1 && lw_divide_up(share, grains) * grains > share + share / 32)
         grains--; /* a few more pieces in one share are as many fewer in the last one */
     share = lw_divide_up(share, grains);
