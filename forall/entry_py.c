@@ -34,18 +34,40 @@ lw_specialisation_on_host(const lw_specialisation *specialisation)
     return specialisation->on_host ? specialisation->on_host : specialisation->scalar;
 }
 
+/* Whether an iteration mostly waits for memory: a straight line that computes few floats. */
+static bool
+is_light(const lw_scalar *scalar)
+{
+    enum { FEW = 2 };
+    const lw_func *func = scalar->module->funcs.data[scalar->body];
+    uint32_t computed = 0;
+
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        const lw_inst *inst = &func->insts.data[i];
+        if (inst->op == LW_OP_IF || inst->op == LW_OP_LOOP || inst->op == LW_OP_CALL ||
+            inst->op == LW_OP_INTRINSIC)
+            return false;
+        computed += lw_op_is_elementwise(inst->op) && lw_is_float(inst->type);
+    }
+    return computed <= FEW;
+}
+
 lw_status
 lw_specialisation_module(const lw_specialisation *specialisation, const lw_entry_key *key,
                          lw_module **out, lw_error *err)
 {
     char symbol[96] = "lw_entry";
+    lw_status status;
 
     if (!is_host_form(key))
         lw_build_symbol(lw_function_name(specialisation->function),
                         lw_hash64(key, sizeof *key, specialisation->hash), symbol);
-    return lw_kernel_module(is_host_form(key) ? lw_specialisation_on_host(specialisation)
-                                              : specialisation->scalar,
-                            key, symbol, &specialisation->function->limits, out, err);
+    status = lw_kernel_module(is_host_form(key) ? lw_specialisation_on_host(specialisation)
+                                                : specialisation->scalar,
+                              key, symbol, &specialisation->function->limits, out, err);
+    if (status == LW_OK)
+        (*out)->is_light = is_light(specialisation->scalar);
+    return status;
 }
 
 static lw_build_options

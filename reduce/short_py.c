@@ -19,8 +19,8 @@
 enum {
     DIMS = 4,       /* of the array at most */
     MOST = 1 << 13, /* elements, which take some microseconds; … */
-    /* … and of those that are known to take less than is given to threads. What is known may
-     * come from arrays that end a search early, so these are not too many either. */
+    /* … and of those that are known to be for one thread. What is known may come from arrays
+     * that end a search early, so these are not too many either. */
     MOST_KNOWN = 1 << 18
 };
 
@@ -105,8 +105,8 @@ is_plain(const lw_reduction *r)
            r->out_form.node[0].kind == LW_REDUCE_NUMBER && !lw_is_time(r->out[0]);
 }
 
-/* Whether the elements take a short time, as far as the loops that have all that is compiled
- * have measured it. */
+/* Whether this thread is to reduce the elements alone, as far as the loops that have all that
+ * is compiled have measured how long that takes. */
 static bool
 is_short(const lw_reduce_specialisation *specialisation, const request *r, int which)
 {
@@ -114,8 +114,16 @@ is_short(const lw_reduce_specialisation *specialisation, const request *r, int w
     uint32_t cost_ps =
         atomic_load_explicit(&specialisation->host.cost_ps[way], memory_order_relaxed);
 
-    return r->n <= MOST || (cost_ps > 0 && (double)r->n * cost_ps < LW_PARALLEL_PS &&
-                            PyArray_NDIM(r->array) == 1);
+    if (r->n <= MOST)
+        return true;
+    if (cost_ps == 0 || PyArray_NDIM(r->array) != 1)
+        return false;
+    if (lw_reduce_is_undivided(&specialisation->host, way, r->n))
+        return true;
+    if (lw_work_pays((double)r->n * cost_ps))
+        return false;
+    lw_work_alone((double)r->n * cost_ps);
+    return true;
 }
 
 /* NULL: the call is not such a one, or the long way types it first. */

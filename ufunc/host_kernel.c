@@ -521,6 +521,17 @@ runs_in_lanes(const lw_loop *loop, bool precise, lw_lanes_choice *choice)
     return !precise && lw_lanes_fit(loop->scalar->module, loop->scalar->body, &host, choice);
 }
 
+/* Whether the kernel mostly waits for memory. */
+static bool
+is_light(const lw_loop *loop, const facts *f)
+{
+    enum { LIGHT = 6 }; /* instructions */
+    bool has_loop;
+
+    return lw_scalar_cost(loop->scalar, &has_loop) <= LIGHT && !has_loop && !f->vector_math &&
+           f->own_math == 0;
+}
+
 lw_status
 lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err)
 {
@@ -541,6 +552,7 @@ lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err
         LW_TRY(plain_loop(&m, module, false, more, err));
         LW_TRY(plain_loop(&m, module, true, 0, err));
     }
+    module->is_light = is_light(loop, &f);
     *out = module;
     return LW_OK;
 fail:
@@ -564,12 +576,10 @@ lw_uniforms_none(lw_uniforms *out, int nin)
 static uint32_t
 guess_cost_ps(const lw_loop *loop, const facts *f, lw_host_kernel *kernel)
 {
-    enum { LIGHT = 6 }; /* instructions */
     uint32_t instructions = lw_scalar_cost(loop->scalar, &kernel->has_loop);
     uint64_t cost = 20 * (uint64_t)instructions;
 
-    kernel->is_light =
-        instructions <= LIGHT && !kernel->has_loop && !f->vector_math && f->own_math == 0;
+    kernel->is_light = is_light(loop, f);
     for (int i = 0; i < kernel->n; i++)
         cost += 20u * kernel->size[i];
     if (f->vector_math)

@@ -68,9 +68,21 @@ overlaps(const lw_run *r, int64_t n)
     return worst;
 }
 
+/* Whether the middle of an output has never been written: it is an array that was just made. */
+static bool
+outputs_are_new(const lw_run *r, int64_t n)
+{
+    const lw_host_kernel *kernel = r->kernel;
+
+    for (int i = kernel->nin; i < kernel->n; i++)
+        if (lw_stream_is_new(r->args[i] + n / 2 * kernel->size[i]))
+            return true;
+    return false;
+}
+
 /* That is so where a kernel mostly waits for memory, where the operands are so large that the
- * outputs would be gone from the cache before somebody reads them, and where outputs are a good
- * part of what is moved. */
+ * outputs would be gone from the cache before somebody reads them, where outputs are a good
+ * part of what is moved, and where they are not new memory. */
 bool
 lw_run_may_stream(const lw_run *r, int64_t n)
 {
@@ -83,7 +95,7 @@ lw_run_may_stream(const lw_run *r, int64_t n)
             return false;
     }
     return kernel->is_light && kernel->size[kernel->nin] > 1 && 3 * out >= in &&
-           n * (in + out) > lw_stream_from();
+           n * (in + out) > lw_stream_from() && !outputs_are_new(r, n);
 }
 
 /* ---- failures ---- */

@@ -275,7 +275,7 @@ lw_host_is_long(const lw_host_kernel *kernel, int64_t n)
 {
     uint32_t cost = kernel->cost_ps;
 
-    return cost == 0 || (double)n * cost > LW_PARALLEL_PS;
+    return cost == 0 || lw_work_pays((double)n * cost);
 }
 
 /* Whether to run rectangles and no spans. Chooses their size, and how they are run. */

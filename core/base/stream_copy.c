@@ -1,6 +1,11 @@
+#define _GNU_SOURCE /* mincore */
 #include "core/base/stream_copy.h"
 
 #include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 #if defined(__SSE2__)
 #include <cpuid.h>
 #include <stdatomic.h>
@@ -105,3 +110,17 @@ lw_stream_end(void)
 }
 
 #endif
+
+bool
+lw_stream_is_new(const void *address)
+{
+#if defined(__linux__)
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident = 1;
+
+    if (mincore((void *)((uintptr_t)address / page * page), page, &resident) == 0)
+        return (resident & 1) == 0;
+#endif
+    (void)address;
+    return false;
+}

@@ -1,6 +1,7 @@
 #include "core/host/parallel_loop.h"
 
 #include "core/base/clock.h"
+#include "core/base/divider.h"
 #include "core/host/pieces.h"
 #include "core/host/random_state.h"
 #include "core/host/schedule.h"
@@ -75,15 +76,34 @@ learn(const loop *l)
 }
 
 static bool
+may_go_over_threads(const loop *l, int32_t flags)
+{
+    return l->parts > 1 && !(flags & IN_ORDER) && lw_host_threads() > 1;
+}
+
+static bool
 is_worth_threads(const loop *l, int32_t flags)
 {
     uint64_t cost = known_cost(l->code);
 
-    if (l->parts < 2 || (flags & IN_ORDER) || lw_host_threads() < 2)
+    if (!may_go_over_threads(l, flags))
         return false;
     if (cost == 0)
         return (flags & HEAVY) || l->n >= MANY;
-    return (double)l->n * (double)cost > LW_PARALLEL_PS;
+    return lw_work_pays((double)l->n * (double)cost);
+}
+
+/* Parts that go to a thread together: so many that each thread has 5 µs to do, where it is
+ * known what they cost. */
+static int64_t
+grain_of(const loop *l)
+{
+    double ps = (double)l->n * (double)known_cost(l->code);
+    int64_t threads = lw_host_threads();
+
+    if (ps == 0 || ps >= (double)threads * LW_STEP_PS)
+        return 1;
+    return lw_divide_up(l->parts, ps < 2 * LW_STEP_PS ? 2 : (int64_t)(ps / LW_STEP_PS));
 }
 
 /* ---- parts ---- */
@@ -171,7 +191,7 @@ is_very_short(lw_part_code code, uint64_t n, int32_t flags)
 {
     uint64_t cost = known_cost(code);
 
-    return (flags & STEADY) && cost > 0 && (double)n * (double)cost < LW_PARALLEL_PS / 4;
+    return (flags & STEADY) && cost > 0 && (double)n * (double)cost < LW_PARALLEL_PS;
 }
 
 /* Gives the number of the first part of which an iteration left the function, or -1. */
@@ -195,9 +215,12 @@ run(lw_part_code code, const void *frame, uint64_t n, int64_t parts, void *recor
     l.size = n / (uint64_t)parts + (n % (uint64_t)parts != 0);
     atomic_init(&l.left, -1);
     if (is_worth_threads(&l, flags))
-        lw_parallel_until(parts, 1, run_parts, &l, l.stop);
-    else
+        lw_parallel_until(parts, grain_of(&l), run_parts, &l, l.stop);
+    else {
         run_parts(&l, 0, parts, 0);
+        if (may_go_over_threads(&l, flags))
+            lw_work_alone((double)n * (double)known_cost(code));
+    }
     if (l.stop != NULL && atomic_load_explicit(&l.stop->stopped, memory_order_relaxed))
         lw_stop_look(); /* parts are missing: the function that has the loop ends, too */
     learn(&l);

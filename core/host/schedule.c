@@ -5,7 +5,7 @@
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
 
-#define STEP_PS  5e6 /* the least that a thread should get: calling the pool takes 2 to 5 µs */
+#define WAKE_PS  50e6 /* worth waking threads for, which takes 10 µs, or 25 and more in a VM */
 #define LONG_PS  20e6 /* from here on, Ctrl-C is looked for and other Python threads may run */
 #define SHORT_PS 2e6  /* the clock itself takes some 50 ns */
 #define PIECE_PS 1e9  /* the first piece of a part where all cost the same */
@@ -13,6 +13,7 @@
 #define SURE_PS  10e9 /* the measurement of a run of this length is used as it is */
 
 enum {
+    APART_NS = 500000, /* two calls that are so far apart do not follow each other */
     SAMPLE_NS = 5000,
     FEW = 64 /* the most pieces of the first call in a part, where costs vary */
 };
@@ -178,22 +179,60 @@ sample(void *context, int64_t begin, int64_t end)
 }
 
 /* The pool gives each thread the same number of grains. Their size is therefore the share of a
- * thread, divided into as many grains as are long enough (LW_POOL_STEPS at most). */
+ * thread, divided into as many grains as are long enough (LW_POOL_STEPS at most): twice what a
+ * thread should get, because each grain takes up to 0.4 µs longer. */
 static int64_t
 grain_of(const lw_work *work, int64_t n, double cost_ps)
 {
-    int64_t least = pieces_in(STEP_PS, cost_ps, n) + 1, threads = lw_host_threads();
-    int64_t parts = n / least < threads ? n / least : threads, share, grains, step;
+    int64_t least = pieces_in(LW_STEP_PS, cost_ps, n) + 1, parts, share, grains, step;
 
+    parts = n / least > 2 ? n / least : 2;
+    parts = lw_least(parts, lw_host_threads());
     if (parts < 2)
         return n;
     share = lw_divide_up(n, parts);
-    grains = share / least < LW_POOL_STEPS ? share / least : LW_POOL_STEPS;
-    while (lw_divide_up(share, grains) * grains > share + share / 32)
+    grains = share > 2 * least ? lw_least(share / (2 * least), LW_POOL_STEPS) : 1;
+    while (grains > 1 && lw_divide_up(share, grains) * grains > share + share / 32)
         grains--; /* a few more pieces in one share are as many fewer in the last one */
     share = lw_divide_up(share, grains);
     step = share < work->line || work->line == 0 ? unit_of(work) : work->line;
     return lw_round_up(share, step);
+}
+
+/* ---- whether several threads take part ---- */
+
+/* What was lately done by threads alone that several could have done: how long it took
+ * together, and when the last one ended. */
+static _Atomic double alone_ps;
+static _Atomic int64_t alone_ns;
+
+static double
+lately_alone(int64_t now)
+{
+    int64_t since = now - atomic_load_explicit(&alone_ns, memory_order_relaxed);
+
+    return since < APART_NS ? atomic_load_explicit(&alone_ps, memory_order_relaxed) : 0;
+}
+
+bool
+lw_work_pays(double ps)
+{
+    if (ps < LW_PARALLEL_PS || lw_host_threads() < 2)
+        return false;
+    return ps > WAKE_PS || lw_pool_n_awake() > 0 ||
+           ps + lately_alone(lw_now_ns()) / 2 > WAKE_PS;
+}
+
+void
+lw_work_alone(double ps)
+{
+    int64_t now;
+
+    if (ps < LW_PARALLEL_PS || lw_host_threads() < 2)
+        return;
+    now = lw_now_ns();
+    atomic_store_explicit(&alone_ps, ps + lately_alone(now), memory_order_relaxed);
+    atomic_store_explicit(&alone_ns, now, memory_order_relaxed);
 }
 
 bool
@@ -207,8 +246,7 @@ lw_work_is_long(const lw_work *work)
 static bool
 is_parallel(const lw_work *work, int64_t n)
 {
-    return (double)n * cost_of(work) > LW_PARALLEL_PS && lw_host_threads() > 1 &&
-           !work->in_order;
+    return n > 1 && !work->in_order && lw_work_pays((double)n * cost_of(work));
 }
 
 /* Runs pieces on this thread. The exact clock would cost a good part of work that takes almost
@@ -245,6 +283,7 @@ lw_work_run(const lw_work *work)
         return all_run(&j);
     if (!is_parallel(work, left)) {
         run_here(&j, left);
+        lw_work_alone((double)left * cost_of(work));
         return all_run(&j);
     }
     lw_parallel_until(left, grain_of(work, left, cost_of(work)), part, &j, work->stop);

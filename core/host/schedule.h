@@ -21,9 +21,11 @@ void lw_failure_init(lw_failure *failure);
 /* Piece `at` has raised in this thread, whose words are noted (core/host/raise_note.h). */
 void lw_failure_note(lw_failure *failure, int64_t at, int32_t status);
 
-/* Work that goes over several threads: calling the pool's and waiting for them takes 2 to 5 µs
- * while they are awake, and 10 to 50 µs more if they sleep. */
-#define LW_PARALLEL_PS 12e6
+/* The least work that goes over several threads: calling the pool's and waiting for them takes
+ * 1 to 3 µs while they are awake. */
+#define LW_PARALLEL_PS 4e6
+/* The least that a thread should get if more than two take part. */
+#define LW_STEP_PS 5e6
 
 typedef struct lw_work {
     int64_t n;          /* pieces; 0: nothing to do */
@@ -38,6 +40,12 @@ typedef struct lw_work {
     lw_stop *stop; /* asked some times a second; or NULL */
 } lw_work;
 
+/* Whether work that takes so long on this thread alone is worth several: if the pool's threads
+ * are awake; and if not, once so much work was done alone within a short time that it is likely
+ * to go on. Whoever then does the work alone says so by lw_work_alone, unless it was
+ * lw_work_run. */
+bool lw_work_pays(double ps);
+void lw_work_alone(double ps);
 /* Whether it may take long enough to let other Python threads run meanwhile. */
 bool lw_work_is_long(const lw_work *work);
 /* Gives whether all pieces were run: none raised, nothing stopped it. */

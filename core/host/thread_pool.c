@@ -81,6 +81,7 @@ _Alignas(128) static atomic_uint_fast64_t call;
 /* Workers that were called and have not ended. */
 _Alignas(128) static atomic_uint pending;
 _Alignas(128) static atomic_uint caller_asleep;
+static atomic_uint n_awake; /* workers that are not in the futex */
 static bool lost;           /* the loop under way is the copy of one in the parent process */
 static atomic_bool crowded; /* a worker of the loop under way is on the caller's core */
 static _Thread_local bool inside;
@@ -297,8 +298,11 @@ static void
 sleep_until_called(worker *self)
 {
     atomic_exchange(&self->asleep, 1);
-    if (!is_called(self))
+    if (!is_called(self)) {
+        atomic_fetch_sub(&n_awake, 1);
         futex_wait(&self->asleep, 1, NULL);
+        atomic_fetch_add(&n_awake, 1);
+    }
     atomic_store(&self->asleep, 0);
 }
 
@@ -340,13 +344,16 @@ work(void *argument)
 
     inside = is_worker = true; /* an inner loop runs in its worker alone */
     own_index = self->index;
+    atomic_fetch_add(&n_awake, 1);
     while (!stop) {
         await_call(self);
         rouse_below(self->index);
         if (shares_core())
             atomic_store_explicit(&crowded, true, memory_order_relaxed);
         stop = current.stop;
-        if (!stop)
+        if (stop)
+            atomic_fetch_sub(&n_awake, 1);
+        else
             take_part(self);
         settle(1); /* nothing of the loop may be touched after this */
     }
@@ -379,6 +386,12 @@ recall_workers(void)
     }
     if (n > 0)
         settle(n);
+}
+
+uint32_t
+lw_pool_n_awake(void)
+{
+    return atomic_load_explicit(&n_awake, memory_order_relaxed);
 }
 
 bool
@@ -448,6 +461,7 @@ after_fork(void)
 
     found.lock = fresh;
     atomic_store(&pending, 0);
+    atomic_store(&n_awake, 0);
     if (inside) {
         lose_workers();
     } else {

@@ -39,6 +39,8 @@ lw_status lw_parallel_for(int64_t n, int64_t grain, lw_loop_body body, void *con
 struct lw_stop;
 lw_status lw_parallel_until(int64_t n, int64_t grain, lw_loop_body body, void *context,
                             struct lw_stop *stop);
+/* The threads of the pool that wait actively, or work: they answer a call at once. */
+uint32_t lw_pool_n_awake(void);
 /* Whether this thread is one of the pool's, not one that called it. */
 bool lw_pool_is_worker(void);
 /* Whether this process was forked in the middle of the loop that this thread runs, by a signal

@@ -158,6 +158,7 @@ lw_module_copy(const lw_module *module, lw_module **out, lw_error *err)
     LW_TRY(lw_module_new(&copy, err));
     assert(copy != NULL);
     copy->failed = module->failed;
+    copy->is_light = module->is_light;
     if (!copy_contents(module, copy)) {
         status = lw_fail_memory(err);
         goto fail;

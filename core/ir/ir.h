@@ -279,7 +279,8 @@ typedef struct lw_module {
     uint32_t not_same_loc;
     /* why a function of math="same" could not be made; LW_OK: none failed */
     lw_status not_made;
-    bool failed; /* sticks: an emitter got no memory */
+    bool is_light; /* on the host it mostly waits for memory */
+    bool failed;   /* sticks: an emitter got no memory */
 } lw_module;
 
 lw_status lw_module_new(lw_module **out, lw_error *err);

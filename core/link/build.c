@@ -40,6 +40,12 @@ lw_host_vector_bits(void)
     return 128;
 }
 
+int
+lw_host_light_vector_bits(void)
+{
+    return lw_host_vector_bits() < 256 ? lw_host_vector_bits() : 256;
+}
+
 /* Whether this CPU has a fused multiply-add. */
 static bool
 host_has_fma(void)
@@ -174,7 +180,8 @@ emit_options(const job *j)
     options.precise = j->options->precise;
     options.frozen = j->frozen;
     options.has_fma = host_has_fma();
-    options.vector_bits = lw_host_vector_bits();
+    options.vector_bits =
+        j->module->is_light ? lw_host_light_vector_bits() : lw_host_vector_bits();
     options.has_vector_function = lw_mvec_has;
     return options;
 }
@@ -435,6 +442,8 @@ add_flags(lw_sha256 *sha, const job *j)
              offers_nrt(j), has_variables(j) ? " variables" : "");
     if (j->options->quick)
         lw_sha256_add_text(sha, "quick");
+    if (j->module->is_light && !j->cc)
+        lw_sha256_add_text(sha, "light");
     lw_sha256_add_text(sha, flags);
 }
 

@@ -75,6 +75,10 @@ bool lw_dump_wanted(const char *stage, const char *name);
 void lw_dump(const char *stage, const char *name, const char *text);
 /* The vector width for which code is generated on this CPU: 128, 256 or 512 bits. */
 int lw_host_vector_bits(void);
+/* The same of code that mostly waits for memory (lw_module.is_light): 256 bits at most. Arrays
+ * of NumPy begin at any multiple of 16 bytes, so that as a rule each vector of 64 bytes lies in
+ * two cache lines, and only every other one of 32. */
+int lw_host_light_vector_bits(void);
 /* Whether code for this CPU computes the function by instructions of its own, unless `precise`
  * is on (lw_emit_is_own). */
 bool lw_host_is_own(lw_intrinsic which, lw_dtype type);

@@ -13,10 +13,13 @@ enum {
 };
 
 typedef struct chunk {
-    arrays in;            /* the operands, from the chunk's first element on */
-    arrays lanes, levels; /* accumulators of the block under way; of earlier blocks, combined
-                             like digits of a counter */
-    uint32_t width;
+    arrays in;     /* the operands, from the chunk's first element on */
+    arrays lanes;  /* accumulators of the block under way */
+    arrays few;    /* those of which only the first are taken: the same, or if these are in
+                      registers, memory that they are copied to */
+    arrays levels; /* those of earlier blocks, combined like digits of a counter */
+    bool in_registers;
+    uint32_t width, flags; /* flags: of loops over all lanes */
     lw_ref n, block;
     lw_ref depth, blocks; /* slots: how many levels are in use, how many blocks are done */
 } chunk;
@@ -34,16 +37,6 @@ local_bank(maker *m, uint32_t n)
     return a;
 }
 
-static arrays
-moved(maker *m, const arrays *a, lw_ref by)
-{
-    arrays b = *a;
-
-    for (uint32_t i = 0; i < a->n; i++)
-        b.address[i] = lw_ir_offset(&m->b, a->address[i], lw_ir_mul(&m->b, by, a->step[i]));
-    return b;
-}
-
 static void
 copy_lanes(maker *m, const arrays *from, const arrays *to, lw_ref n)
 {
@@ -57,40 +50,88 @@ copy_lanes(maker *m, const arrays *from, const arrays *to, lw_ref n)
 
 /* ---- one block ---- */
 
-/* Takes n elements from `at` on, one for each lane: they make the lanes' accumulators if they
- * are the first of the block, else they are combined with them. */
+/* Copies the accumulators of all lanes. */
 static void
-row_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n, bool are_first)
+copy_all(maker *m, const chunk *c, const arrays *from, const arrays *to)
+{
+    lw_ref x[LW_REDUCE_PARTS];
+    lw_reduce_all_lanes l = lw_reduce_all_lanes_begin(m, c->flags);
+    arrays from_here = lw_reduce_moved(m, from, l.first);
+    arrays to_here = lw_reduce_moved(m, to, l.first);
+
+    load(m, &from_here, l.lanes.i, x);
+    store(m, &to_here, l.lanes.i, x);
+    lw_reduce_all_lanes_end(m, &l);
+}
+
+static void
+first_row(maker *m, const chunk *c, lw_ref at)
+{
+    lw_ref x[LW_REDUCE_PARTS];
+    lw_reduce_all_lanes l = lw_reduce_all_lanes_begin(m, c->flags);
+    arrays in = lw_reduce_moved(m, &c->in, lw_ir_add(&m->b, at, l.first));
+    arrays lanes = lw_reduce_moved(m, &c->lanes, l.first);
+
+    map_at(m, &in, l.lanes.i, x);
+    store(m, &lanes, l.lanes.i, x);
+    lw_reduce_all_lanes_end(m, &l);
+}
+
+/* Takes n elements from `at` on, one for each of the first lanes: they make the accumulators of
+ * these, or are combined with them. */
+static void
+few_elements(maker *m, const chunk *c, lw_ref at, lw_ref n, bool are_first)
 {
     lw_ref x[LW_REDUCE_PARTS];
     lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), VECTORS);
 
     map_at(m, &c->in, lw_ir_add(&m->b, at, loop.i), x);
     if (are_first)
-        store(m, &c->lanes, loop.i, x);
+        store(m, &c->few, loop.i, x);
     else
-        combine_into(m, &c->lanes, loop.i, x);
+        combine_into(m, &c->few, loop.i, x);
     lw_ir_for_end(&m->b, &loop);
 }
 
-/* Takes the elements at … at + n - 1, which follow the first row: four rows at a time, then row
- * by row, the last of which may not be whole. */
+/* Takes the elements at … at + n - 1, which are fewer than four rows: row by row, the last of
+ * which may not be whole. */
 static void
-rows_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
+last_rows(maker *m, const chunk *c, lw_ref at, lw_ref n)
 {
     lw_builder *b = &m->b;
-    lw_ref width = i64(m, c->width), four, rest, count;
+    lw_ref width = i64(m, c->width), rest, count;
     lw_for loop;
 
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, n, i64(m, 0)));
+    if (c->in_registers)
+        copy_all(m, c, &c->lanes, &c->few);
+    loop = lw_ir_for(b, i64(m, 0), n, width, NUMBERS);
+    rest = lw_ir_sub(b, n, loop.i);
+    count = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, rest, width), rest, width);
+    few_elements(m, c, lw_ir_add(b, at, loop.i), count, false);
+    lw_ir_for_end(b, &loop);
+    if (c->in_registers)
+        copy_all(m, c, &c->few, &c->lanes);
+    lw_ir_end(b);
+}
+
+/* Takes the elements at … at + n - 1, which are a row or more: the first row, four rows at a
+ * time, and the rest. */
+static void
+block_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
+{
+    lw_builder *b = &m->b;
+    lw_ref four;
+    lw_for loop;
+
+    first_row(m, c, at);
+    at = lw_ir_add(b, at, i64(m, c->width));
+    n = lw_ir_sub(b, n, i64(m, c->width));
     four = lw_ir_and(b, n, i64(m, -4 * (int64_t)c->width));
     loop = lw_ir_for(b, i64(m, 0), four, i64(m, 4 * (int64_t)c->width), NUMBERS);
     lw_reduce_four_rows(m, &c->in, &c->lanes, lw_ir_add(b, at, loop.i), LW_LOOP_UNROLL_FULL);
     lw_ir_for_end(b, &loop);
-    loop = lw_ir_for(b, four, n, width, NUMBERS);
-    rest = lw_ir_sub(b, n, loop.i);
-    count = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, rest, width), rest, width);
-    row_into_lanes(m, c, lw_ir_add(b, at, loop.i), count, false);
-    lw_ir_for_end(b, &loop);
+    last_rows(m, c, lw_ir_add(b, at, four), lw_ir_sub(b, n, four));
 }
 
 /* ---- combining blocks ---- */
@@ -98,7 +139,23 @@ rows_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
 static arrays
 level_at(maker *m, const chunk *c, lw_ref depth)
 {
-    return moved(m, &c->levels, lw_ir_mul(&m->b, depth, i64(m, c->width)));
+    return lw_reduce_moved(m, &c->levels, lw_ir_mul(&m->b, depth, i64(m, c->width)));
+}
+
+/* lanes = combine(level, lanes) */
+static void
+combine_lanes(maker *m, const chunk *c, const arrays *level)
+{
+    lw_ref x[LW_REDUCE_PARTS], y[LW_REDUCE_PARTS];
+    lw_reduce_all_lanes l = lw_reduce_all_lanes_begin(m, c->flags);
+    arrays left = lw_reduce_moved(m, level, l.first);
+    arrays right = lw_reduce_moved(m, &c->lanes, l.first);
+
+    load(m, &left, l.lanes.i, x);
+    load(m, &right, l.lanes.i, y);
+    lw_reduce_emit_combine(&m->b, &m->body, x, y, x);
+    store(m, &right, l.lanes.i, x);
+    lw_reduce_all_lanes_end(m, &l);
 }
 
 /* Makes the lanes the top level, after combining them with the levels below, as a carry goes
@@ -120,12 +177,12 @@ push(maker *m, const chunk *c)
     lw_ir_end(b);
     lw_ir_set(b, c->depth, lw_ir_sub(b, lw_ir_get(b, c->depth), i64(m, 1)));
     level = level_at(m, c, lw_ir_get(b, c->depth));
-    lw_reduce_combine_all(m, &level, &c->lanes, &c->lanes, i64(m, c->width), VECTORS);
+    combine_lanes(m, c, &level);
     lw_ir_set(b, carry, lw_ir_shr(b, count, i64(m, 1)));
     lw_ir_latch(b);
     lw_ir_end(b);
     level = level_at(m, c, lw_ir_get(b, c->depth));
-    copy_lanes(m, &c->lanes, &level, i64(m, c->width));
+    copy_all(m, c, &c->lanes, &level);
     lw_ir_set(b, c->depth, lw_ir_add(b, lw_ir_get(b, c->depth), i64(m, 1)));
 }
 
@@ -165,7 +222,7 @@ join_lanes(maker *m, const arrays *lanes, lw_ref n)
     lw_ir_break(b, 0);
     lw_ir_end(b);
     half = lw_ir_shr(b, now, i64(m, 1));
-    right = moved(m, lanes, lw_ir_sub(b, now, half));
+    right = lw_reduce_moved(m, lanes, lw_ir_sub(b, now, half));
     lw_reduce_combine_all(m, lanes, &right, lanes, half, NUMBERS);
     lw_ir_set(b, left, lw_ir_sub(b, now, half));
     lw_ir_latch(b);
@@ -188,11 +245,11 @@ blocks_into_levels(maker *m, const chunk *c)
     rest = lw_ir_sub(b, c->n, loop.i);
     n = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, rest, c->block), rest, c->block);
     full = lw_ir_compare(b, LW_OP_GE, n, width);
-    row_into_lanes(m, c, loop.i, lw_ir_select(b, full, width, n), true);
     lw_ir_if(b, full);
-    rows_into_lanes(m, c, lw_ir_add(b, loop.i, width), lw_ir_sub(b, n, width));
+    block_into_lanes(m, c, loop.i, n);
     push(m, c);
     lw_ir_else(b);
+    few_elements(m, c, loop.i, n, true);
     lw_ir_set(b, odd, n);
     lw_ir_end(b);
     lw_ir_for_end(b, &loop);
@@ -216,17 +273,17 @@ one_chunk(maker *m, const chunk *c)
     lw_ir_if(b, any);
     join_levels(m, c);
     for (; n > 16; n /= 2) {
-        right = moved(m, &c->levels, i64(m, n / 2));
+        right = lw_reduce_moved(m, &c->levels, i64(m, n / 2));
         lw_reduce_combine_all(m, &c->levels, &right, &c->levels, i64(m, n / 2), VECTORS);
     }
     join_lanes(m, &c->levels, i64(m, n));
     lw_ir_end(b);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, odd, i64(m, 0)));
-    join_lanes(m, &c->lanes, odd);
+    join_lanes(m, &c->few, odd);
     lw_ir_if(b, any);
-    lw_reduce_combine_all(m, &c->levels, &c->lanes, &c->levels, i64(m, 1), NUMBERS);
+    lw_reduce_combine_all(m, &c->levels, &c->few, &c->levels, i64(m, 1), NUMBERS);
     lw_ir_else(b);
-    copy_lanes(m, &c->lanes, &c->levels, i64(m, 1));
+    copy_lanes(m, &c->few, &c->levels, i64(m, 1));
     lw_ir_end(b);
     lw_ir_end(b);
 }
@@ -246,6 +303,9 @@ chunks(maker *m, lw_error *err)
     c.depth = lw_ir_slot(&m->b, LW_DT_i64);
     c.blocks = lw_ir_slot(&m->b, LW_DT_i64);
     c.lanes = local_bank(m, c.width);
+    c.in_registers = lw_reduce_lanes_in_registers(m->r);
+    c.flags = c.in_registers ? LW_LOOP_UNROLL_FULL : LW_LOOP_NO_UNROLL;
+    c.few = c.in_registers ? local_bank(m, c.width) : c.lanes;
     c.levels = local_bank(m, c.width * LEVELS);
     in = contiguous(m, m->operand, m->n_operands, 0);
     to = accumulators(m);

@@ -1,4 +1,5 @@
 #include "reduce/host/host_kernel_parts.h"
+#include "core/base/divider.h"
 #include "reduce/host/host_run.h"
 
 #include <assert.h>
@@ -180,30 +181,93 @@ groups_of_four(maker *m, lw_error *err)
     return end(m, err);
 }
 
-/* Each group of lanes takes four neighbouring groups of elements, so that memory is read from
+arrays
+lw_reduce_moved(maker *m, const arrays *a, lw_ref by)
+{
+    arrays b = *a;
+
+    for (uint32_t i = 0; i < a->n; i++)
+        b.address[i] = lw_ir_offset(&m->b, a->address[i], lw_ir_mul(&m->b, by, a->step[i]));
+    return b;
+}
+
+bool
+lw_reduce_lanes_in_registers(const lw_reduction *r)
+{
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        if (r->acc[i] == LW_DT_b1)
+            return false;
+    return true;
+}
+
+/* Whether elements are added or multiplied as they are loaded, which takes less time than
+ * loading them. */
+static bool
+is_light(const lw_reduction *r)
+{
+    return r->map == NULL && r->n_acc == 1 && r->loaded[0] == r->acc[0] && r->has_identity &&
+           lw_is_float(r->acc[0]);
+}
+
+/* How many of the lanes that go through memory together fit into a vector; all of them where
+ * lanes are not in registers. */
+static uint32_t
+vector_of_lanes(const lw_reduction *r)
+{
+    int64_t bits = is_light(r) ? lw_host_light_vector_bits() : lw_host_vector_bits(), size = 1;
+    lw_dtype parts[LW_REDUCE_PARTS];
+
+    if (!lw_reduce_lanes_in_registers(r))
+        return run_of_lanes(r);
+    for (uint32_t i = lw_reduce_acc_parts(r, parts); i-- > 0;)
+        if (lw_dtypes[parts[i]].size_bytes > size)
+            size = lw_dtypes[parts[i]].size_bytes;
+    return (uint32_t)lw_least(bits / (8 * size), run_of_lanes(r));
+}
+
+lw_reduce_all_lanes
+lw_reduce_all_lanes_begin(maker *m, uint32_t loop_flags)
+{
+    lw_builder *b = &m->b;
+    uint32_t width = width_of(m->r), together = run_of_lanes(m->r), n = vector_of_lanes(m->r);
+    lw_reduce_all_lanes l;
+
+    assert(width % together == 0 && together % n == 0);
+    loop_flags |= LW_LOOP_NO_VECTORIZE;
+    l.runs = lw_ir_for(b, i64(m, 0), i64(m, width), i64(m, together), loop_flags);
+    l.vectors = lw_ir_for(b, i64(m, 0), i64(m, together), i64(m, n), loop_flags);
+    l.first = lw_ir_add(b, l.runs.i, l.vectors.i);
+    l.lanes =
+        lw_ir_for(b, i64(m, 0), i64(m, n), i64(m, 1), LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL);
+    return l;
+}
+
+void
+lw_reduce_all_lanes_end(maker *m, const lw_reduce_all_lanes *l)
+{
+    lw_ir_for_end(&m->b, &l->lanes);
+    lw_ir_for_end(&m->b, &l->vectors);
+    lw_ir_for_end(&m->b, &l->runs);
+}
+
+/* Each run of lanes takes four neighbouring runs of elements, so that memory is read from
  * front to back, as the prefetchers of processors expect. */
 void
 lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
                     uint32_t loop_flags)
 {
-    uint32_t width = width_of(m->r), together = run_of_lanes(m->r);
-    lw_ref from[4], x[4][LW_REDUCE_PARTS], at;
-    lw_for group = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, together),
-                             LW_LOOP_NO_VECTORIZE | loop_flags);
-    lw_for loop;
+    lw_ref x[4][LW_REDUCE_PARTS], at;
+    lw_reduce_all_lanes l = lw_reduce_all_lanes_begin(m, loop_flags);
+    arrays row, lanes = lw_reduce_moved(m, to, l.first);
 
-    assert(width % together == 0);
-    at = lw_ir_add(&m->b, start, lw_ir_mul(&m->b, group.i, i64(m, 4)));
-    loop = lw_ir_for(&m->b, i64(m, 0), i64(m, together), i64(m, 1),
-                     LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL);
-    for (uint32_t k = 0; k < 4; k++)
-        from[k] = lw_ir_add(&m->b, lw_ir_add(&m->b, at, i64(m, k * together)), loop.i);
-    at = lw_ir_add(&m->b, group.i, loop.i);
-    for (uint32_t k = 0; k < 4; k++)
-        map_at(m, in, from[k], x[k]);
-    combine_four(m, to, at, x);
-    lw_ir_for_end(&m->b, &loop);
-    lw_ir_for_end(&m->b, &group);
+    at = lw_ir_add(&m->b, lw_ir_mul(&m->b, l.runs.i, i64(m, 4)), l.vectors.i);
+    at = lw_ir_add(&m->b, start, at);
+    for (uint32_t k = 0; k < 4; k++) {
+        row = lw_reduce_moved(m, in, lw_ir_add(&m->b, at, i64(m, k * run_of_lanes(m->r))));
+        map_at(m, &row, l.lanes.i, x[k]);
+    }
+    combine_four(m, &lanes, l.lanes.i, x);
+    lw_reduce_all_lanes_end(m, &l);
 }
 
 static void

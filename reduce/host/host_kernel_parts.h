@@ -218,11 +218,25 @@ map_indexed(maker *m, const arrays *in, lw_ref at, lw_ref index, lw_ref *acc)
     lw_reduce_emit_map(&m->b, &m->body, values, acc);
 }
 
+/* The arrays from element `by` on. */
+arrays lw_reduce_moved(maker *m, const arrays *a, lw_ref by);
 /* to[j] = combine(left[j], right[j]) for n accumulators; flags: of the loop. */
 void lw_reduce_combine_all(maker *m, const arrays *left, const arrays *right, const arrays *to,
                            lw_ref n, uint32_t flags);
-/* Combines four rows of lanes, from element `start` on; loop_flags: of the loop over groups of
- * lanes. */
+/* Whether the accumulators of all lanes are to stay in registers from block to block. Bools are
+ * not: they would be in the registers for masks, which do one operation at a time. */
+bool lw_reduce_lanes_in_registers(const lw_reduction *r);
+/* A loop over all lanes by vectors. If loop_flags say that all of its code is unrolled, lanes
+ * that only such loops take are in registers. */
+typedef struct lw_reduce_all_lanes {
+    lw_for runs, vectors, lanes; /* runs: those that go through memory together */
+    lw_ref first;                /* the first lane of the vector */
+} lw_reduce_all_lanes;
+
+lw_reduce_all_lanes lw_reduce_all_lanes_begin(maker *m, uint32_t loop_flags);
+void lw_reduce_all_lanes_end(maker *m, const lw_reduce_all_lanes *l);
+/* Combines four rows of lanes, from element `start` on; loop_flags: of the loop over all lanes.
+ */
 void lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
                          uint32_t loop_flags);
 /* The loop over whole chunks, where the operator allows it. */

@@ -26,6 +26,7 @@ enum {
     ROW_BYTES = 8192,    /* and of those of short rows that one piece of work reduces: */
     ROWS = 128,          /* so many rows at most, */
     ROW_ELEMENTS = 4096, /* which have so many elements together, or of which there is one */
+    LONG_ROW = 1 << 15,  /* elements of a row that is scanned in segments */
     SMALL_REDUCED = 160  /* of fewer elements, neighbouring results are reduced side by side */
 };
 

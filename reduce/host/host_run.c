@@ -476,6 +476,12 @@ lw_reduce_run(lw_reduce_job *job, lw_error *err)
 }
 
 bool
+lw_reduce_is_undivided(const lw_reduce_code *code, lw_reduce_way way, int64_t n)
+{
+    return way == LW_REDUCE_IN_ORDER ? n < LONG_ROW : n <= code->block * CHUNK_BLOCKS;
+}
+
+bool
 lw_reduce_run_few(const lw_reduction *r, const lw_reduce_code *code, const char *in, int64_t n,
                   char *out)
 {

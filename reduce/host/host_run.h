@@ -60,6 +60,9 @@ lw_status lw_reduce_run(lw_reduce_job *job, lw_error *err);
  */
 bool lw_reduce_run_few(const lw_reduction *r, const lw_reduce_code *code, const char *in,
                        int64_t n, char *out);
+/* Whether n contiguous elements are work for one thread, however long they take. way: ROWS, or
+ * IN_ORDER of a scan. */
+bool lw_reduce_is_undivided(const lw_reduce_code *code, lw_reduce_way way, int64_t n);
 /* Prefix sums along the only dimension of `reduced`; there is no mask. before: results do not
  * include their own element, and the first is `empty`. results: their strides (bytes), along
  * `kept` and then `reduced`. */

@@ -230,7 +230,6 @@ enum {
     COSTLY_SEGMENT = 48, /* of elements that may take long; four segments are one call */
     TOGETHER = 16,       /* calls for each thread whose totals are computed before their
                             results: their elements stay in its cache */
-    LONG_ROW = 1 << 15
 };
 
 /* Neighbouring rows, of which so many pieces of four segments each are scanned together. */

@@ -154,6 +154,40 @@ test_one_raises(void)
     CHECK(s.runs[500] == 1 && s.runs[501] == 0);
 }
 
+/* ---- whether several threads take part ---- */
+
+static void
+wait_until_asleep(void)
+{
+    int64_t end = lw_now_ns() + 5000000000;
+
+    while (lw_pool_n_awake() > 0 && lw_now_ns() < end)
+        work_for(1000000);
+    CHECK(lw_pool_n_awake() == 0);
+}
+
+/* Threads that sleep are woken for long work, or where short work goes on and on. */
+static void
+test_pays(void)
+{
+    enum { APART_NS = 2000000 };
+    _Atomic uint32_t cost_ps = 100000000;
+
+    wait_until_asleep();
+    work_for(APART_NS);
+    CHECK(!lw_work_pays(1e6) && !lw_work_pays(12e6) && lw_work_pays(60e6));
+    for (int i = 0; i < 20; i++)
+        lw_work_alone(12e6);
+    CHECK(!lw_work_pays(1e6) && lw_work_pays(12e6));
+    work_for(APART_NS);
+    CHECK(!lw_work_pays(12e6));
+    for (int i = 0; i < 1000; i++)
+        lw_work_alone(1e6); /* work that threads are never called for */
+    CHECK(!lw_work_pays(12e6));
+    check_run(1000, 1, true, 10000, &cost_ps);
+    CHECK(lw_pool_n_awake() == 0 || (!lw_work_pays(1e6) && lw_work_pays(12e6)));
+}
+
 /* ---- stopping ---- */
 
 static int64_t asked_at;
@@ -204,9 +238,11 @@ main(void)
     test_costs();
     test_last_piece();
     test_one_raises();
+    test_pays();
     check_stop(false);
     check_stop(true); /* the caller is done and waits */
     lw_env_set(LW_ENV_threads, "1");
+    CHECK(!lw_work_pays(60e6));
     check_stop(false);
     lw_thread_pool_stop();
     return n_failures != 0;

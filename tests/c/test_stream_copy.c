@@ -1,8 +1,11 @@
-/* Copies past the caches: every alignment and length, with and without something to fetch. */
+/* Copies past the caches: every alignment and length, with and without something to fetch; and
+ * which memory is new. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "core/base/stream_copy.h"
 #include "tests/c/check.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 enum { MOST = 400, AROUND = 80 };
 
@@ -23,9 +26,28 @@ check_copy(size_t to_at, size_t from_at, size_t n, int n_ahead)
         CHECK(to[i] == -1 || (i >= to_at && i < to_at + n));
 }
 
+/* What is not mapped is not new, and what was written is not either. A system that does not say
+ * which pages there are says no. */
+static void
+check_new(void)
+{
+    enum { SIZE = 8 << 20 };
+    char *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool tells;
+
+    CHECK(memory != MAP_FAILED);
+    tells = lw_stream_is_new(memory + SIZE / 2 + 1);
+    memset(memory, 1, SIZE / 4);
+    CHECK(!lw_stream_is_new(memory) && !lw_stream_is_new(memory + SIZE / 8 + 5));
+    CHECK(lw_stream_is_new(memory + SIZE - 1) == tells);
+    munmap(memory, SIZE);
+    CHECK(!lw_stream_is_new(memory + SIZE / 2));
+}
+
 int
 main(void)
 {
+    check_new();
     for (size_t to = 0; to < AROUND; to += 3)
         for (size_t from = 0; from < AROUND; from += 7)
             for (size_t n = 0; n < MOST; n += n < 150 ? 1 : 37)

@@ -25,6 +25,7 @@ late_syscall(long number, void *word, int what, unsigned value, const void *most
 #define lw_parallel_until       late_parallel_until
 #define lw_pool_is_lost         late_pool_is_lost
 #define lw_pool_is_worker       late_pool_is_worker
+#define lw_pool_n_awake         late_pool_n_awake
 #define lw_pool_thread          late_pool_thread
 #define lw_thread_pool_register late_thread_pool_register
 #define lw_thread_pool_stop     late_thread_pool_stop

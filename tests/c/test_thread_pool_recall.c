@@ -16,6 +16,7 @@ static bool exchange_late(atomic_uint_fast64_t *word, uint64_t *before, uint64_t
 #define lw_parallel_until              late_parallel_until
 #define lw_pool_is_lost                late_pool_is_lost
 #define lw_pool_is_worker              late_pool_is_worker
+#define lw_pool_n_awake                late_pool_n_awake
 #define lw_pool_thread                 late_pool_thread
 #define lw_thread_pool_register        late_thread_pool_register
 #define lw_thread_pool_stop            late_thread_pool_stop

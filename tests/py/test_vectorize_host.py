@@ -807,3 +807,23 @@ def test_float16_raises_numpys_flags():
                 with pytest.raises(FloatingPointError, match=flag):
                     ufunc(np.where(np.arange(n) == n // 2, x[place], np.float16(1)))
                 assert ufunc(np.ones(n, "f2")).dtype == "f2"
+
+
+@lw.forall
+def _saxpy(i, a, x, y):
+    y[i] = a * x[i] + y[i]
+
+
+@lw.forall
+def _horner(i, a, x, y):
+    y[i] = (((a * x[i] + 1) * x[i] + 2) * x[i] + 3) * x[i]
+
+
+@pytest.mark.skipif(lw._core._vector_bits < 512, reason="vectors of 64 bytes are not used on this CPU")
+def test_light_functions_have_vectors_of_32_bytes(add):
+    """A vector of 64 bytes would lie in two cache lines, as arrays begin at multiples of 16 bytes."""
+    assert "ymm" in add.inspect_asm("f4(f4, f4)") and "zmm" not in add.inspect_asm("f4(f4, f4)")
+    assert "zmm" in lw.vectorize(lambda x: math.exp(x)).inspect_asm("f4(f4)")
+    light, heavy = (kernel.inspect_asm("(float32, float32[::1], float32[::1])") for kernel in (_saxpy, _horner))
+    assert "ymm" in light and "zmm" not in light
+    assert "zmm" in heavy
