@@ -88,7 +88,7 @@ rows_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
     lw_ir_for_end(b, &loop);
     loop = lw_ir_for(b, four, n, width, NUMBERS);
     rest = lw_ir_sub(b, n, loop.i);
-    count = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, rest, width), rest, width);
+    count = lw_ir_smaller(b, rest, width);
     row_into_lanes(m, c, lw_ir_add(b, at, loop.i), count, false);
     lw_ir_for_end(b, &loop);
 }
