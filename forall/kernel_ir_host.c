@@ -95,7 +95,7 @@ row_loops(lw_kernel_maker *m, lw_ref begin, lw_ref end)
     }
     left = lw_ir_sub(b, end, at);
     room = lw_ir_sub(b, m->size[0], column);
-    room = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, left, room), left, room);
+    room = lw_ir_smaller(b, left, room);
     /* always true, which tells LLVM the sign */
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, column, i64(m, 0)));
     loop = lw_ir_for(b, column, lw_ir_add(b, column, room), i64(m, 1), loop_flags(m));

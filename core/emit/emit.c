@@ -19,8 +19,8 @@ lw_emit_fail(lw_emitter *e, const char *why)
     return e->status;
 }
 
-static bool
-is_entry(const lw_func *func)
+bool
+lw_is_entry(const lw_func *func)
 {
     return func->linkage == LW_KERNEL || func->linkage == LW_EXPORTED;
 }
@@ -29,7 +29,7 @@ is_entry(const lw_func *func)
 static const char *
 edge_type(const lw_emitter *e, const lw_func *func, lw_dtype type)
 {
-    return is_entry(func) && type == LW_DT_b1 ? "i8" : lw_type(e, type);
+    return lw_is_entry(func) && type == LW_DT_b1 ? "i8" : lw_type(e, type);
 }
 
 static void
@@ -120,7 +120,7 @@ emit_func(lw_emitter *e, bool is_call)
 
     e->scope = e->place = 0;
     lw_debug_function(e);
-    lw_text_addf(e->out, "\ndefine %s", is_entry(func) ? "" : "internal ");
+    lw_text_addf(e->out, "\ndefine %s", lw_is_entry(func) ? "" : "internal ");
     print_result_type(e, func, e->out);
     lw_text_addf(e->out, " @%s(", func->name);
     print_params(e, func);
@@ -181,7 +181,7 @@ annotate(lw_emitter *e, const lw_func *func, const char *what, uint32_t value)
 static void
 mark_entry(lw_emitter *e, const lw_func *func)
 {
-    if (!e->gpu || !is_entry(func))
+    if (!e->gpu || !lw_is_entry(func))
         return;
     mark_used(e, func);
     if (func->linkage != LW_KERNEL)

@@ -199,6 +199,10 @@ void lw_emit_flow(lw_emitter *e);
 /* The terminator that returns these values, one for each result of the function. */
 void lw_emit_values(lw_emitter *e, const lw_name *values);
 
+/* ---- emit.c ---- */
+/* Whether others than functions of the module call it. */
+bool lw_is_entry(const lw_func *func);
+
 /* ---- emit.c: numbers that launches pass to kernels, and these to all functions ---- */
 uint32_t lw_n_varying_parameters(const lw_emitter *e);
 /* Prints them behind `n` parameters or arguments. */

@@ -23,16 +23,10 @@ takes_stack(const lw_emitter *e)
     return e->recurses && !e->gpu;
 }
 
-static bool
-is_entry(const lw_func *func)
-{
-    return func->linkage == LW_KERNEL || func->linkage == LW_EXPORTED;
-}
-
 void
 lw_hidden_parameters(lw_emitter *e, uint32_t n)
 {
-    bool stack = takes_stack(e) && !is_entry(e->func);
+    bool stack = takes_stack(e) && !lw_is_entry(e->func);
 
     if (e->context)
         lw_text_addf(e->out, "ptr noalias %%ctx%s", stack || n ? ", " : "");
@@ -65,7 +59,7 @@ lw_recursion_begin(lw_emitter *e)
     uint32_t margin;
     lw_name end;
 
-    if (!takes_stack(e) || !is_entry(e->func) || e->status != LW_OK)
+    if (!takes_stack(e) || !lw_is_entry(e->func) || e->status != LW_OK)
         return;
     e->status = lw_ir_margin_bytes(e->module, &margin, e->err);
     lw_line(e, "%stack = alloca [2 x i64], align 8");

@@ -380,6 +380,18 @@ lw_ir_select(lw_builder *b, lw_ref condition, lw_ref yes, lw_ref no)
 }
 
 lw_ref
+lw_ir_smaller(lw_builder *b, lw_ref x, lw_ref y)
+{
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, x, y), x, y);
+}
+
+lw_ref
+lw_ir_larger(lw_builder *b, lw_ref x, lw_ref y)
+{
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, x, y), x, y);
+}
+
+lw_ref
 lw_ir_cast(lw_builder *b, lw_dtype type, lw_ref x)
 {
     assert(is_scalar(b, type));

@@ -73,6 +73,9 @@ lw_ref lw_ir_shl(lw_builder *b, lw_ref x, lw_ref count);
 lw_ref lw_ir_shr(lw_builder *b, lw_ref x, lw_ref count);
 lw_ref lw_ir_compare(lw_builder *b, lw_op op, lw_ref x, lw_ref y); /* LW_OP_EQ … LW_OP_GE */
 lw_ref lw_ir_select(lw_builder *b, lw_ref condition, lw_ref yes, lw_ref no);
+/* Of two integers; a comparison and a select. */
+lw_ref lw_ir_smaller(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_ir_larger(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_cast(lw_builder *b, lw_dtype type,
                   lw_ref x); /* x itself when the type is the same */
 lw_ref lw_ir_bitcast(lw_builder *b, lw_dtype type, lw_ref x);

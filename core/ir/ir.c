@@ -453,6 +453,12 @@ lw_ir_has_op(const lw_module *module, lw_op op)
 }
 
 bool
+lw_op_is_access(lw_op op)
+{
+    return op == LW_OP_LOAD || op == LW_OP_STORE;
+}
+
+bool
 lw_op_is_call(lw_op op)
 {
     return op == LW_OP_CALL || op == LW_OP_RECUR;

@@ -56,6 +56,8 @@ extern const lw_op_row lw_ops[LW_N_OPS];
 bool lw_op_is_elementwise(lw_op op);
 /* LOCAL and OWNER: variables of a function, which are the same in every iteration of a loop. */
 bool lw_op_is_own_memory(lw_op op);
+/* LOAD and STORE, which have an alignment. */
+bool lw_op_is_access(lw_op op);
 /* CALL and RECUR. */
 bool lw_op_is_call(lw_op op);
 /* These and ENTRY: operand a is the number of a function. */

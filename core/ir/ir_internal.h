@@ -15,8 +15,7 @@ const lw_ir_flag *lw_ir_flags_of(lw_op op);
 /* The word for an operand of this op that is a plain number: a special register, an atomic, a
  * kernel op; NULL: it is written as a number. */
 const char *lw_ir_number_name(lw_op op, uint32_t value);
-enum { LW_IR_DATA_WORD = 32 };  /* bytes in a word of the text of a datum */
-bool lw_ir_is_memory(lw_op op); /* LOAD, STORE: has an alignment */
+enum { LW_IR_DATA_WORD = 32 }; /* bytes in a word of the text of a datum */
 
 /* Adds a datum with a copy of these bytes and this address, or finds an equal one, whose
  * alignment is then raised if necessary. Returns its number. */

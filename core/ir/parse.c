@@ -307,7 +307,7 @@ read_attributes(parser *p, lw_inst *inst)
             inst->loc = place(p, NULL);
             continue;
         }
-        if (is(p, "align") && lw_ir_is_memory((lw_op)inst->op)) {
+        if (is(p, "align") && lw_op_is_access((lw_op)inst->op)) {
             inst->flags |= (log2_of(p, number(p)) + 1) & LW_MEM_ALIGN_MASK;
             continue;
         }

@@ -54,16 +54,10 @@ static const lw_ir_flag float_flags[] = {
     {"reassoc", LW_FAST_REASSOC}, {"fuse", LW_MAY_FUSE},
     {"nowrap", LW_NO_WRAP},       {NULL, 0}};
 
-bool
-lw_ir_is_memory(lw_op op)
-{
-    return op == LW_OP_LOAD || op == LW_OP_STORE;
-}
-
 const lw_ir_flag *
 lw_ir_flags_of(lw_op op)
 {
-    if (lw_ir_is_memory(op))
+    if (lw_op_is_access(op))
         return memory_flags;
     if (op == LW_OP_LOCAL)
         return local_flags;
@@ -168,7 +162,7 @@ print_operand(lw_text *out, const lw_module *module, const lw_func *func, const 
 static void
 print_attributes(lw_text *out, const lw_inst *inst)
 {
-    if (lw_ir_is_memory((lw_op)inst->op) && (inst->flags & LW_MEM_ALIGN_MASK))
+    if (lw_op_is_access((lw_op)inst->op) && (inst->flags & LW_MEM_ALIGN_MASK))
         lw_text_addf(out, " align %u", 1u << ((inst->flags & LW_MEM_ALIGN_MASK) - 1));
     print_flags(out, lw_ir_flags_of((lw_op)inst->op), inst->flags);
 }

@@ -58,12 +58,6 @@ are_equal(const lw_jammer *j, lw_ref p, lw_ref q, int depth)
     return true;
 }
 
-static bool
-is_access(const lw_inst *inst)
-{
-    return inst->op == LW_OP_LOAD || inst->op == LW_OP_STORE;
-}
-
 static const lw_inst *
 accessed(const lw_jammer *j, uint32_t at)
 {
@@ -77,7 +71,8 @@ is_place(const lw_jammer *j, const lw_jam_nest *nest, lw_ref root, uint32_t *fir
 {
     *first = 0;
     for (uint32_t i = nest->outer.first; i < nest->outer.latch; i++) {
-        if (!is_access(lw_jam_inst(j, i)) || lw_ir_root(&j->old, lw_jam_inst(j, i)->a) != root)
+        if (!lw_op_is_access((lw_op)lw_jam_inst(j, i)->op) ||
+            lw_ir_root(&j->old, lw_jam_inst(j, i)->a) != root)
             continue;
         if (*first == 0)
             *first = i;
@@ -107,7 +102,7 @@ lw_jam_places(lw_jammer *j, lw_jam_nest *nest)
                            .first = first,
                            .bytes = lw_dtypes[accessed(j, first)->type].size_bytes};
         for (uint32_t k = first; k < nest->outer.latch; k++)
-            if (is_access(lw_jam_inst(j, k)) &&
+            if (lw_op_is_access((lw_op)lw_jam_inst(j, k)->op) &&
                 lw_ir_root(&j->old, lw_jam_inst(j, k)->a) == root)
                 j->place[k] = (uint8_t)nest->n_places;
     }

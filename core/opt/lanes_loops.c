@@ -377,7 +377,7 @@ write_strip(maker *m, const strip *s)
     first = m->j.to[s->loop.at + 1];
     left = lw_ir_cast(b, LW_DT_u64, lw_ir_sub(b, m->j.to[s->loop.limit], first));
     lanes = lw_ir_int(b, LW_DT_u64, s->choice.lanes);
-    count = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, left, lanes), left, lanes);
+    count = lw_ir_smaller(b, left, lanes);
     count = lw_ir_cast(b, LW_DT_i64, count);
     write_heads(m, s, first, count, memory);
     write_lanes(m, s, memory, results);

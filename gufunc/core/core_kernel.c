@@ -489,7 +489,7 @@ fetch_whole(kernel *k, const run *runs, int n, lw_error *err)
             bool kept = is_output(k, r->operand) || k->loop->writable[r->operand];
             lw_ref chunk = chunk_number(k, pass), last = lw_maker_u32(k, r->chunks - 1);
             if (is_partial(k, r, pass))
-                chunk = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, chunk, last), chunk, last);
+                chunk = lw_ir_smaller(b, chunk, last);
             loaded[at++] =
                 lw_ir_load(b, r->part, r->lanes, chunk_address(k, r, chunk),
                            k->key->operands[r->operand].chunk, kept ? 0 : LW_MEM_INVARIANT);

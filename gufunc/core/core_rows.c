@@ -19,12 +19,6 @@ extent(lw_core_maker *k, int operand, int axis)
     return lw_maker_extent(k, k->loop->layout->operands[operand].dims[axis]);
 }
 
-static lw_ref
-least(lw_core_maker *k, lw_ref x, lw_ref y)
-{
-    return lw_ir_select(&k->b, lw_ir_compare(&k->b, LW_OP_LT, x, y), x, y);
-}
-
 lw_ref
 lw_maker_bands(lw_core_maker *k)
 {
@@ -160,7 +154,7 @@ describe(lw_core_maker *k, int operand, const lw_ref *coordinate, lw_ref near, f
         f->far = lw_ir_offset(b, f->far, lw_ir_mul(b, before, bytes));
         before = lw_ir_mul(b, before, k->pitch[operand]);
         k->shared[operand] = lw_ir_offset(b, near, lw_ir_sub(b, none, before));
-        rows = least(k, lw_ir_sub(b, rows, k->band), lw_maker_u32(k, k->key->band));
+        rows = lw_ir_smaller(&k->b, lw_ir_sub(b, rows, k->band), lw_maker_u32(k, k->key->band));
     }
     f->part = lw_dtype_memory_part(k->loop->types[operand]);
     f->size = lw_dtypes[f->part].size_bytes;

@@ -107,7 +107,7 @@ last_rows(maker *m, const chunk *c, lw_ref at, lw_ref n)
         copy_all(m, c, &c->lanes, &c->few);
     loop = lw_ir_for(b, i64(m, 0), n, width, NUMBERS);
     rest = lw_ir_sub(b, n, loop.i);
-    count = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, rest, width), rest, width);
+    count = lw_ir_smaller(b, rest, width);
     few_elements(m, c, lw_ir_add(b, at, loop.i), count, false);
     lw_ir_for_end(b, &loop);
     if (c->in_registers)

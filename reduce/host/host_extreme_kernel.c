@@ -185,7 +185,7 @@ first_hit(maker *m, const search *s, lw_ref begin, lw_ref end, lw_ref at)
     lw_for loop = lw_ir_for(b, begin, end, i64(m, 1), LW_LOOP_VECTORIZE);
     lw_ref i = lw_ir_select(b, is_hit(m, s, loop.i), loop.i, m->n), before = lw_ir_get(b, at);
 
-    lw_ir_set(b, at, lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, before), i, before));
+    lw_ir_set(b, at, lw_ir_smaller(b, i, before));
     lw_ir_for_end(b, &loop);
 }
 

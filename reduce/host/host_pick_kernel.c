@@ -98,12 +98,6 @@ note_nans(picker *p, const lw_ref *x, unsigned n)
     lw_ir_set(b, p->nans, lw_ir_or(b, lw_ir_get(b, p->nans), nan));
 }
 
-static lw_ref
-smaller(picker *p, lw_ref x, lw_ref y)
-{
-    return lw_ir_select(&p->m->b, lw_ir_compare(&p->m->b, LW_OP_LT, x, y), x, y);
-}
-
 static void
 load_vectors(picker *p, unsigned vectors, lw_ref at, lw_ref *x)
 {
@@ -125,7 +119,7 @@ best_in_vectors(picker *p, unsigned vectors, lw_ref begin, lw_ref end)
 
     step = i64(m, (int64_t)vectors * p->lanes);
     last = lw_ir_sub(b, end, step);
-    load_vectors(p, vectors, smaller(p, begin, last), x);
+    load_vectors(p, vectors, lw_ir_smaller(&p->m->b, begin, last), x);
     for (unsigned k = 0; k < vectors; k++) {
         acc[k] = lw_ir_vector_slot(b, p->type, p->lanes);
         lw_ir_set(b, acc[k], x[k]);
@@ -133,7 +127,7 @@ best_in_vectors(picker *p, unsigned vectors, lw_ref begin, lw_ref end)
     at = lw_ir_slot(b, LW_DT_i64);
     lw_ir_set(b, at, lw_ir_add(b, begin, step));
     i = lw_ir_while(b, at, end);
-    load_vectors(p, vectors, smaller(p, i, last), x);
+    load_vectors(p, vectors, lw_ir_smaller(&p->m->b, i, last), x);
     for (unsigned k = 0; k < vectors; k++)
         lw_ir_set(b, acc[k], better(p, x[k], lw_ir_get(b, acc[k])));
     lw_ir_latch(b);
@@ -179,7 +173,7 @@ best_of_blocks(picker *p)
     lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     first = lw_ir_get(b, begin);
     end = lw_ir_add(b, first, i64(m, p->block));
-    end = smaller(p, end, m->n);
+    end = lw_ir_smaller(&p->m->b, end, m->n);
     x = best_in_vectors(p, p->vectors, first, end);
     wins =
         lw_ir_any(b, lw_ir_compare(b, op, x, lw_ir_splat(b, lw_ir_get(b, p->best), p->lanes)));
@@ -320,7 +314,7 @@ first_in_vectors(picker *p, bool nans)
         skip(p, p->vectors, nans);
     skip(p, 1, nans);
     from = lw_ir_get(b, p->at);
-    from = smaller(p, from, last);
+    from = lw_ir_smaller(&p->m->b, from, last);
     lw_ir_set(b, p->at, lw_ir_add(b, from, lw_ir_first(b, hits_from(p, 1, from, nans))));
 }
 

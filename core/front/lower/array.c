@@ -32,18 +32,6 @@ is_given(lw_lower_value bound)
     return bound.type != LW_T_NONE;
 }
 
-static lw_ref
-smaller(lw_builder *b, lw_ref x, lw_ref y)
-{
-    return lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, x, y), x, y);
-}
-
-static lw_ref
-larger(lw_builder *b, lw_ref x, lw_ref y)
-{
-    return lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, x, y), x, y);
-}
-
 /* A bound as Python clips it: a negative one counts from the end, then it is limited to low …
  * high. An integer that no 64-bit type holds is beyond an end, because the cast saturates. */
 static lw_ref
@@ -61,12 +49,12 @@ clipped(lw_lower_frame *f, lw_lower_value value, lw_ref extent, lw_ref low, lw_r
                                                   lw_ir_int(b, LW_DT_u64, INT64_MAX)),
                                     value.parts[0], lw_ir_int(b, LW_DT_u64, INT64_MAX)));
     if (lw_ir_is_const(b, i, &known) && (int64_t)known < 0)
-        return larger(b, lw_ir_add(b, i, extent), low);
+        return lw_ir_larger(b, lw_ir_add(b, i, extent), low);
     if (!lw_may_be_negative(f, value))
-        return smaller(b, i, high);
+        return lw_ir_smaller(b, i, high);
     i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, lw_const64(f, 0)),
                      lw_ir_add(b, i, extent), i);
-    return smaller(b, larger(b, i, low), high);
+    return lw_ir_smaller(b, lw_ir_larger(b, i, low), high);
 }
 
 /* The same of a bound that may be None or not given: that is `otherwise` then. */
@@ -94,7 +82,7 @@ range_by_one(lw_lower_frame *f, const slice_bounds *slice, lw_ref extent)
     s.start = clipped_or(f, slice->start, extent, zero, extent, zero);
     stop = clipped_or(f, slice->stop, extent, zero, extent, extent);
     if (is_given(slice->start))
-        s.count = larger(b, lw_ir_sub(b, stop, s.start), zero);
+        s.count = lw_ir_larger(b, lw_ir_sub(b, stop, s.start), zero);
     else
         s.count = stop;
     return s;

@@ -96,18 +96,6 @@ lw_cursor_raise(lw_lower_frame *f, const lw_mismatch *mismatch)
 enum { PART_ELEMENTS = 2048, PART_COLUMNS = 512, MANY_ELEMENTS = 4096 };
 
 static lw_ref
-larger(lw_builder *b, lw_ref x, lw_ref y)
-{
-    return lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, x, y), x, y);
-}
-
-static lw_ref
-smaller(lw_builder *b, lw_ref x, lw_ref y)
-{
-    return lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, x, y), x, y);
-}
-
-static lw_ref
 divided_up(lw_builder *b, lw_ref x, lw_ref by)
 {
     lw_ref one = lw_ir_int(b, LW_DT_i64, 1);
@@ -118,7 +106,7 @@ divided_up(lw_builder *b, lw_ref x, lw_ref by)
 static lw_ref
 width_of(lw_builder *b, lw_ref stride)
 {
-    return larger(b, stride, lw_ir_sub(b, lw_ir_zero(b, LW_DT_i64), stride));
+    return lw_ir_larger(b, stride, lw_ir_sub(b, lw_ir_zero(b, LW_DT_i64), stride));
 }
 
 /* b1: along each axis, elements are farther apart than those of the axes inside of it reach. */
@@ -168,7 +156,7 @@ divide(lw_lower_frame *f, const lw_cursor_loops *loops, lw_ref size)
     division d = {0};
 
     if (loops->ndim > 1)
-        across = larger(b, lw_ir_div(b, size, larger(b, loops->ends[0], one)), one);
+        across = lw_ir_larger(b, lw_ir_div(b, size, lw_ir_larger(b, loops->ends[0], one)), one);
     d.rows = divided_up(b, part, across);
     d.n_parts = divided_up(b, loops->ends[0], d.rows);
     if (loops->ndim == 1)
@@ -176,10 +164,10 @@ divide(lw_lower_frame *f, const lw_cursor_loops *loops, lw_ref size)
     for (uint32_t i = 2; i < loops->ndim; i++)
         deep = lw_ir_mul(b, deep, loops->ends[i]);
     whole = lw_ir_compare(b, LW_OP_LT, across, lw_const64(f, 2 * PART_ELEMENTS));
-    d.columns = divided_up(b, divided_up(b, part, larger(b, deep, one)), unit);
-    d.columns =
-        lw_ir_select(b, whole, larger(b, loops->ends[1], one), lw_ir_mul(b, d.columns, unit));
-    d.n_columns = larger(b, divided_up(b, loops->ends[1], d.columns), one);
+    d.columns = divided_up(b, divided_up(b, part, lw_ir_larger(b, deep, one)), unit);
+    d.columns = lw_ir_select(b, whole, lw_ir_larger(b, loops->ends[1], one),
+                             lw_ir_mul(b, d.columns, unit));
+    d.n_columns = lw_ir_larger(b, divided_up(b, loops->ends[1], d.columns), one);
     d.n_parts = lw_ir_mul(b, d.n_parts, d.n_columns);
     return d;
 }
@@ -301,7 +289,8 @@ static void
 limit_axis(lw_builder *b, lw_cursor_loops *loops, uint32_t axis, lw_ref number, lw_ref width)
 {
     loops->begins[axis] = lw_ir_mul(b, number, width);
-    loops->ends[axis] = smaller(b, lw_ir_add(b, loops->begins[axis], width), loops->ends[axis]);
+    loops->ends[axis] =
+        lw_ir_smaller(b, lw_ir_add(b, loops->begins[axis], width), loops->ends[axis]);
 }
 
 static void

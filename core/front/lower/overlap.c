@@ -42,18 +42,6 @@ is(lw_builder *b, lw_op op, lw_ref x, lw_ref y)
 }
 
 static lw_ref
-least(lw_builder *b, lw_ref x, lw_ref y)
-{
-    return lw_ir_select(b, is(b, LW_OP_LT, x, y), x, y);
-}
-
-static lw_ref
-most(lw_builder *b, lw_ref x, lw_ref y)
-{
-    return lw_ir_select(b, is(b, LW_OP_GT, x, y), x, y);
-}
-
-static lw_ref
 last_position(lw_builder *b, const lw_elementwise *w, uint32_t axis)
 {
     return lw_ir_sub(b, w->extents[axis], number(b, 1));
@@ -69,8 +57,8 @@ widened(lw_builder *b, bounds r, lw_ref bytes)
 {
     lw_ref zero = number(b, 0);
 
-    return (bounds){lw_ir_add(b, r.low, least(b, bytes, zero)),
-                    lw_ir_add(b, r.high, most(b, bytes, zero))};
+    return (bounds){lw_ir_add(b, r.low, lw_ir_smaller(b, bytes, zero)),
+                    lw_ir_add(b, r.high, lw_ir_larger(b, bytes, zero))};
 }
 
 /* The bytes that an array covers from its address on, over the axes from `first` on. */
@@ -169,7 +157,7 @@ lw_elementwise_overlaps(lw_builder *b, const lw_elementwise *w)
 static lw_ref
 width(lw_builder *b, lw_ref stride)
 {
-    return most(b, stride, lw_ir_sub(b, number(b, 0), stride));
+    return lw_ir_larger(b, stride, lw_ir_sub(b, number(b, 0), stride));
 }
 
 static void
@@ -242,8 +230,8 @@ is_safe(lw_builder *b, const slabs *s, bool forwards)
         forwards ? offset(b, s, zero, s->last) : offset(b, s, s->last, zero),
         forwards ? offset(b, s, before, s->last) : offset(b, s, s->last, before),
     };
-    lw_ref low = least(b, least(b, corners[0], corners[1]), corners[2]);
-    lw_ref high = most(b, most(b, corners[0], corners[1]), corners[2]);
+    lw_ref low = lw_ir_smaller(b, lw_ir_smaller(b, corners[0], corners[1]), corners[2]);
+    lw_ref high = lw_ir_larger(b, lw_ir_larger(b, corners[0], corners[1]), corners[2]);
     lw_ref above, below;
 
     low = lw_ir_add(b, low, lw_ir_add(b, s->start.low, s->from.low));
@@ -431,7 +419,8 @@ is_broadcast(lw_builder *b, const lw_elementwise *w)
     for (uint32_t i = 0; i < w->ndim; i++) {
         lw_ref stride = w->arrays[0].strides[i], last = last_position(b, w, i);
         lw_ref repeats = is(b, LW_OP_EQ, w->arrays[1].strides[i], zero);
-        lw_ref position = most(b, least(b, quotient(b, rest, stride), last), zero);
+        lw_ref position =
+            lw_ir_larger(b, lw_ir_smaller(b, quotient(b, rest, stride), last), zero);
 
         rest =
             lw_ir_select(b, repeats, lw_ir_sub(b, rest, lw_ir_mul(b, position, stride)), rest);

@@ -462,7 +462,7 @@ falling_helper(lw_module *module, lw_dtype type)
     lw_ref result = lw_ir_slot(b, type), wraps = lw_ir_slot(b, LW_DT_b1);
     lw_ir_set(b, result, one);
     lw_ir_set(b, wraps, lw_ir_int(b, LW_DT_b1, 0));
-    lw_ref iterations = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, k, limit), k, limit);
+    lw_ref iterations = lw_ir_smaller(b, k, limit);
     lw_for loop = lw_ir_for(b, lw_ir_zero(b, type), iterations, one, LW_LOOP_NO_VECTORIZE);
     multiply(b, result, wraps, lw_ir_get(b, result), lw_ir_sub(b, n, loop.i));
     lw_ir_for_end(b, &loop);
@@ -526,7 +526,7 @@ comb_helper(lw_module *module, lw_dtype type)
     lw_ir_result_add(b, type);
     lw_ir_result_add(b, LW_DT_b1);
     lw_ref one = lw_ir_int(b, type, 1), other = lw_ir_sub(b, n, k);
-    lw_ref fewer = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, other, k), other, k);
+    lw_ref fewer = lw_ir_smaller(b, other, k);
     lw_ref result = lw_ir_slot(b, type), wraps = lw_ir_slot(b, LW_DT_b1);
     lw_ir_set(b, result, one);
     lw_ir_set(b, wraps, lw_ir_int(b, LW_DT_b1, 0));

@@ -161,7 +161,7 @@ lw_parallel_depends(lw_parallel_loop *p, const uint8_t *on, uint32_t *culprit)
         return false; /* the arena says so */
     for (uint32_t i = p->l.first; i < p->l.latch && n < MOST_PLACES; i++) {
         lw_op op = (lw_op)lw_loop_inst(p, i)->op;
-        if ((op == LW_OP_LOAD || op == LW_OP_STORE) && place_of(p, on, i, &places[n]) &&
+        if (lw_op_is_access(op) && place_of(p, on, i, &places[n]) &&
             lw_parallel_memory(p, lw_loop_inst(p, i)->a) == LW_SHARED_MEMORY)
             n++;
     }

@@ -52,12 +52,6 @@ dim_of(const lw_spreader *s, const lw_spread_loop *l)
 
 /* ---- accesses ---- */
 
-static bool
-is_access(const lw_inst *inst)
-{
-    return inst->op == LW_OP_LOAD || inst->op == LW_OP_STORE;
-}
-
 static lw_dtype
 type_of(const lw_spreader *s, const lw_inst *access)
 {
@@ -73,8 +67,8 @@ lw_kept_access(const lw_spreader *s, const lw_spread_loop *l, uint32_t at)
     lw_shift shift = {0};
     bool wraps;
 
-    if (!is_access(inst) || inst->lanes > 1 || !lw_access_pattern_of(s, inst->a, &p) ||
-        p.n_terms != 1)
+    if (!lw_op_is_access((lw_op)inst->op) || inst->lanes > 1 ||
+        !lw_access_pattern_of(s, inst->a, &p) || p.n_terms != 1)
         return -1;
     array = &s->of->arrays[p.operand];
     if (array->ndim != 1 || array->dims == NULL || array->dims[0] != dim_of(s, l) ||
@@ -172,7 +166,7 @@ look_at_arrays(const lw_spreader *s, lw_kept *kept, uint32_t *seen_in)
     for (uint32_t i = 1; i < s->func->insts.n; i++) {
         const lw_inst *inst = lw_inst_at(s, i);
         const lw_spread_loop *l;
-        int root = is_access(inst) ? lw_root_of(s, inst->a) : -1;
+        int root = lw_op_is_access((lw_op)inst->op) ? lw_root_of(s, inst->a) : -1;
         lw_kept_array *array = root < 0 ? NULL : &kept->arrays[root];
         if (array == NULL)
             continue;

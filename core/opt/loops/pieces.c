@@ -616,7 +616,7 @@ write_pieces(rewriter *r, piecewise *p)
         lw_ir_set(b, p->left, lw_ir_int(b, LW_DT_b1, 0));
     n = left_of(r, p, done);
     piece = lw_ir_bits(b, lw_ir_type(b, n), piece_of(r, p));
-    n = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, n, piece), n, piece);
+    n = lw_ir_smaller(b, n, piece);
     write_narrow(r, p, done, n);
     if (p->leaves) {
         lw_ir_if(b, lw_ir_get(b, p->left));

@@ -9,18 +9,12 @@
 
 enum { MOST_ARRAYS = 64 }; /* in the sets that lw_spread has */
 
-static bool
-is_access(const lw_inst *inst)
-{
-    return inst->op == LW_OP_LOAD || inst->op == LW_OP_STORE;
-}
-
 /* The number of the array that the instruction accesses; -1: there is none in the sets. */
 static int
 accessed(const lw_spreader *s, uint32_t at)
 {
     const lw_inst *inst = lw_inst_at(s, at);
-    int root = is_access(inst) ? lw_root_of(s, inst->a) : -1;
+    int root = lw_op_is_access((lw_op)inst->op) ? lw_root_of(s, inst->a) : -1;
 
     return root < MOST_ARRAYS ? root : -1;
 }

@@ -327,8 +327,7 @@ copy_search(copier *c, lw_spread_loop *l)
     lw_ir_end(b);
     left = lw_ir_sub(b, limit, start);
     iterations = lw_ir_int(b, type, (int64_t)SEARCHED_AT_ONCE * c->block.n_threads);
-    iterations =
-        lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, left, iterations), left, iterations);
+    iterations = lw_ir_smaller(b, left, iterations);
     copy_looking(c, l, start, lw_ir_add(b, start, iterations), found);
     lw_ir_set(b, found, lw_block_total(b, &again, &smaller, lw_ir_get(b, found)));
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, lw_ir_get(b, found), limit));
