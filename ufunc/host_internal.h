@@ -70,8 +70,9 @@ typedef struct lw_run {
 
 bool lw_run_is_contiguous(const lw_host_kernel *kernel, const int64_t *strides);
 /* Whether the outputs of n elements are better written past the caches, which they may be where
- * no output shares memory with another operand. */
-bool lw_run_may_stream(const lw_run *r, int64_t n);
+ * no output shares memory with another operand. middle[k]: some element of output k, far
+ * from its ends. */
+bool lw_run_may_stream(const lw_run *r, int64_t n, char *const *middle);
 /* Takes note of a failure: `key`, of elements that are counted from `begin`. INT64_MAX: there
  * is none. */
 void lw_run_note(lw_run *r, int64_t key, int64_t begin);

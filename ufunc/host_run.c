@@ -70,12 +70,10 @@ overlaps(const lw_run *r, int64_t n)
 
 /* Whether the middle of an output has never been written: it is an array that was just made. */
 static bool
-outputs_are_new(const lw_run *r, int64_t n)
+outputs_are_new(const lw_host_kernel *kernel, char *const *middle)
 {
-    const lw_host_kernel *kernel = r->kernel;
-
     for (int i = kernel->nin; i < kernel->n; i++)
-        if (lw_stream_is_new(r->args[i] + n / 2 * kernel->size[i]))
+        if (lw_stream_is_new(middle[i]))
             return true;
     return false;
 }
@@ -84,7 +82,7 @@ outputs_are_new(const lw_run *r, int64_t n)
  * outputs would be gone from the cache before somebody reads them, where outputs are a good
  * part of what is moved, and where they are not new memory. */
 bool
-lw_run_may_stream(const lw_run *r, int64_t n)
+lw_run_may_stream(const lw_run *r, int64_t n, char *const *middle)
 {
     const lw_host_kernel *kernel = r->kernel;
     int64_t in = 0, out = 0;
@@ -95,7 +93,7 @@ lw_run_may_stream(const lw_run *r, int64_t n)
             return false;
     }
     return kernel->is_light && kernel->size[kernel->nin] > 1 && 3 * out >= in &&
-           n * (in + out) > lw_stream_from() && !outputs_are_new(r, n);
+           n * (in + out) > lw_stream_from() && !outputs_are_new(kernel, middle);
 }
 
 /* ---- failures ---- */
@@ -222,6 +220,7 @@ run_many(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *st
 {
     lw_run r = {
         .kernel = kernel, .args = args, .strides = strides, .stop = stop, .first = INT64_MAX};
+    char *middle[LW_MAX_ARGS];
     overlap how;
     int before;
 
@@ -244,7 +243,9 @@ run_many(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *st
     how = overlaps(&r, n);
     r.in_place = how == SAME;
     r.contiguous = lw_run_is_contiguous(kernel, strides);
-    r.streams = how == APART && lw_run_may_stream(&r, n);
+    for (int i = kernel->nin; i < kernel->n; i++)
+        middle[i] = args[i] + n / 2 * strides[i];
+    r.streams = how == APART && lw_run_may_stream(&r, n, middle);
     if (how == DEPENDENT || (n == 1 && kernel->has_loop && kernel->strided != NULL))
         lw_in_pieces(stop, 0, n, kernel->has_loop ? 1 : SHORT, 1, lw_run_in_order, &r);
     else if (lw_run_is_short(&r, n))

@@ -320,6 +320,19 @@ outputs_apart(const lw_host_kernel *kernel, const lw_walk *walk)
     return lw_walk_outputs_apart(walk, bytes);
 }
 
+/* The item of each output in the middle of all dimensions. */
+static void
+find_middle(const lw_host_kernel *kernel, const lw_walk *walk, char **middle)
+{
+    for (int k = kernel->nin; k < kernel->n; k++) {
+        const lw_walk_operand *operand = &walk->operands[k];
+        int64_t offset = 0;
+        for (int d = 0; d < walk->ndim; d++)
+            offset += walk->shape[d] / 2 * operand->strides[d];
+        middle[k] = (char *)(uintptr_t)operand->data + offset;
+    }
+}
+
 void
 lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked,
                  const lw_converter *converters, lw_stop *stop, lw_host_failure *failure)
@@ -328,6 +341,7 @@ lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked,
     _Atomic uint32_t masked_ps = kernel->cost_ps ? kernel->cost_ps + MOVED_PS : 0;
     lw_work work = lw_run_work(kernel, walk->n, stop);
     int64_t strides[LW_MAX_ARGS];
+    char *middle[LW_MAX_ARGS];
     walk_run w = {.whole = {.kernel = kernel, .strides = strides, .first = INT64_MAX},
                   .walk = walk,
                   .masked = masked,
@@ -356,9 +370,10 @@ lw_host_run_walk(lw_host_kernel *kernel, lw_walk *walk, bool masked,
     for (int k = 0; k < kernel->n; k++)
         strides[k] = w.transposed[k] ? kernel->size[k] : walk->operands[k].strides[0];
     w.whole.contiguous = lw_run_is_contiguous(kernel, strides);
+    find_middle(kernel, walk, middle);
     w.whole.streams = work.body == spans && !masked && !w.whole.in_place &&
                       walk->shape[0] * kernel->size[kernel->nin] >= STREAMED_ROW &&
-                      lw_run_may_stream(&w.whole, walk->n);
+                      lw_run_may_stream(&w.whole, walk->n, middle);
     w.whole.mask_step = masked ? walk->operands[kernel->n].strides[0] : 0;
     lw_work_run(&work);
     lw_run_tell(&w.whole, failure);
