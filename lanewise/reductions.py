@@ -468,8 +468,8 @@ def _start(a: Any, initial: Any, dtype: Any) -> Any:
 
 
 def _at_once(reduction: Any, kinds: str, dtype: Any = None, unless_nan: bool = False) -> Any:
-    """The usual call, of one array of these kinds and at most axis=, goes to `reduction.one`; all others go to the function. With unless_nan= only
-    calls on the host do, and the function is called, too, if there is NaN among the results."""
+    """The usual call, of one array of these kinds and at most axis= and keepdims=, goes to `reduction.one`; all others go to the function. With
+    unless_nan= only calls on the host do, and the function is called, too, if there is NaN among the results."""
     return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, dtype, unless_nan=unless_nan), function)
 
 
