@@ -34,16 +34,6 @@ local_bank(maker *m, uint32_t n)
     return a;
 }
 
-static arrays
-moved(maker *m, const arrays *a, lw_ref by)
-{
-    arrays b = *a;
-
-    for (uint32_t i = 0; i < a->n; i++)
-        b.address[i] = lw_ir_offset(&m->b, a->address[i], lw_ir_mul(&m->b, by, a->step[i]));
-    return b;
-}
-
 static void
 copy_lanes(maker *m, const arrays *from, const arrays *to, lw_ref n)
 {

@@ -190,6 +190,7 @@ lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
     lw_ref from[4], x[4][LW_REDUCE_PARTS], at;
     lw_for group = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, together),
                              LW_LOOP_NO_VECTORIZE | loop_flags);
+    arrays lanes = moved(m, to, group.i);
     lw_for loop;
 
     assert(width % together == 0);
@@ -198,10 +199,9 @@ lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
                      LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL);
     for (uint32_t k = 0; k < 4; k++)
         from[k] = lw_ir_add(&m->b, lw_ir_add(&m->b, at, i64(m, k * together)), loop.i);
-    at = lw_ir_add(&m->b, group.i, loop.i);
     for (uint32_t k = 0; k < 4; k++)
         map_at(m, in, from[k], x[k]);
-    combine_four(m, to, at, x);
+    combine_four(m, &lanes, loop.i, x);
     lw_ir_for_end(&m->b, &loop);
     lw_ir_for_end(&m->b, &group);
 }

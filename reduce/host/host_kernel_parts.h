@@ -98,6 +98,17 @@ contiguous(maker *m, const lw_dtype *dtype, uint32_t n, uint32_t first)
     return a;
 }
 
+/* The same from element `by` on. */
+static inline arrays
+moved(maker *m, const arrays *a, lw_ref by)
+{
+    arrays b = *a;
+
+    for (uint32_t i = 0; i < a->n; i++)
+        b.address[i] = lw_ir_offset(&m->b, a->address[i], lw_ir_mul(&m->b, by, a->step[i]));
+    return b;
+}
+
 /* Arrays of any strides. first, first_stride: where they begin in args and in strides. */
 static inline arrays
 strided(maker *m, const lw_dtype *dtype, uint32_t n, uint32_t first, uint32_t first_stride)
