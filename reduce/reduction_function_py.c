@@ -6,6 +6,7 @@
 #include "reduce/reduce_parts_py.h"
 
 #include "core/py/array/device_array.h"
+#include "core/py/float_flags.h"
 #include "core/py/state.h"
 
 #include <math.h>
@@ -166,6 +167,23 @@ has_nan(PyObject *result)
     return found;
 }
 
+/* NULL without an exception: there is NaN among the results. The function then gives all
+ * warnings, so those of the reduction are not given. */
+static PyObject *
+call_unless_nan(reduction_function *self, PyObject *array, const usual_call *u)
+{
+    lw_held_flags held;
+    PyObject *result;
+    bool counts;
+
+    lw_hold_float_flags(&held);
+    result = call_reduction(self, array, u);
+    counts = result != NULL && !has_nan(result);
+    if (lw_release_float_flags(&held, counts) < 0 || !counts)
+        Py_CLEAR(result);
+    return result;
+}
+
 static PyObject *
 call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -174,10 +192,11 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     usual_call u;
 
     if (is_usual(self, args, PyVectorcall_NARGS(nargsf), kwnames, &u)) {
-        result = call_reduction(self, args[0], &u);
-        if (!self->unless_nan || result == NULL || !has_nan(result))
+        if (!self->unless_nan)
+            return call_reduction(self, args[0], &u);
+        result = call_unless_nan(self, args[0], &u);
+        if (result != NULL || PyErr_Occurred())
             return result;
-        Py_DECREF(result);
     }
     return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
 }
