@@ -103,8 +103,8 @@ def _first_smallest_pair(a, b):
 
 
 def _one_of_mean(x):
-    """(sum, count) of one element. As in NumPy, sums of integers are float64. Those of 8 and 16 bits have the same sums as integers, which never
-    exceed 64 bits and take less time."""
+    """(sum, count) of one element. As in NumPy, integers are summed in float64. Those of 8 and 16 bits are summed in 64-bit integers, which gives the
+    same result in less time."""
     return (np.float64(x) if isinstance(x, (np.int32, np.int64, np.uint32, np.uint64)) else x), 1
 
 
@@ -258,7 +258,7 @@ def _moments(form: str, root: bool, ddof: float, kind: Any = None) -> lw.Reducti
 
 
 class _Deviation:
-    """The variance of real numbers, or its root, as `one`."""
+    """What `_at_once` needs: its attribute `one` is the reduction that computes the variance of real numbers, or the square root of it."""
 
     def __init__(self, root: bool, moments: Any = _moments):
         self._root, self._moments = root, moments
@@ -468,8 +468,8 @@ def _start(a: Any, initial: Any, dtype: Any) -> Any:
 
 
 def _at_once(reduction: Any, kinds: str, dtype: Any = None, unless_nan: bool = False) -> Any:
-    """The usual call, of one array of these kinds and at most axis=, goes to `reduction.one`; all others go to the function. With unless_nan= only
-    calls on the host do, and the function is called, too, if there is NaN among the results."""
+    """The usual call, of one array of these kinds and at most axis= and keepdims=, goes to `reduction.one`; all others go to the function. With
+    unless_nan= only calls on the host do, and the function is called, too, if there is NaN among the results."""
     return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, dtype, unless_nan=unless_nan), function)
 
 

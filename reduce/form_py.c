@@ -17,9 +17,9 @@ instead_of(const PyArray_Descr *descr)
     char kind = descr ? descr->kind : ' ';
 
     if (kind == 'O')
-        return ": `.toarray()` makes an array of a sparse one, `.astype(float)` of "
-               "objects that are numbers";
-    return kind == 'U' || kind == 'S' ? ": `.astype(float)` converts strings to numbers" : "";
+        return ": `list(x)` makes a list of a generator or a set, `x.toarray()` an array of a "
+               "sparse one, and `x.astype(float)` an array of objects that are numbers";
+    return kind == 'U' || kind == 'S' ? ": `x.astype(float)` converts strings to numbers" : "";
 }
 
 uint32_t

@@ -1,11 +1,12 @@
 /* Functions of lanewise.reductions, whose usual calls go to a reduction without a step in
- * Python: those of one array, of NumPy's class or ours, with at most axis=, an int. All other
- * calls go to the Python function that this object stands for, and whose name, text and
- * signature it has. So do calls with NaN among the results, where such a result is a case
- * of its own: then only calls on the host are usual. */
+ * Python: those of one array, of NumPy's class or ours, with at most axis=, an int or None,
+ * also by position, and keepdims=, a bool. All other calls go to the Python function that this
+ * object stands for, and whose name, text and signature it has. So do calls with NaN among the
+ * results, where such a result is a case of its own: then only calls on the host are usual. */
 #include "reduce/reduce_parts_py.h"
 
 #include "core/py/array/device_array.h"
+#include "core/py/float_flags.h"
 #include "core/py/state.h"
 
 #include <math.h>
@@ -17,9 +18,10 @@ typedef struct reduction_function {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *function;
-    PyObject *source;   /* has the attribute `one`, which is the reduction */
-    lw_found reduction; /* once there was a usual call */
-    PyObject *dtype, *names, *names_with_axis; /* keywords; the first two: or NULL */
+    PyObject *source;      /* has the attribute `one`, which is the reduction */
+    lw_found reduction;    /* once there was a usual call */
+    PyObject *dtype;       /* or NULL */
+    PyObject *names[2][2]; /* of the keywords of its calls: with axis=, with keepdims= */
     PyObject *dict, *weakrefs;
     bool scans;      /* accumulate; without axis= only of arrays with one dimension */
     bool unless_nan; /* the function is called if there is NaN among the results */
@@ -58,25 +60,44 @@ usual_ndim(const reduction_function *self, PyObject *object)
     return self->kinds & bit_of(kind) ? ndim : -1;
 }
 
-/* Whether axis= is the only keyword, and an int. */
+/* What a usual call gives besides the array; borrowed, and NULL if it is not given, or says
+ * what leaving it out says. */
+typedef struct usual_call {
+    PyObject *axis, *keepdims;
+} usual_call;
+
 static bool
-is_axis(PyObject *kwnames, PyObject *value)
+read_keyword(const reduction_function *self, usual_call *u, PyObject *name, PyObject *value)
 {
-    return PyTuple_GET_SIZE(kwnames) == 1 && PyLong_CheckExact(value) &&
-           PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "axis") == 0;
+    if (u->axis == NULL && PyUnicode_CompareWithASCIIString(name, "axis") == 0) {
+        u->axis = value;
+        return true;
+    }
+    u->keepdims = value == Py_True ? value : NULL;
+    return !self->scans && PyBool_Check(value) &&
+           PyUnicode_CompareWithASCIIString(name, "keepdims") == 0;
 }
 
 static bool
 is_usual(const reduction_function *self, PyObject *const *args, Py_ssize_t n_args,
-         PyObject *kwnames)
+         PyObject *kwnames, usual_call *u)
 {
-    bool has_keywords = kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0;
+    Py_ssize_t n_keywords = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
     int ndim;
 
-    if (n_args != 1 || (has_keywords && !is_axis(kwnames, args[1])))
+    if (n_args < 1 || n_args > 2)
         return false;
+    u->axis = n_args == 2 ? args[1] : NULL;
+    u->keepdims = NULL;
+    for (Py_ssize_t i = 0; i < n_keywords; i++)
+        if (!read_keyword(self, u, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]))
+            return false;
+    if (u->axis == Py_None && !self->scans)
+        u->axis = NULL;
     ndim = usual_ndim(self, args[0]);
-    return has_keywords ? ndim > 0 : self->scans ? ndim == 1 : ndim >= 0;
+    if (u->axis != NULL)
+        return PyLong_CheckExact(u->axis) && ndim > 0;
+    return self->scans ? ndim == 1 : ndim >= 0;
 }
 
 /* Borrowed. The first usual call asks for it, because making it takes some milliseconds. */
@@ -97,22 +118,21 @@ reduction_of(reduction_function *self)
 }
 
 static PyObject *
-call_reduction(reduction_function *self, PyObject *const *args, bool has_axis)
+call_reduction(reduction_function *self, PyObject *array, const usual_call *u)
 {
-    PyObject *one = reduction_of(self), *stack[3] = {args[0]};
+    PyObject *one = reduction_of(self), *stack[4] = {array};
     int n = 1;
 
     if (one == NULL)
         return NULL;
-    if (self->scans)
-        return lw_reducer_do(one, LW_RECALL_ACCUMULATE, args, 1,
-                             has_axis ? self->names_with_axis : NULL);
-    if (has_axis)
-        stack[n++] = args[1];
+    if (u->axis != NULL)
+        stack[n++] = u->axis;
+    if (u->keepdims != NULL)
+        stack[n++] = u->keepdims;
     if (self->dtype != NULL)
         stack[n++] = self->dtype;
-    return lw_reducer_do(one, LW_RECALL_CALL, stack, 1,
-                         has_axis ? self->names_with_axis : self->names);
+    return lw_reducer_do(one, self->scans ? LW_RECALL_ACCUMULATE : LW_RECALL_CALL, stack, 1,
+                         n > 1 ? self->names[u->axis != NULL][u->keepdims != NULL] : NULL);
 }
 
 static bool
@@ -147,22 +167,65 @@ has_nan(PyObject *result)
     return found;
 }
 
+/* NULL without an exception: there is NaN among the results. The function then gives all
+ * warnings, so those of the reduction are not given. */
+static PyObject *
+call_unless_nan(reduction_function *self, PyObject *array, const usual_call *u)
+{
+    lw_held_flags held;
+    PyObject *result;
+    bool counts;
+
+    lw_hold_float_flags(&held);
+    result = call_reduction(self, array, u);
+    counts = result != NULL && !has_nan(result);
+    if (lw_release_float_flags(&held, counts) < 0 || !counts)
+        Py_CLEAR(result);
+    return result;
+}
+
 static PyObject *
 call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     reduction_function *self = (reduction_function *)object;
     PyObject *result;
+    usual_call u;
 
-    if (is_usual(self, args, PyVectorcall_NARGS(nargsf), kwnames)) {
-        result = call_reduction(self, args, kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0);
-        if (!self->unless_nan || result == NULL || !has_nan(result))
+    if (is_usual(self, args, PyVectorcall_NARGS(nargsf), kwnames, &u)) {
+        if (!self->unless_nan)
+            return call_reduction(self, args[0], &u);
+        result = call_unless_nan(self, args[0], &u);
+        if (result != NULL || PyErr_Occurred())
             return result;
-        Py_DECREF(result);
     }
     return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
 }
 
 /* ---- life ---- */
+
+static PyObject *
+names_of(bool axis, bool keepdims, bool dtype)
+{
+    const char *name[3];
+    PyObject *made;
+    int n = 0;
+
+    if (axis)
+        name[n++] = "axis";
+    if (keepdims)
+        name[n++] = "keepdims";
+    if (dtype)
+        name[n++] = "dtype";
+    made = PyTuple_New(n);
+    for (int i = 0; i < n && made != NULL; i++) {
+        PyObject *text = PyUnicode_InternFromString(name[i]);
+        if (text != NULL)
+            PyTuple_SET_ITEM(made, i, text);
+        else
+            Py_CLEAR(made);
+    }
+    return made;
+}
 
 static PyObject *
 make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -188,12 +251,13 @@ make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->unless_nan = unless_nan;
     for (; *kinds != 0; kinds++)
         self->kinds |= bit_of(*kinds);
-    if (self->dtype != NULL)
-        self->names = Py_BuildValue("(s)", "dtype");
-    self->names_with_axis =
-        self->dtype ? Py_BuildValue("(ss)", "axis", "dtype") : Py_BuildValue("(s)", "axis");
-    if ((self->dtype != NULL && self->names == NULL) || self->names_with_axis == NULL)
-        Py_CLEAR(self);
+    for (int i = 0; i < 4; i++) {
+        self->names[i / 2][i % 2] = names_of(i / 2, i % 2, self->dtype != NULL);
+        if (self->names[i / 2][i % 2] == NULL) {
+            Py_DECREF(self);
+            return NULL;
+        }
+    }
     return (PyObject *)self;
 }
 
@@ -233,8 +297,8 @@ dealloc(PyObject *object)
     Py_CLEAR(self->source);
     Py_XDECREF(lw_found_get(&self->reduction));
     Py_CLEAR(self->dtype);
-    Py_CLEAR(self->names);
-    Py_CLEAR(self->names_with_axis);
+    for (int i = 0; i < 4; i++)
+        Py_CLEAR(self->names[i / 2][i % 2]);
     Py_CLEAR(self->dict);
     type->tp_free(object);
     Py_DECREF(type);

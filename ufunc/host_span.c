@@ -270,6 +270,27 @@ straight(lw_run *r, int64_t begin, int64_t end)
     }
 }
 
+/* Whether elements are run one after the other where they are. For a few operations, that takes
+ * less time than copying so many bytes of an element to scratch memory and back: 10^6 of
+ * a * b + b with a step of two elements in each operand, one core of an AMD EPYC (Zen 4):
+ * float64 1.6 ms instead of 2.5, float32 0.7 instead of 1.3. With one operand less, or elements
+ * of one byte, copying is as fast or faster, as the copies are computed with in vectors. */
+static bool
+stays_in_place(const lw_run *r)
+{
+    enum { CHEAP = 8 }; /* bytes */
+    const lw_host_kernel *kernel = r->kernel;
+    uint32_t copied = 0;
+
+    if (!kernel->is_light || kernel->strided == NULL || kernel->doubts_flags ||
+        kernel->flag_rule != NULL)
+        return false;
+    for (int i = 0; i < kernel->n; i++)
+        if (r->strides[i] != kernel->size[i] && r->strides[i] != 0)
+            copied += kernel->size[i];
+    return copied > CHEAP;
+}
+
 bool
 lw_run_in_any_order(void *run, int64_t begin, int64_t end)
 {
@@ -277,6 +298,8 @@ lw_run_in_any_order(void *run, int64_t begin, int64_t end)
 
     if (r->streams)
         stream(r, begin, end);
+    else if (stays_in_place(r))
+        lw_run_in_order(r, begin, end);
     else if (r->contiguous && !(r->in_place && r->kernel->doubts_flags))
         straight(r, begin, end);
     else

@@ -163,6 +163,15 @@ def test_operands_by_name_that_do_not_fit(args, names, text):
         lw.vectorize(_scaled)(*args, **names)
 
 
+def test_a_misspelt_operand_is_named():
+    """NumPy counts the positional arguments first, and says how many are missing."""
+    x = np.ones(3)
+    for f in (lw.vectorize(lambda spot, strike: spot - strike), lw.vectorize("dd->d")(lambda spot, strike: spot - strike),
+              lw.guvectorize("(n),()->(n)")(lambda spot, strike, out: None)):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'strkie'; did you mean 'strike'"):
+            f(x, strkie=1.0)
+
+
 class Gain:
     def __init__(self, factor):
         self.factor = factor

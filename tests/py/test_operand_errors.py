@@ -142,6 +142,8 @@ def test_kernels_and_whole_arrays():
         lw.vectorize(lambda x, table: x + table[0], excluded="table")(X, "abc")
     with pytest.raises(TypeError, match=r"argument 1 has dtype dtype\('O'\).*toarray\(\)"):
         lw.reduce(lambda a, b: a + b)(matrix)
+    with pytest.raises(TypeError, match=r"argument 1 has dtype dtype\('O'\).*list\(x\)"):
+        lw.reductions.sum(i for i in range(3))
     with pytest.raises(TypeError, match=r"argument 1 has dtype .*astype\(float\)"):
         lw.reduce(lambda a, b: a + b)(np.array(["1", "2"]))
 

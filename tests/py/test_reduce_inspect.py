@@ -63,6 +63,15 @@ def test_inspection():
     assert MEAN.inspect_ir("f8(f4)") and MEAN.inspect_asm("f8(f4)")
 
 
+@pytest.mark.parametrize("sig", ["f8(f8)", "f4(f4)", "i8(i4)"])
+def test_accumulators_of_several_numbers_are_contiguous_vectors(sig):
+    """Their addresses are those of neighbours, which LLVM must see: it scattered them, one lane at a time, where it did not."""
+    moments = lw.reduce(map=lambda x: (x, x * x), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=lambda s, q: s + q)
+    for reduction in (moments, MEAN) if sig[0] == "f" else (moments,):
+        text = reduction.inspect_asm(sig)
+        assert "scatter" not in text and "gather" not in text
+
+
 def test_without_a_signature_it_is_the_newest():
     total = lw.reduce(lambda a, b: a + b)
     with pytest.raises(ValueError, match="give a signature, or call it first"):

@@ -7,6 +7,7 @@ import functools
 import inspect
 import pickle
 import pydoc
+import sys
 import warnings
 import weakref
 
@@ -395,7 +396,7 @@ def test_deviations_of_what_is_not_finite(name, values, dtype):
 
 def test_sums_on_the_way_over_a_matrix():
     x = np.matrix([[1, 2], [3, 4]])
-    assert np.array_equal(lw.reductions.cumsum(x), np.cumsum(x)) and np.array_equal(lw.reductions.cumprod(x), np.cumprod(x)) and np.array_equal(lw.reductions.cumsum(x, 0), np.cumsum(x, 0))
+    assert np.array_equal(lw.reductions.cumsum(x), np.cumsum(x)) and np.array_equal(lw.reductions.cumprod(x), np.cumprod(x)) and np.array_equal(reductions.cumsum(x, 0), np.cumsum(x, 0))
 
 
 @pytest.mark.parametrize("name", ["argmin", "argmax"])
@@ -684,3 +685,40 @@ def test_functions_bind_as_functions_do():
 
     x = np.arange(6.0).reshape(2, 3).view(Own)
     assert x.total() == 15 and (x.total(axis=0) == [3, 5, 7]).all() and x.still(np.ones(3)) == 3 and Own.total is reductions.sum
+
+
+USUAL = [((), {"axis": None}), ((None,), {}), ((0,), {}), ((-1,), {"keepdims": False}), ((), {"keepdims": True}), ((1,), {"keepdims": True}), ((), {"keepdims": True, "axis": 0})]
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "any", "all", "count_nonzero", "argmin", "argmax", "mean", "var", "std", "nansum", "nanmax", "nanmean", "nanstd", "cumsum"])
+def test_usual_calls_take_no_step_in_python(name):
+    """axis= by name or by position, also None, and keepdims=: their checks in Python took longer than the reduction of a few elements."""
+    x = np.random.default_rng(4).random((4, 5))
+    function, numpys = getattr(reductions, name), getattr(np, name)
+    for args, kwargs in USUAL:
+        if name == "cumsum" and (kwargs or None in args):
+            continue
+        expected = numpys(x, *args, **kwargs)
+        calls = []
+        function(x, *args, **kwargs)  # compiled
+        sys.setprofile(lambda frame, event, of: calls.append(frame.f_code.co_name) if event == "call" else None)
+        try:
+            result = function(x, *args, **kwargs)
+        finally:
+            sys.setprofile(None)
+        assert not calls, (args, kwargs)
+        assert type(result) is type(expected) and np.asarray(result).dtype == np.asarray(expected).dtype
+        np.testing.assert_allclose(result, expected, rtol=1e-14)
+        assert np.shape(result) == np.shape(expected)
+
+
+def test_calls_with_wrong_axes_and_keepdims():
+    x = np.ones((4, 5))
+    for args, kwargs, kind in (((0,), {"axis": 0}, TypeError), ((2,), {}, np.exceptions.AxisError), ((1.5,), {}, TypeError), ((0,), {"keepdim": True}, TypeError), ((True,), {}, TypeError)):
+        for function in (reductions.sum, reductions.mean, reductions.nanmax, reductions.argmax):
+            with pytest.raises(kind):
+                function(x, *args, **kwargs)
+    with pytest.raises(TypeError):
+        reductions.cumsum(x, 0, keepdims=False)
+    point = reductions.sum(np.array(3.0), keepdims=True)
+    assert isinstance(point, np.ndarray) == isinstance(np.sum(np.array(3.0), keepdims=True), np.ndarray) and point == 3

@@ -435,6 +435,48 @@ def test_strides(n, step, add):
     assert (out[::2] == x + 2.5).all() and (out[1::2] == 0).all()
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "c16"])
+@pytest.mark.parametrize("n", [31, 33, 5000, 300_000])
+def test_no_operand_is_contiguous(n, dtype):
+    """A short function is then run in order, where the elements are, and a longer one on copies of them."""
+    rng = np.random.default_rng(n)
+    a, b, out = (rng.integers(1, 100, 3 * n).astype(dtype) for _ in range(3))
+    short = lw.vectorize(lambda x, y: x * y + y)
+    longer = lw.vectorize(lambda x, y: ((x * y + y) * x - y) * (x - y) * x + (y * x + x) * y)
+    for f in (short, longer):
+        for step in (2, 3, -1):
+            x, y, z, rest = a[::step][:n], b[::step][:n], out.copy(), out.copy()
+            wanted = f(x.copy(), y.copy())
+            f(x, y, out=z[::step][:n])
+            rest[::step][:n] = wanted
+            assert (z == rest).all()
+            same = a.copy()
+            f(same[::step][:n], y, out=same[::step][:n])
+            rest = a.copy()
+            rest[::step][:n] = wanted
+            assert (same == rest).all()
+            if step != -1:
+                table, other = a[: n // 4 * 4].reshape(4, -1), b[: n // 4 * 4].reshape(4, -1)
+                found = np.zeros_like(table)
+                f(table[:, ::step], other[:, ::step], out=found[:, ::step])
+                wanted = np.zeros_like(table)
+                wanted[:, ::step] = f(table[:, ::step].copy(), other[:, ::step].copy())
+                assert (found == wanted).all()
+
+
+def test_exceptions_of_elements_that_are_not_contiguous():
+    @lw.vectorize
+    def positive(x, y):
+        if x < y:
+            raise ValueError(x)
+        return x
+
+    x = np.ones(200_000)
+    x[[150_000, 40_000, 190_000]] = -1, -2, -3
+    with pytest.raises(ValueError, match=r"^-2\.0 .*, element 20000\)"):
+        positive(x[::2], np.zeros_like(x)[::2], out=np.zeros_like(x)[::2])
+
+
 def test_misaligned_and_byte_swapped(add):
     raw = np.zeros(8 * 10 + 1, np.uint8)
     x = raw[1:].view(np.float64)

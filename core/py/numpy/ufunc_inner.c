@@ -400,16 +400,21 @@ explain(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args)
     Py_XDECREF(trace);
 }
 
-/* The keyword that NumPy's TypeError says it does not know, borrowed; NULL: it is about another
- * thing. */
+/* The keyword that neither NumPy nor the function has, borrowed: one of no ufunc, which is the
+ * cause of NumPy's TypeError also where that counts the positional arguments, or the one that
+ * the TypeError names. NULL: it is about another thing. */
 static PyObject *
 unknown_keyword(PyObject *problem, PyObject *kwnames)
 {
-    PyObject *said = PyObject_Str(problem);
-    const char *text = said ? PyUnicode_AsUTF8(said) : NULL;
-    const char *quoted = text ? strstr(text, "got an unexpected keyword argument '") : NULL;
-    PyObject *found = NULL;
+    PyObject *said, *found = NULL;
+    const char *text, *quoted;
 
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++)
+        if (!lw_ufunc_names_keyword(PyTuple_GET_ITEM(kwnames, i)))
+            return PyTuple_GET_ITEM(kwnames, i);
+    said = PyObject_Str(problem);
+    text = said ? PyUnicode_AsUTF8(said) : NULL;
+    quoted = text ? strstr(text, "got an unexpected keyword argument '") : NULL;
     quoted = quoted ? strchr(quoted, '\'') + 1 : NULL;
     for (Py_ssize_t i = 0; quoted != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, i);
