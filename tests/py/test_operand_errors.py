@@ -205,8 +205,8 @@ def test_print_of_texts(capsys):
     assert capsys.readouterr().out == "total 'total' 1.5\n"
 
 
-def test_repr_is_for_texts():
-    with pytest.raises(lw.errors.TypingError, match="E104: `!r` in an f-string is for strings"):
+def test_repr_of_a_number_in_a_message():
+    with pytest.raises(ValueError, match=r"^2\.0 \(raised in `_raise_repr`"):
         lw.vectorize(lambda x: _raise_repr(x))(X)
 
 
