@@ -94,6 +94,13 @@ def of_a_counter(n, out):
             out[i] += j
 
 
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_120"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_heaviside_keeps_the_sign_of_its_value_at_zero(target, dtype):
+    for function in (lambda x: np.heaviside(x, x), lambda x: np.heaviside(np.float64(x), x)):
+        assert "setp.le" not in ptx(function, f"({dtype})", target)
+
+
 @pytest.mark.parametrize(("target", "dtype", "at_once"), [("sm_75", "f4", False), ("sm_80", "f4", True), ("sm_90", "f2", True), ("sm_120", "f8", False)])
 def test_maxima_that_keep_nan_are_one_instruction_where_there_is_one(target, dtype, at_once):
     text = ptx(lambda a, b: np.maximum(a, b), f"({dtype}, {dtype})", target)

@@ -218,10 +218,12 @@ lw_float_heaviside(lw_builder *b, lw_ref x, lw_ref at_zero)
     assert(lw_holds_float(b, x) && lw_same_type(b, x, at_zero));
     lw_ref zero = number(b, x, 0);
     uint32_t fast = lw_float_exact(b);
-    lw_ref value = lw_ir_select(b, lw_ir_compare(b, LW_OP_EQ, x, zero), at_zero, x);
+    /* 0 last: where at_zero is x, a selection between it and 0 would lose the sign of -0 in
+     * libNVVM 13.0 */
+    lw_ref value = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, x, zero), zero, x);
 
-    value = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, x, zero), zero, value);
     value = lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, x, zero), number(b, x, 1), value);
+    value = lw_ir_select(b, lw_ir_compare(b, LW_OP_EQ, x, zero), at_zero, value);
     lw_float_relax(b, fast);
     return value;
 }
