@@ -95,6 +95,7 @@ def test_the_first_and_the_last(n):
             assert last(y, tag) == (y.max(), tag[n - 1 - y[::-1].argmax()])
 
 
+@pytest.mark.slow_with_sanitizers  # with which the call takes longer than the elements
 def test_bools_end_at_the_first():
     x = np.zeros(1 << 18, bool)
     x[5] = True
