@@ -133,10 +133,12 @@ class _Overridden(_contextlib.ContextDecorator):
     RuntimeWarning where it is dropped without either, as of a coroutine that was never awaited.
     """
 
+    _is_used = True  # until __init__ has come to its end
+
     def __init__(self, overrides: dict[str, Any]) -> None:
         self._overrides = overrides
-        self._is_used = False
         self._before: list[dict[str, Any]] = []  # of the blocks that are open
+        self._is_used = False
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r:.200}" for name, value in self._overrides.items())

@@ -65,10 +65,11 @@ lw_compiled_init(lw_compiled *self, const lw_request *request, lw_door_arguments
         return -1;
     self->lazy = true;
     self->keywords = request->keywords ? PyDict_Copy(request->keywords) : PyDict_New();
-    self->py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
-                                             : lw_python_function(function);
+    if (self->keywords != NULL)
+        self->py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
+                                                 : lw_python_function(function);
     Py_DECREF(function);
-    if (self->keywords == NULL || self->py_func == NULL ||
+    if (self->py_func == NULL ||
         lw_door_read(self->door->id, request->signatures, self->keywords, &self->options,
                      arguments) < 0)
         return -1;
