@@ -69,9 +69,8 @@ lw_compiled_init(lw_compiled *self, const lw_request *request, lw_door_arguments
         self->py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
                                                  : lw_python_function(function);
     Py_DECREF(function);
-    if (self->py_func == NULL ||
-        lw_door_read(self->door->id, request->signatures, self->keywords, &self->options,
-                     arguments) < 0)
+    if (self->py_func == NULL || lw_door_read(self->door->id, request->signatures,
+                                              self->keywords, &self->options, arguments) < 0)
         return -1;
     choose_target(self);
     self->source = Py_XNewRef(arguments->source);
