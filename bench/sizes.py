@@ -181,7 +181,7 @@ def best_of_each(runners: dict[str, Runner], wait: Runner, rest: float, rounds: 
         for name, measure in measures.items():
             if rest:
                 time.sleep(rest)
-                runners[name]()
+                measure()
             best[name] = min(best[name], measure())
     return best
 
