@@ -269,32 +269,37 @@ put_best(const run *s, int64_t which, int64_t from, const candidate *best, const
 
 /* ---- results one after the other ---- */
 
-/* Blocks that are being combined into one accumulator: those of `lanes` lanes in a tree of
- * neighbours, by levels like the digits of a binary counter. Blocks of fewer lanes, which only
- * commutative operators have, go into `odd`. */
+/* Blocks that are combined into one accumulator, one after the other. Those of `lanes` lanes go
+ * into `all`; blocks of fewer lanes, which only commutative operators have, go into `odd`. */
 typedef struct joined {
     int64_t lanes;
-    uint32_t n_blocks, depth;
-    bool any_odd;
-    bank level[BEST_LEVELS], odd;
+    bool any, any_odd;
+    bank all, odd, block;
 } joined;
+
+/* Where the next block is to be reduced. */
+static const bank *
+next_block(const joined *j)
+{
+    return j->any ? &j->block : &j->all;
+}
 
 static void
 join_block(const run *s, joined *j, int64_t lanes)
 {
-    const bank *top = &j->level[j->depth];
+    const bank *block = next_block(j);
 
     if (lanes == j->lanes) {
-        j->depth++;
-        for (uint32_t k = ++j->n_blocks; k % 2 == 0; k /= 2, j->depth--)
-            merge(s, &j->level[j->depth - 2], &j->level[j->depth - 1], lanes);
+        if (j->any)
+            merge(s, &j->all, block, lanes);
+        j->any = true;
         return;
     }
-    merge_lanes(s, top, lanes);
+    merge_lanes(s, block, lanes);
     if (j->any_odd)
-        merge(s, &j->odd, top, 1);
+        merge(s, &j->odd, block, 1);
     else
-        bank_copy(&j->odd, top, 1);
+        bank_copy(&j->odd, block, 1);
     j->any_odd = true;
 }
 
@@ -303,7 +308,7 @@ join_best(const run *s, joined *j, int64_t which, int64_t from, candidate *best)
 {
     if (best->n == 0)
         return;
-    put_best(s, which, from, best, &j->level[j->depth]);
+    put_best(s, which, from, best, next_block(j));
     join_block(s, j, 1);
     best->n = 0;
 }
@@ -311,22 +316,18 @@ join_best(const run *s, joined *j, int64_t which, int64_t from, candidate *best)
 static bool
 join_end(const run *s, joined *j, const bank *to)
 {
-    const bank *all = j->depth > 0 ? &j->level[0] : &j->odd;
-
-    for (; j->depth > 1; j->depth--)
-        merge(s, &j->level[j->depth - 2], &j->level[j->depth - 1], j->lanes);
-    if (j->depth > 0) {
-        merge_lanes(s, all, j->lanes);
-        if (j->any_odd)
-            merge(s, all, &j->odd, 1);
-    }
-    if (j->depth == 0 && !j->any_odd)
+    if (!j->any && !j->any_odd)
         return false;
-    bank_copy(to, all, 1);
+    if (j->any) {
+        merge_lanes(s, &j->all, j->lanes);
+        if (j->any_odd)
+            merge(s, &j->all, &j->odd, 1);
+    }
+    bank_copy(to, j->any ? &j->all : &j->odd, 1);
     return true;
 }
 
-/* A chunk that is one block: as below, without the tree. */
+/* A chunk that is one block. */
 static bool
 single_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, const bank *to)
 {
@@ -381,7 +382,7 @@ __attribute__((noinline)) static bool
 chunk_by_blocks(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
                 const bank *to)
 {
-    _Alignas(64) char memory[(BEST_LEVELS + 1) * LW_REDUCE_MOST * LANE_BYTES];
+    _Alignas(64) char memory[3 * LW_REDUCE_MOST * LANE_BYTES];
     joined j;
     size_t bytes;
     candidate best = {.n = 0};
@@ -396,9 +397,9 @@ chunk_by_blocks(const run *s, int64_t which, int64_t begin, int64_t end, int64_t
     j = (joined){.lanes = s->r->commutative ? s->code->width : 1};
     bytes = bank_bytes(s->r, j.lanes);
     assert(bytes <= LW_REDUCE_MOST * LANE_BYTES);
-    for (int i = 0; i < BEST_LEVELS; i++)
-        j.level[i] = bank_at(s->r, memory + (size_t)i * bytes, j.lanes);
-    j.odd = bank_at(s->r, memory + BEST_LEVELS * bytes, j.lanes);
+    j.all = bank_at(s->r, memory, j.lanes);
+    j.odd = bank_at(s->r, memory + bytes, j.lanes);
+    j.block = bank_at(s->r, memory + 2 * bytes, j.lanes);
     for (int64_t at = begin, n, lanes; at < end; at += n) {
         n = end - at < s->several ? end - at : s->several;
         if (block_best(s, which, at, n, from, &best))
@@ -406,7 +407,7 @@ chunk_by_blocks(const run *s, int64_t which, int64_t begin, int64_t end, int64_t
         if (s->best) /* there is NaN, so go element by element */
             n = n < s->block ? n : s->block;
         join_best(s, &j, which, from, &best);
-        lanes = one_block(s, which, at, n, from, &j.level[j.depth]);
+        lanes = one_block(s, which, at, n, from, next_block(&j));
         if (is_cut(s))
             return false;
         if (lanes > 0)

@@ -13,15 +13,14 @@ enum {
 };
 
 typedef struct chunk {
-    arrays in;     /* the operands, from the chunk's first element on */
-    arrays lanes;  /* accumulators of the block under way */
-    arrays few;    /* those of which only the first are taken: the same, or if these are in
-                      registers, memory that they are copied to */
-    arrays levels; /* those of earlier blocks, combined like digits of a counter */
+    arrays in;    /* the operands, from the chunk's first element on */
+    arrays lanes; /* accumulators of the block under way */
+    arrays few;   /* those of which only the first are taken: the same, or if these are in
+                     registers, memory that they are copied to */
+    arrays all;   /* those of the blocks before it */
     bool in_registers;
     uint32_t width, flags; /* flags: of loops over all lanes */
     lw_ref n, block;
-    lw_ref depth, blocks; /* slots: how many levels are in use, how many blocks are done */
 } chunk;
 
 static arrays
@@ -136,74 +135,27 @@ block_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
 
 /* ---- combining blocks ---- */
 
-static arrays
-level_at(maker *m, const chunk *c, lw_ref depth)
-{
-    return lw_reduce_moved(m, &c->levels, lw_ir_mul(&m->b, depth, i64(m, c->width)));
-}
-
-/* lanes = combine(level, lanes) */
+/* Combines the accumulators of a block with those of the blocks before it, which stay in
+ * memory: that takes fewer registers, and costs no more than an addition to each lane. */
 static void
-combine_lanes(maker *m, const chunk *c, const arrays *level)
+join_block(maker *m, const chunk *c, lw_ref is_first)
 {
+    lw_builder *b = &m->b;
     lw_ref x[LW_REDUCE_PARTS], y[LW_REDUCE_PARTS];
-    lw_reduce_all_lanes l = lw_reduce_all_lanes_begin(m, c->flags);
-    arrays left = lw_reduce_moved(m, level, l.first);
-    arrays right = lw_reduce_moved(m, &c->lanes, l.first);
-
-    load(m, &left, l.lanes.i, x);
-    load(m, &right, l.lanes.i, y);
-    lw_reduce_emit_combine(&m->b, &m->body, x, y, x);
-    store(m, &right, l.lanes.i, x);
-    lw_reduce_all_lanes_end(m, &l);
-}
-
-/* Makes the lanes the top level, after combining them with the levels below, as a carry goes
- * through the digits of a binary counter. */
-static void
-push(maker *m, const chunk *c)
-{
-    lw_builder *b = &m->b;
-    lw_ref carry = lw_ir_slot(b, LW_DT_i64), count;
-    arrays level;
-
-    count = lw_ir_add(b, lw_ir_get(b, c->blocks), i64(m, 1));
-    lw_ir_set(b, c->blocks, count);
-    lw_ir_set(b, carry, count);
-    lw_ir_loop(b, NUMBERS);
-    count = lw_ir_get(b, carry);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, lw_ir_and(b, count, i64(m, 1)), i64(m, 0)));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
-    lw_ir_set(b, c->depth, lw_ir_sub(b, lw_ir_get(b, c->depth), i64(m, 1)));
-    level = level_at(m, c, lw_ir_get(b, c->depth));
-    combine_lanes(m, c, &level);
-    lw_ir_set(b, carry, lw_ir_shr(b, count, i64(m, 1)));
-    lw_ir_latch(b);
-    lw_ir_end(b);
-    level = level_at(m, c, lw_ir_get(b, c->depth));
-    copy_all(m, c, &c->lanes, &level);
-    lw_ir_set(b, c->depth, lw_ir_add(b, lw_ir_get(b, c->depth), i64(m, 1)));
-}
-
-/* Combines the levels that are left into the first. */
-static void
-join_levels(maker *m, const chunk *c)
-{
-    lw_builder *b = &m->b;
-    lw_ref depth;
+    lw_reduce_all_lanes l;
     arrays left, right;
 
-    lw_ir_loop(b, NUMBERS);
-    depth = lw_ir_get(b, c->depth);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, depth, i64(m, 1)));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
-    left = level_at(m, c, lw_ir_sub(b, depth, i64(m, 2)));
-    right = level_at(m, c, lw_ir_sub(b, depth, i64(m, 1)));
-    lw_reduce_combine_all(m, &left, &right, &left, i64(m, c->width), VECTORS);
-    lw_ir_latch(b);
-    lw_ir_set(b, c->depth, lw_ir_sub(b, lw_ir_get(b, c->depth), i64(m, 1)));
+    lw_ir_if(b, is_first);
+    copy_all(m, c, &c->lanes, &c->all);
+    lw_ir_else(b);
+    l = lw_reduce_all_lanes_begin(m, c->flags);
+    left = lw_reduce_moved(m, &c->all, l.first);
+    right = lw_reduce_moved(m, &c->lanes, l.first);
+    load(m, &left, l.lanes.i, x);
+    load(m, &right, l.lanes.i, y);
+    lw_reduce_emit_combine(b, &m->body, x, y, x);
+    store(m, &left, l.lanes.i, x);
+    lw_reduce_all_lanes_end(m, &l);
     lw_ir_end(b);
 }
 
@@ -231,10 +183,10 @@ join_lanes(maker *m, const arrays *lanes, lw_ref n)
 
 /* ---- one chunk ---- */
 
-/* Takes all blocks. Those that fill all lanes are pushed to the levels; if the last one does
- * not, its lanes stay. Gives how many these are. */
+/* Takes all blocks. If the last one does not fill all lanes, its accumulators are in `few`.
+ * Gives how many these are. */
 static lw_ref
-blocks_into_levels(maker *m, const chunk *c)
+take_blocks(maker *m, const chunk *c)
 {
     lw_builder *b = &m->b;
     lw_ref odd = lw_ir_slot(b, LW_DT_i64), width = i64(m, c->width), rest, n, full;
@@ -247,7 +199,7 @@ blocks_into_levels(maker *m, const chunk *c)
     full = lw_ir_compare(b, LW_OP_GE, n, width);
     lw_ir_if(b, full);
     block_into_lanes(m, c, loop.i, n);
-    push(m, c);
+    join_block(m, c, lw_ir_compare(b, LW_OP_EQ, loop.i, i64(m, 0)));
     lw_ir_else(b);
     few_elements(m, c, loop.i, n, true);
     lw_ir_set(b, odd, n);
@@ -256,34 +208,27 @@ blocks_into_levels(maker *m, const chunk *c)
     return lw_ir_get(b, odd);
 }
 
-/* Reduces a chunk; the first level's first lane holds the accumulator then. */
+/* Reduces a chunk; the first lane of `all` holds the accumulator then. */
 static void
 one_chunk(maker *m, const chunk *c)
 {
     lw_builder *b = &m->b;
-    lw_ref odd, any;
-    uint32_t n = c->width;
+    lw_ref odd = take_blocks(m, c), any = lw_ir_compare(b, LW_OP_GE, c->n, i64(m, c->width));
     arrays right;
 
     assert(c->width >= 16 && (c->width & (c->width - 1)) == 0);
-    lw_ir_set(b, c->depth, i64(m, 0));
-    lw_ir_set(b, c->blocks, i64(m, 0));
-    odd = blocks_into_levels(m, c);
-    any = lw_ir_compare(b, LW_OP_GE, c->n, i64(m, c->width));
     lw_ir_if(b, any);
-    join_levels(m, c);
-    for (; n > 16; n /= 2) {
-        right = lw_reduce_moved(m, &c->levels, i64(m, n / 2));
-        lw_reduce_combine_all(m, &c->levels, &right, &c->levels, i64(m, n / 2), VECTORS);
+    for (uint32_t n = c->width; n > 1; n /= 2) { /* in the order of join_lanes */
+        right = lw_reduce_moved(m, &c->all, i64(m, n / 2));
+        lw_reduce_combine_all(m, &c->all, &right, &c->all, i64(m, n / 2), VECTORS);
     }
-    join_lanes(m, &c->levels, i64(m, n));
     lw_ir_end(b);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, odd, i64(m, 0)));
     join_lanes(m, &c->few, odd);
     lw_ir_if(b, any);
-    lw_reduce_combine_all(m, &c->levels, &c->few, &c->levels, i64(m, 1), NUMBERS);
+    lw_reduce_combine_all(m, &c->all, &c->few, &c->all, i64(m, 1), NUMBERS);
     lw_ir_else(b);
-    copy_lanes(m, &c->few, &c->levels, i64(m, 1));
+    copy_lanes(m, &c->few, &c->all, i64(m, 1));
     lw_ir_end(b);
     lw_ir_end(b);
 }
@@ -300,13 +245,11 @@ chunks(maker *m, lw_error *err)
     c.n = m->n;
     c.block = lw_ir_param_add(&m->b, LW_DT_i64, 0, "block");
     count = lw_ir_param_add(&m->b, LW_DT_i64, 0, "count");
-    c.depth = lw_ir_slot(&m->b, LW_DT_i64);
-    c.blocks = lw_ir_slot(&m->b, LW_DT_i64);
     c.lanes = local_bank(m, c.width);
     c.in_registers = lw_reduce_lanes_in_registers(m->r);
     c.flags = c.in_registers ? LW_LOOP_UNROLL_FULL : LW_LOOP_NO_UNROLL;
     c.few = c.in_registers ? local_bank(m, c.width) : c.lanes;
-    c.levels = local_bank(m, c.width * LEVELS);
+    c.all = local_bank(m, c.width);
     in = contiguous(m, m->operand, m->n_operands, 0);
     to = accumulators(m);
     loop = lw_ir_for(&m->b, i64(m, 0), count, i64(m, 1), NUMBERS);
@@ -315,7 +258,7 @@ chunks(maker *m, lw_error *err)
         c.in.address[i] = lw_ir_offset(&m->b, in.address[i],
                                        lw_ir_mul(&m->b, loop.i, stride(m, i, in.dtype[i])));
     one_chunk(m, &c);
-    load(m, &c.levels, i64(m, 0), acc);
+    load(m, &c.all, i64(m, 0), acc);
     store(m, &to, loop.i, acc);
     lw_ir_for_end(&m->b, &loop);
     return end(m, err);

@@ -17,8 +17,6 @@ enum {
     CHUNK_BLOCKS = 16, /* blocks of a chunk, which one thread takes at a time */
     BEST_CHUNK = 4,   /* times as many, of which only the best element is wanted: it is searched
                          for once in each chunk */
-    LEVELS = 5,       /* levels of a tree of so many blocks */
-    BEST_LEVELS = 7,  /* … and of those of such a chunk, if they have NaN */
     LANE_BYTES = 256, /* most bytes of one number of the accumulators of a block's lanes */
     GROUP = 1 << 16,  /* most accumulators that are held at a time */
     COSTLY = 256, /* elements of one call of compiled code, where an element may take long */
