@@ -85,7 +85,9 @@ set_neutral(const lw_func *func, uint32_t part, lw_dtype dtype, lw_operation ope
         set_float(item, dtype, strcmp(name, "maximum") == 0 ? -INFINITY : INFINITY);
         return (strcmp(name, "maximum") == 0 || strcmp(name, "minimum") == 0) &&
                (made->flags & LW_FAST_NINF) == 0;
-    } else if (made->op == LW_OP_SELECT && lw_is_integer(dtype))
+    } else if (made->op == LW_OP_SELECT && dtype == LW_DT_b1)
+        item->bytes[0] = lw_operator_selects(func, part) == LW_SMALLEST;
+    else if (made->op == LW_OP_SELECT && lw_is_integer(dtype))
         set_end(item, dtype, lw_operator_selects(func, part) == LW_SMALLEST);
     else
         return false;
@@ -119,8 +121,8 @@ lw_reduce_recognise(lw_reduction *r)
     }
     assert(part == func->results.n);
     r->exact &= r->commutative;
-    r->stop = r->identity[0].bytes[0] == 0;
-    r->stops = r->has_identity && r->n_acc == 1 && r->acc[0] == LW_DT_b1 &&
+    r->stop = r->neutral[0].bytes[0] == 0;
+    r->stops = r->has_neutral && r->n_acc == 1 && r->acc[0] == LW_DT_b1 &&
                lw_operator_result(func, 0)->op != LW_OP_XOR;
 }
 
@@ -244,6 +246,8 @@ lw_reduce_picks(const lw_reduction *r)
 {
     const lw_func *func = body_of(r->combine);
 
+    if (r->stops) /* `or` and `and` are the largest and the smallest of bools */
+        return r->stop ? LW_LARGEST : LW_SMALLEST;
     if (r->n_acc != 1 || !lw_is_integer(r->acc[0]) || !lw_operator_is_line(func))
         return LW_NO_EXTREME;
     return lw_operator_selects(func, 0);

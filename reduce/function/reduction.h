@@ -69,7 +69,7 @@ typedef struct lw_reduction {
     lw_scalar *raising[LW_REDUCE_FUNCTIONS];
     bool commutative;  /* elements may be combined in any order */
     bool has_identity; /* combine has an identity, which its code shows */
-    bool stops;        /* combine is `and` or `or` of bools: … */
+    bool stops;        /* combine is `and`, `or`, the least or the largest of bools: … */
     bool stop;         /* … nothing changes this value any more */
     lw_extreme best;  /* what combine is, where it gives the better of its operands and that can
                          be found by a search among the elements; of equal ones the one that
@@ -117,7 +117,8 @@ void lw_reduce_recognise_best(lw_reduction *r);
 /* The operand whose elements, as they are loaded, are the values that decide which one is the
  * best, or floats of 16 bits that become these; -1: they are made from elements. */
 int lw_reduce_deciding_operand(const lw_reduction *r);
-/* The same of accumulators of one integer. */
+/* Whether combine gives the larger or the smaller of two accumulators of one integer or bool.
+ */
 lw_extreme_kind lw_reduce_picks(const lw_reduction *r);
 
 #endif

@@ -107,6 +107,17 @@ def test_bools_end_at_the_first():
     assert best[0] < 0.5 * best[1]
 
 
+@pytest.mark.slow_with_sanitizers
+@pytest.mark.parametrize("name", ["max", "min", "any", "all"])
+def test_reductions_of_bools_end_when_the_result_is_known(name):
+    function = getattr(reductions, name)
+    known = np.full(1 << 20, name in ("max", "any"))
+    for _ in range(20):
+        assert function(known) == known[0] and function(~known) != known[0]
+    best = [min(timeit.repeat(lambda: function(z), number=20, repeat=30)) for z in (known, ~known)]
+    assert best[0] < 0.7 * best[1]
+
+
 @pytest.mark.parametrize("dtype", ["f2", "bfloat16"])
 def test_floats_of_16_bits(dtype):
     """Integers of the same order are compared in their place: all of them, in any order."""
