@@ -203,6 +203,32 @@ call_nvvm(lw_emitter *e, const op *o)
 
 /* ---- integers ---- */
 
+/* Compares the 16-bit parts of two integers (or all 8 bits of them) and gives those that are
+ * smaller, or larger: one instruction for 32 bits from compute capability 9.0 on. */
+static void
+emit_halves(lw_emitter *e, const op *o, bool is_min)
+{
+    uint32_t bits = lw_dtypes[o->type].bits, part = bits < 16 ? bits : 16;
+    bool is_signed = lw_dtypes[o->type].kind == LW_KIND_INT;
+    const char *stem = is_min ? "min" : "max", *letter = is_signed ? "s" : "u";
+    lw_name x, y, test;
+
+    if (e->gpu && bits == 32 && e->options->cc >= 90) {
+        lw_result(
+            e,
+            "call i32 asm \"$s.$s16x2 $$0, $$1, $$2;\", \"=r,r,r\"(i32 $s, i32 $s)" LW_PURE_ASM,
+            stem, letter, o->args[0].text, o->args[1].text);
+        return;
+    }
+    x = lw_def(e, "bitcast $t $s to <$u x i$u>", o->type, o->args[0].text, bits / part, part);
+    y = lw_def(e, "bitcast $t $s to <$u x i$u>", o->type, o->args[1].text, bits / part, part);
+    test = lw_def(e, "icmp $s$st <$u x i$u> $s, $s", letter, is_min ? "l" : "g", bits / part,
+                  part, x.text, y.text);
+    x = lw_def(e, "select <$u x i1> $s, <$u x i$u> $s, <$u x i$u> $s", bits / part, test.text,
+               bits / part, part, x.text, bits / part, part, y.text);
+    lw_result(e, "bitcast <$u x i$u> $s to $t", bits / part, part, x.text, o->type);
+}
+
 static void
 emit_integer(lw_emitter *e, const op *o, lw_intrinsic which)
 {
@@ -211,6 +237,10 @@ emit_integer(lw_emitter *e, const op *o, lw_intrinsic which)
     /* the result for zero is defined */
     bool asks_zero = which == LW_IN_clz || which == LW_IN_ctz;
 
+    if (which == LW_IN_min_halves || which == LW_IN_max_halves) {
+        emit_halves(e, o, which == LW_IN_min_halves);
+        return;
+    }
     if (which == LW_IN_bswap && bits == 8) {
         lw_result(e, "bitcast i8 $s to i8", o->args[0].text);
         return;

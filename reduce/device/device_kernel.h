@@ -37,11 +37,11 @@ typedef struct lw_reduce_key {
     uint8_t dense;      /* elements are contiguous in all operands and in results */
     uint8_t keyed;      /* runs of equal keys are scanned, … */
     uint8_t key_dtype;  /* … which have this lw_dtype */
-    uint8_t narrow;     /* the largest or smallest of integers of one or two bytes */
-    uint8_t piece; /* a lane takes a multiple of so many neighbouring accesses, which its warp
-                      reads together; 0: it reads its own */
-    uint8_t head;  /* some elements come before the first access */
-    uint8_t best;  /* looks for the best element by its deciding value */
+    uint8_t narrow; /* the largest or smallest of bools or of integers of one or two bytes */
+    uint8_t piece;  /* a lane takes a multiple of so many neighbouring accesses, which its warp
+                       reads together; 0: it reads its own */
+    uint8_t head;   /* some elements come before the first access */
+    uint8_t best;   /* looks for the best element by its deciding value */
     uint8_t prefetch; /* of a scan: blocks bring elements of later tiles into the cache */
     uint8_t rows; /* rows are short, and a thread works on so many at a time; 0: they are not */
 } lw_reduce_key;

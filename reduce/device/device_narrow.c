@@ -1,34 +1,36 @@
-/* The largest or smallest of integers of one or two bytes. They are compared as they lie in
- * words of four bytes, each in its turn shifted to the top of its word: what is below it does
- * not matter, as equal tops are equal results. That costs a shift and a comparison an element,
- * where separate bytes would have to be unpacked and widened first. */
+/* The largest or smallest of integers of one or two bytes, and of bools. They are compared as
+ * they lie in words of four bytes, half a word at a time: integers of one byte twice, those at
+ * the tops of the halves, and then the others, shifted there. What is below them does not
+ * matter, as equal tops are equal results. Separate bytes would have to be unpacked and widened
+ * first. */
+#include "core/tables/intrinsics.h"
 #include "reduce/device/device_internal.h"
 
 enum { WORDS = 4 }; /* words of an access */
 
 typedef struct narrow {
     lw_dtype word;
-    uint32_t bits, per_word;
-    lw_op op;
-    lw_ref slot[4];
+    uint32_t bits;    /* of an integer */
+    uint32_t n_slots; /* slot i: integers i * 8 bits below the tops of halves */
+    lw_intrinsic best;
+    lw_ref slot[2];
 } narrow;
 
 static lw_ref
 better(maker *m, const narrow *n, lw_ref x, lw_ref y)
 {
-    return lw_ir_select(&m->b, lw_ir_compare(&m->b, n->op, x, y), x, y);
+    return lw_ir_intrinsic(&m->b, n->best, n->word, (lw_ref[]){x, y}, 2);
 }
 
-/* The best of the integers at place `place` in the words of `count` accesses. */
+/* The best halves of the words of `count` accesses, of what belongs to slot `place`. */
 static lw_ref
 best_of(maker *m, const narrow *n, uint32_t place, uint32_t count, const lw_ref *words)
 {
     lw_builder *b = &m->b;
     lw_ref x[WORDS * UNROLL] = {0};
-    uint32_t up = n->bits * (n->per_word - 1 - place);
 
     for (uint32_t i = 0; i < WORDS * count; i++)
-        x[i] = up ? lw_ir_shl(b, words[i], lw_ir_int(b, n->word, up)) : words[i];
+        x[i] = place ? lw_ir_shl(b, words[i], lw_ir_int(b, n->word, n->bits)) : words[i];
     for (uint32_t apart = 1; apart < WORDS * count; apart *= 2)
         for (uint32_t i = 0; i + apart < WORDS * count; i += 2 * apart)
             x[i] = better(m, n, x[i], x[i + apart]);
@@ -50,7 +52,7 @@ take_accesses(maker *m, const narrow *n, lw_ref item, lw_ref step, uint32_t coun
         for (uint32_t i = 0; i < WORDS; i++)
             words[WORDS * k + i] = lw_ir_lane(b, all, i);
     }
-    for (uint32_t place = 0; place < n->per_word; place++) {
+    for (uint32_t place = 0; place < n->n_slots; place++) {
         lw_ref x = best_of(m, n, place, count, words);
         lw_ir_set(b, n->slot[place], better(m, n, lw_ir_get(b, n->slot[place]), x));
     }
@@ -67,38 +69,52 @@ take_until(maker *m, const narrow *n, lw_ref at, lw_ref end, lw_ref step, uint32
     lw_ir_while_end(&m->b, at, times(m, step, i64(m, count)));
 }
 
-/* New slots, which hold the worst word. */
+/* New slots, whose halves hold the worst number. */
 static narrow
 start(maker *m)
 {
+    enum { LEAST_HALVES = 0x80008000, MOST_HALVES = 0x7fff7fff };
     lw_builder *b = &m->b;
     lw_dtype type = m->r->acc[0];
-    uint32_t bits = 8 * lw_dtypes[type].size_bytes;
-    bool is_signed = type == LW_DT_i8 || type == LW_DT_i16;
+    bool is_signed = lw_dtypes[type].kind == LW_KIND_INT;
     bool largest = lw_reduce_picks(m->r) == LW_LARGEST;
-    int64_t least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : UINT32_MAX;
+    uint32_t worst =
+        largest ? (is_signed ? LEAST_HALVES : 0) : (is_signed ? MOST_HALVES : UINT32_MAX);
     narrow n = {.word = is_signed ? LW_DT_i32 : LW_DT_u32,
-                .bits = bits,
-                .per_word = 32 / bits,
-                .op = largest ? LW_OP_GT : LW_OP_LT};
+                .bits = 8 * lw_dtypes[type].size_bytes,
+                .best = largest ? LW_IN_max_halves : LW_IN_min_halves};
 
-    for (uint32_t i = 0; i < n.per_word; i++) {
+    n.n_slots = 16 / n.bits;
+    for (uint32_t i = 0; i < n.n_slots; i++) {
         n.slot[i] = lw_ir_slot(b, n.word);
-        lw_ir_set(b, n.slot[i], lw_ir_int(b, n.word, largest ? least : most));
+        lw_ir_set(b, n.slot[i],
+                  lw_ir_int(b, n.word, is_signed ? (int32_t)worst : (int64_t)worst));
     }
     return n;
 }
 
-/* Combines the tops of the best words into the lane's accumulator. */
+/* The number at the top of the upper or the lower half of a word. */
+static lw_ref
+number_of(maker *m, const narrow *n, lw_ref word, bool lower)
+{
+    lw_builder *b = &m->b;
+
+    if (lower)
+        word = lw_ir_shl(b, word, lw_ir_int(b, n->word, 16));
+    word = lw_ir_shr(b, word, lw_ir_int(b, n->word, 32 - n->bits));
+    if (m->part[0] == LW_DT_b1)
+        return lw_ir_compare(b, LW_OP_NE, word, lw_ir_int(b, n->word, 0));
+    return lw_ir_cast(b, m->part[0], word);
+}
+
+/* Combines the best numbers into the lane's accumulator. */
 static void
 finish(maker *m, const narrow *n)
 {
-    lw_builder *b = &m->b;
     acc_parts acc = {0}, x = {0};
-    lw_ref down = lw_ir_int(b, n->word, 32 - n->bits);
 
-    for (uint32_t i = 0; i < n->per_word; i++) {
-        x[0] = lw_ir_cast(b, m->part[0], lw_ir_shr(b, lw_ir_get(b, n->slot[i]), down));
+    for (uint32_t i = 0; i < 2 * n->n_slots; i++) {
+        x[0] = number_of(m, n, lw_ir_get(&m->b, n->slot[i / 2]), i % 2 != 0);
         if (i > 0)
             lw_reduce_combine(m, acc, x, acc);
         else

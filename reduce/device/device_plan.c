@@ -347,8 +347,8 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
     return true;
 }
 
-/* Whether this is the largest or smallest of integers of one or two bytes, as they lie in
- * memory. */
+/* Whether this is the largest or smallest of bools or of integers of one or two bytes, as they
+ * lie in memory. */
 static bool
 is_narrow(const lw_reduce_job *job, const lw_reduce_plan *plan)
 {

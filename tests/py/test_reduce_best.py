@@ -127,3 +127,34 @@ def test_rows_whose_best_is_anywhere(dtype):
             x[np.arange(n), n - 1] = np.nan
             assert np.array_equal(reductions.argmin(x, axis=1), np.arange(n)), n
             assert np.array_equal(reductions.argmax(x, axis=1), np.arange(n)), n
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2"])
+def test_extremes_of_narrow_numbers(dtype, thorough):
+    """Halves of words are compared; the numbers are everywhere among the worst ones, and bytes of bools may be any."""
+    rng = np.random.default_rng(3)
+    low, high = (0, 2) if dtype == "?" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for n in (256, 300, 5003) + (70_001,) * thorough:
+        for first, last in ((low, high), (low, low + 2), (high - 1, high)):
+            x = rng.integers(first, last, n).astype(dtype)
+            cases = [x]
+            for place in {*range(17), n - 1, *rng.integers(0, n, 8)}:
+                for value in (low, high):
+                    cases.append(np.full(n, high if value == low else low).astype(dtype))
+                    cases[-1][place] = value
+            if dtype == "?":
+                cases += [(rng.integers(0, 3, n) * 127).astype("u1").view("?"), np.full(n, 2, "u1").view("?")]
+                cases[-1].view("u1")[::2] = 1
+            for y in cases[:: 1 if thorough else 5] + cases[-2:]:
+                for name in ("max", "min") + ("any", "all") * (dtype == "?"):
+                    wanted = getattr(np, name)(y.view("u1") != 0 if dtype == "?" else y)
+                    assert getattr(reductions, "_" + name)._simulate(y, size=4) == wanted, (name, n, y.argmax())
+    table = rng.integers(low, high, (3, 4096)).astype(dtype)
+    for name in ("max", "min"):
+        assert np.array_equal(getattr(reductions, "_" + name)._simulate(table, axis=1), getattr(table, name)(axis=1))
+
+
+@pytest.mark.parametrize("target, at_once", [("sm_80", False), ("sm_90", True), ("sm_120", True)])
+def test_halves_are_compared_by_one_instruction_where_there_is_one(target, at_once):
+    assert ("max.s16x2" in reductions._max.inspect_ptx("(int8)", target)) == at_once
+    assert ("min.u16x2" in reductions._min.inspect_ptx("(uint16)", target)) == at_once
