@@ -10,10 +10,11 @@ enum { WORDS = 4 }; /* words of an access */
 
 typedef struct narrow {
     lw_dtype word;
-    uint32_t bits;    /* of an integer */
-    uint32_t n_slots; /* slot i: integers i * 8 bits below the tops of halves */
+    uint32_t bits;    /* of a number */
+    uint32_t n_banks; /* all words of an access go into one; with columns, each has its own */
+    uint32_t n_slots; /* slot i of a bank: numbers i * 8 bits below the tops of halves */
     lw_intrinsic best;
-    lw_ref slot[2];
+    lw_ref slot[WORDS][2];
 } narrow;
 
 static lw_ref
@@ -22,40 +23,40 @@ better(maker *m, const narrow *n, lw_ref x, lw_ref y)
     return lw_ir_intrinsic(&m->b, n->best, n->word, (lw_ref[]){x, y}, 2);
 }
 
-/* The best halves of the words of `count` accesses, of what belongs to slot `place`. */
-static lw_ref
-best_of(maker *m, const narrow *n, uint32_t place, uint32_t count, const lw_ref *words)
+/* Combines the words, with the numbers of slot `place` at the tops of halves, into the slot. */
+static void
+combine_words(maker *m, const narrow *n, lw_ref *words, uint32_t count, uint32_t place,
+              lw_ref slot)
 {
     lw_builder *b = &m->b;
-    lw_ref x[WORDS * UNROLL] = {0};
 
-    for (uint32_t i = 0; i < WORDS * count; i++)
-        x[i] = place ? lw_ir_shl(b, words[i], lw_ir_int(b, n->word, n->bits)) : words[i];
-    for (uint32_t apart = 1; apart < WORDS * count; apart *= 2)
-        for (uint32_t i = 0; i + apart < WORDS * count; i += 2 * apart)
-            x[i] = better(m, n, x[i], x[i + apart]);
-    return x[0];
+    for (uint32_t i = 0; i < count && place > 0; i++)
+        words[i] = lw_ir_shl(b, words[i], lw_ir_int(b, n->word, place * n->bits));
+    for (uint32_t apart = 1; apart < count; apart *= 2)
+        for (uint32_t i = 0; i + apart < count; i += 2 * apart)
+            words[i] = better(m, n, words[i], words[i + apart]);
+    lw_ir_set(b, slot, better(m, n, lw_ir_get(b, slot), words[0]));
 }
 
 /* Takes `count` accesses of the lane, from access `item` on. */
 static void
 take_accesses(maker *m, const narrow *n, lw_ref item, lw_ref step, uint32_t count)
 {
-    lw_builder *b = &m->b;
-    lw_ref words[WORDS * UNROLL] = {0};
+    uint32_t each = WORDS / n->n_banks, k;
+    lw_ref all[UNROLL], words[WORDS * UNROLL];
 
     assert(count <= UNROLL);
-    for (uint32_t k = 0; k < count; k++) {
+    for (k = 0; k < count; k++) {
         lw_ref at = add(m, item, times(m, step, i64(m, k)));
-        lw_ref from = lw_ir_offset(b, m->operand[0], times(m, at, i64(m, 4 * WORDS)));
-        lw_ref all = lw_ir_load(b, n->word, WORDS, from, 4 * WORDS, operand_flags(m));
-        for (uint32_t i = 0; i < WORDS; i++)
-            words[WORDS * k + i] = lw_ir_lane(b, all, i);
+        all[k] = lw_ir_load(&m->b, n->word, WORDS, lw_reduce_address(m, 0, at), 4 * WORDS,
+                            operand_flags(m));
     }
-    for (uint32_t place = 0; place < n->n_slots; place++) {
-        lw_ref x = best_of(m, n, place, count, words);
-        lw_ir_set(b, n->slot[place], better(m, n, lw_ir_get(b, n->slot[place]), x));
-    }
+    for (uint32_t bank = 0; bank < n->n_banks; bank++)
+        for (uint32_t place = 0; place < n->n_slots; place++) {
+            for (k = 0; k < each * count; k++)
+                words[k] = lw_ir_lane(&m->b, all[k / each], bank * each + k % each);
+            combine_words(m, n, words, each * count, place, n->slot[bank][place]);
+        }
 }
 
 /* A loop that takes `count` accesses in each iteration while the slot `at` is below `end`. */
@@ -82,24 +83,27 @@ start(maker *m)
         largest ? (is_signed ? LEAST_HALVES : 0) : (is_signed ? MOST_HALVES : UINT32_MAX);
     narrow n = {.word = is_signed ? LW_DT_i32 : LW_DT_u32,
                 .bits = 8 * lw_dtypes[type].size_bytes,
+                .n_banks = m->key->columns ? WORDS : 1,
                 .best = largest ? LW_IN_max_halves : LW_IN_min_halves};
+    lw_ref value = lw_ir_int(b, n.word, is_signed ? (int32_t)worst : (int64_t)worst);
 
     n.n_slots = 16 / n.bits;
-    for (uint32_t i = 0; i < n.n_slots; i++) {
-        n.slot[i] = lw_ir_slot(b, n.word);
-        lw_ir_set(b, n.slot[i],
-                  lw_ir_int(b, n.word, is_signed ? (int32_t)worst : (int64_t)worst));
-    }
+    for (uint32_t bank = 0; bank < n.n_banks; bank++)
+        for (uint32_t place = 0; place < n.n_slots; place++) {
+            n.slot[bank][place] = lw_ir_slot(b, n.word);
+            lw_ir_set(b, n.slot[bank][place], value);
+        }
     return n;
 }
 
-/* The number at the top of the upper or the lower half of a word. */
+/* Number i of those that the slots of a bank hold, in the order of memory. */
 static lw_ref
-number_of(maker *m, const narrow *n, lw_ref word, bool lower)
+number_of(maker *m, const narrow *n, uint32_t bank, uint32_t i)
 {
     lw_builder *b = &m->b;
+    lw_ref word = lw_ir_get(b, n->slot[bank][n->n_slots - 1 - i % n->n_slots]);
 
-    if (lower)
+    if (i < n->n_slots) /* in the lower half */
         word = lw_ir_shl(b, word, lw_ir_int(b, n->word, 16));
     word = lw_ir_shr(b, word, lw_ir_int(b, n->word, 32 - n->bits));
     if (m->part[0] == LW_DT_b1)
@@ -107,20 +111,25 @@ number_of(maker *m, const narrow *n, lw_ref word, bool lower)
     return lw_ir_cast(b, m->part[0], word);
 }
 
-/* Combines the best numbers into the lane's accumulator. */
+/* Combines the best numbers into the lane's accumulator; with columns, each is that of its
+ * result. */
 static void
 finish(maker *m, const narrow *n)
 {
+    uint32_t per_word = 2 * n->n_slots;
     acc_parts acc = {0}, x = {0};
 
-    for (uint32_t i = 0; i < 2 * n->n_slots; i++) {
-        x[0] = number_of(m, n, lw_ir_get(&m->b, n->slot[i / 2]), i % 2 != 0);
-        if (i > 0)
+    for (uint32_t i = 0; i < n->n_banks * per_word; i++) {
+        x[0] = number_of(m, n, i / per_word, i % per_word);
+        if (m->key->columns)
+            set(m, m->slot[i], x);
+        else if (i > 0)
             lw_reduce_combine(m, acc, x, acc);
         else
             acc[0] = x[0];
     }
-    set(m, m->slot[0], acc);
+    if (!m->key->columns)
+        set(m, m->slot[0], acc);
 }
 
 lane_range
@@ -131,7 +140,7 @@ lw_reduce_take_narrow(maker *m, access *from)
     lw_ref ahead = times(m, range.step, i64(m, UNROLL - 1)), at;
     narrow n = start(m);
 
-    assert(m->key->vector * n.bits == 32 * WORDS && !m->key->folded && !m->key->masked);
+    assert(m->key->vector * n.bits == 32 * WORDS && !m->key->masked);
     lw_ir_if(b, is_less(m, range.first, range.last));
     at = lw_ir_slot(b, LW_DT_i64);
     lw_ir_set(b, at, range.first);

@@ -354,7 +354,7 @@ is_narrow(const lw_reduce_job *job, const lw_reduce_plan *plan)
 {
     const lw_reduction *r = job->reduction;
 
-    return !plan->key.columns && !plan->key.folded && plan->key.vector > 4 &&
+    return plan->key.vector > 4 && plan->key.vector * lw_dtypes[r->acc[0]].size_bytes == 16 &&
            !plan->key.masked && r->map == NULL && r->n_acc == 1 && r->loaded[0] == r->acc[0] &&
            r->in[0] == r->acc[0] && !lw_is_float(r->acc[0]) &&
            lw_reduce_picks(r) != LW_NO_EXTREME;

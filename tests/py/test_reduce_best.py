@@ -149,9 +149,12 @@ def test_extremes_of_narrow_numbers(dtype, thorough):
                 for name in ("max", "min") + ("any", "all") * (dtype == "?"):
                     wanted = getattr(np, name)(y.view("u1") != 0 if dtype == "?" else y)
                     assert getattr(reductions, "_" + name)._simulate(y, size=4) == wanted, (name, n, y.argmax())
-    table = rng.integers(low, high, (3, 4096)).astype(dtype)
-    for name in ("max", "min"):
-        assert np.array_equal(getattr(reductions, "_" + name)._simulate(table, axis=1), getattr(table, name)(axis=1))
+    for shape in ((3, 4096), (70, 32), (333, 48), (5, 6, 64)):  # rows, columns, and two dimensions at once
+        for first, last in ((low, high), (low, low + 2), (high - 1, high)):
+            table = rng.integers(first, last, shape).astype(dtype)
+            for axis in (0, 1, (0, 1), (0, 2))[: None if len(shape) == 3 else 2]:
+                for name in ("max", "min"):
+                    assert np.array_equal(getattr(reductions, "_" + name)._simulate(table, axis=axis, size=4), getattr(table, name)(axis=axis)), (name, shape, axis)
 
 
 @pytest.mark.parametrize("target, at_once", [("sm_80", False), ("sm_90", True), ("sm_120", True)])
