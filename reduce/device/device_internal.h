@@ -30,6 +30,8 @@ typedef struct access {
 void lw_reduce_load_access(maker *m, lw_ref item, uint32_t vector, access *out);
 /* Where an operand's access of key->vector elements begins. */
 lw_ref lw_reduce_address(maker *m, uint32_t which, lw_ref item);
+/* An element of a vector that was loaded; a bool is a byte in memory. */
+lw_ref lw_reduce_lane_of_access(maker *m, lw_dtype dtype, lw_ref all, uint32_t lane);
 /* The elements of an access that was loaded as one vector; their scalars are values[v][place],
  * and on. */
 void lw_reduce_spread_access(maker *m, uint32_t which, lw_ref all, uint32_t place, access *out);

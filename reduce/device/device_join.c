@@ -2,10 +2,14 @@
  * neighbours, by shuffles or in shared memory. Where the elements of a result are split over
  * blocks, each block leaves its accumulator in device memory, and the last block to arrive
  * combines them in the order of the blocks. */
+#include "core/base/divider.h"
 #include "core/block/shuffle.h"
 #include "reduce/device/device_internal.h"
 
-enum { MOST_LOADED = 4 }; /* numbers of blocks' accumulators that are loaded at a time */
+enum {
+    MOST_LOADED = 4,       /* numbers of blocks' accumulators that are loaded at a time, … */
+    MOST_LOADED_BYTES = 64 /* … and bytes of these, where a thread has several results */
+};
 
 static void
 fence(maker *m)
@@ -148,36 +152,65 @@ meet(maker *m)
              lw_ir_compare(b, LW_OP_NE, lw_ir_load(b, LW_DT_i32, 1, m->flag, 0, 0), i32(m, 0)));
 }
 
-/* How many blocks' accumulators of a result are loaded at a time. Where a thread has several
- * results, those of all are: more would take more registers than the rest of the kernel.
- * Accumulators of several numbers take long to combine, and a lane has few of them, so that
- * combinations of what lies behind the last one would cost more than waiting for loads. */
+/* How many blocks' accumulators are loaded at a time, so that their waits overlap. Those of
+ * several numbers take long to combine, and a lane has few of them, so that combinations of
+ * what lies behind the last one would cost more than waiting for loads; and they may take no
+ * more registers than the rest of the kernel. */
 static uint32_t
 n_partials(const maker *m)
 {
-    return n_results(m) > 1 || m->n_parts >= MOST_LOADED ? 1 : MOST_LOADED / m->n_parts;
+    uint32_t most = MOST_LOADED / m->n_parts;
+
+    if (n_results(m) > 1)
+        most = lw_least(most, MOST_LOADED_BYTES /
+                                  (n_results(m) * lw_reduce_device_bytes(m->r, m->key)));
+    return most > 1 ? most : 1;
 }
 
-/* Combines the accumulators of some blocks, from block `at` on, into result v. All loads come
- * before the first use. */
+/* Loads what block `split` has left for the thread's results: one number each as vectors, since
+ * those of neighbouring results are neighbours. */
 static void
-take_partials(maker *m, uint32_t v, lw_ref at, lw_ref last)
+load_partials(maker *m, lw_ref split, acc_parts *x)
+{
+    uint32_t n = n_results(m), size = lw_dtypes[m->part[0]].size_bytes;
+    uint32_t width = n * size < 16 ? n : 16 / size;
+
+    if (m->n_parts > 1 || n == 1) {
+        for (uint32_t v = 0; v < n; v++)
+            load_parts(m, m->partial, partial_at(m, split, v), x[v]);
+        return;
+    }
+    for (uint32_t v = 0; v < n; v += width) {
+        lw_ref address = at_part(m, m->partial, 0, partial_at(m, split, v));
+        lw_ref all = lw_ir_load(&m->b, lw_dtype_memory_part(m->part[0]), width, address,
+                                width * size, 0);
+        for (uint32_t k = 0; k < width; k++)
+            x[v + k][0] = lw_reduce_lane_of_access(m, m->part[0], all, k);
+    }
+}
+
+/* Combines the accumulators of some blocks, from block `at` on, into the results. All loads
+ * come before the first use. */
+static void
+take_partials(maker *m, lw_ref at, lw_ref last)
 {
     lw_builder *b = &m->b;
     uint32_t count = n_partials(m);
-    acc_parts acc = {0}, x[MOST_LOADED] = {{0}};
+    acc_parts acc = {0}, x[MOST_LOADED][MOST_VECTOR] = {{{0}}};
     lw_ref k;
 
     for (uint32_t i = 0; i < count; i++) {
         k = smaller(m, add(m, at, i64(m, i)), minus(m, last, i64(m, 1)));
-        load_parts(m, m->partial, partial_at(m, k, v), x[i]);
+        load_partials(m, k, x[i]);
     }
     for (uint32_t i = 0; i < count; i++) {
         k = is_less(m, add(m, at, i64(m, i)), last);
-        get(m, m->slot[v], acc);
-        lw_reduce_combine(m, acc, x[i], x[i]);
-        for (uint32_t p = 0; p < m->n_parts; p++)
-            lw_ir_set(b, m->slot[v][p], lw_ir_select(b, k, x[i][p], acc[p]));
+        for (uint32_t v = 0; v < n_results(m); v++) {
+            get(m, m->slot[v], acc);
+            lw_reduce_combine(m, acc, x[i][v], x[i][v]);
+            for (uint32_t p = 0; p < m->n_parts; p++)
+                lw_ir_set(b, m->slot[v][p], lw_ir_select(b, k, x[i][v][p], acc[p]));
+        }
     }
 }
 
@@ -186,21 +219,19 @@ void
 lw_reduce_join_blocks(maker *m)
 {
     lw_builder *b = &m->b;
-    acc_parts x = {0};
+    acc_parts x[MOST_VECTOR] = {{0}};
     lane_range range;
     lw_for loop;
 
     meet(m);
     range = lw_reduce_lane_of(m, i64(m, 0), m->splits, 1);
     lw_ir_if(b, is_less(m, range.first, range.last));
-    for (uint32_t v = 0; v < n_results(m); v++) {
-        load_parts(m, m->partial, partial_at(m, range.first, v), x);
-        set(m, m->slot[v], x);
-    }
+    load_partials(m, range.first, x);
+    for (uint32_t v = 0; v < n_results(m); v++)
+        set(m, m->slot[v], x[v]);
     loop = lw_ir_for(b, add(m, range.first, i64(m, 1)), range.last, i64(m, n_partials(m)),
                      LW_LOOP_NO_UNROLL);
-    for (uint32_t v = 0; v < n_results(m); v++)
-        take_partials(m, v, loop.i, range.last);
+    take_partials(m, loop.i, range.last);
     lw_ir_for_end(b, &loop);
     lw_ir_end(b);
     lw_reduce_join_lanes(m, &range);

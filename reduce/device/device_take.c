@@ -10,9 +10,8 @@ enum {
 
 /* ---- accesses ---- */
 
-/* An element of an access; a bool is a byte in memory. */
-static lw_ref
-lane_of_access(maker *m, lw_dtype dtype, lw_ref all, uint32_t lane)
+lw_ref
+lw_reduce_lane_of_access(maker *m, lw_dtype dtype, lw_ref all, uint32_t lane)
 {
     lw_builder *b = &m->b;
     lw_ref value = lw_ir_lane(b, all, lane);
@@ -50,7 +49,7 @@ lw_reduce_spread_access(maker *m, uint32_t which, lw_ref all, uint32_t place, ac
 
     for (uint32_t v = 0; v < m->key->vector; v++)
         for (uint32_t k = 0; k < parts; k++)
-            out->values[v][place + k] = lane_of_access(m, dtype, all, v * parts + k);
+            out->values[v][place + k] = lw_reduce_lane_of_access(m, dtype, all, v * parts + k);
 }
 
 /* Loads an operand for each element of an access; its scalars are values[v][place], and on. */
