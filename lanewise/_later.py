@@ -51,15 +51,15 @@ def named(name: str, *arguments: Any, **options: Any) -> _core.Reduction:
 
 
 class later:
-    """What lanewise.reduce(…) makes of these arguments, made when `one` is first read. name: its __name__ from then on."""
+    """What `make(name, …)`, which is `named` unless another function is given, makes of these arguments when `one` is first read."""
 
     one: _core.Reduction
 
-    def __init__(self, name: str, *arguments: Any, **options: Any):
-        self.__name__, self._arguments, self._options = name, arguments, options
+    def __init__(self, name: str, *arguments: Any, make: Callable[..., _core.Reduction] = named, **options: Any):
+        self.__name__, self._arguments, self._make, self._options = name, arguments, make, options
 
     def __getattr__(self, name: str) -> Any:
         """`one`, which is an attribute from then on; threads may ask at once: all get the same one."""
         if name != "one":
             raise AttributeError(name)
-        return self.__dict__.setdefault("one", named(self.__name__, *self._arguments, **self._options))
+        return self.__dict__.setdefault("one", self._make(self.__name__, *self._arguments, **self._options))

@@ -15,7 +15,7 @@ from lanewise import reductions as _all_elements
 from lanewise._containers import is_dask, refuse_progress
 from lanewise._labelled import is_labelled
 from lanewise._later import later, named
-from lanewise.reductions import _at_once, _Deviation
+from lanewise.reductions import _at_once
 
 # ---- what the operators are ----
 
@@ -95,30 +95,20 @@ def _moments_of_real_part(x):
     return (0, x.real, 0.0, square) if x != x else (1, x.real, 0.0, square)
 
 
-def _merge_moments(a, b):
-    """As those of lanewise.reductions, where a part may have no elements."""
-    if a[0] == 0:
-        return b
-    if b[0] == 0:
-        return a
-    return _all_elements._merge_moments(a, b)
+def _unless_empty(merge):
+    """`merge` for parts that may have no elements, where the first number of each is its count."""
+    def _merge(a, b):
+        if a[0] == 0:
+            return b
+        if b[0] == 0:
+            return a
+        return merge(a, b)
+
+    return _merge
 
 
-def _merge_complex_moments(a, b):
-    if a[0] == 0:
-        return b
-    if b[0] == 0:
-        return a
-    return _all_elements._merge_complex_moments(a, b)
-
-
-def _merge_spread(a, b):
-    """Of counts and sums of squares, where a part may have no elements."""
-    if a[0] == 0:
-        return b
-    if b[0] == 0:
-        return a
-    return a[0] + b[0], a[1] + b[1]
+_merge_moments, _merge_complex_moments = _unless_empty(_all_elements._merge_moments), _unless_empty(_all_elements._merge_complex_moments)
+_merge_spread = _unless_empty(lambda a, b: (a[0] + b[0], a[1] + b[1]))
 
 
 def _mean_of(total, n):
@@ -221,11 +211,16 @@ _MOMENTS = {"real": (_merge_moments, _moments_of_one, math.nan), "complex": (_me
 
 
 @functools.lru_cache(maxsize=None)
-def _moments(form: str, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+def _moments(name: str, form: str, ddof: float, kind: Any = None) -> lw.Reduction:
+    """nanvar or nanstd."""
     merge, of_element, of_none = _MOMENTS[form]
-    of = _variance(root, ddof, kind)
-    return named("nanstd" if root else "nanvar", merge, map=of_element, finish=lambda n, origin, mean, squares: of(n, squares),
+    of = _variance(name == "nanstd", ddof, kind)
+    return named(name, merge, map=of_element, finish=lambda n, origin, mean, squares: of(n, squares),
                  identity=(0, math.nan, math.nan, of_none), commutative=True)
+
+
+_NANVAR = later("nanvar", "real", 0, make=_moments)
+_NANSTD = later("nanstd", "real", 0, make=_moments)
 
 
 def _square_of(x, mean):
@@ -408,7 +403,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     return result
 
 
-@_at_once(_Deviation(False, _moments), "biuf", unless_nan=True)
+@_at_once(_NANVAR, "biuf", unless_nan=True)
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The variance of the elements that are not NaN, as numpy.nanvar; NaN if there are at most `ddof` of them.
 
@@ -420,7 +415,7 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
     return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
-@_at_once(_Deviation(True, _moments), "biuf", unless_nan=True)
+@_at_once(_NANSTD, "biuf", unless_nan=True)
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The standard deviation of the elements that are not NaN, as numpy.nanstd.
 
@@ -454,7 +449,7 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
     else:
         if form == "real part":
             _all_elements._warn_of_real(above=1)
-        arrays, reduction = (a,), _moments(form, root, ddof, kind)
+        arrays, reduction = (a,), _moments("nanstd" if root else "nanvar", form, ddof, kind)
     result = reduction(*arrays, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     _warn_of_few(a, result, axis, where, ddof, "Degrees of freedom <= 0 for slice.")
     return result

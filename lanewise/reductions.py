@@ -124,7 +124,15 @@ def _moments_of_real_part(x):
     return 1, x.real, 0.0, (x.real - x.real) + x.imag * x.imag
 
 
-def _merge_moments(a, b):
+def _square_of(d):
+    return d * d
+
+
+def _square_of_complex(d):
+    return d.real * d.real + d.imag * d.imag
+
+
+def _merging(square_of):
     """Counts, means and sums of squared deviations of two parts into those of both (Chan, Golub and LeVeque,
     "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
 
@@ -133,18 +141,16 @@ def _merge_moments(a, b):
     No element is farther from the mean than the root of the sum of squares, so an outlier is as good an origin.
     Counts are integers, as a float32 could not count beyond 2**24. Weights are computed in the type of the squares.
     """
-    delta = (b[1] - a[1]) - (a[2] - b[2])
-    of_a, of_b = type(a[3])(a[0]), type(a[3])(b[0])
-    weight = of_b / (of_a + of_b)
-    return a[0] + b[0], a[1], a[2] + delta * weight, a[3] + b[3] + delta * delta * (of_a * weight)
+    def _merge_moments(a, b):
+        delta = (b[1] - a[1]) - (a[2] - b[2])
+        of_a, of_b = type(a[3])(a[0]), type(a[3])(b[0])
+        weight = of_b / (of_a + of_b)
+        return a[0] + b[0], a[1], a[2] + delta * weight, a[3] + b[3] + square_of(delta) * (of_a * weight)
+
+    return _merge_moments
 
 
-def _merge_complex_moments(a, b):
-    delta = (b[1] - a[1]) - (a[2] - b[2])
-    of_a, of_b = type(a[3])(a[0]), type(a[3])(b[0])
-    weight = of_b / (of_a + of_b)
-    square = delta.real * delta.real + delta.imag * delta.imag
-    return a[0] + b[0], a[1], a[2] + delta * weight, a[3] + b[3] + square * (of_a * weight)
+_merge_moments, _merge_complex_moments = _merging(_square_of), _merging(_square_of_complex)
 
 
 def _add_exponentials(a, b):
@@ -221,14 +227,6 @@ def _mean_in(kind: Any) -> lw.Reduction:
                  finish=lambda total, n: kind(total / n), identity=(0, 0))
 
 
-def _square_of(d):
-    return 1, d * d
-
-
-def _square_of_complex(d):
-    return 1, d.real * d.real + d.imag * d.imag
-
-
 def _variance(root: bool, ddof: float, kind: Any) -> Any:
     """finish of the variance, or of its root: all three are compiled in. kind: what the result is cast to, or None."""
     def _finish(n, squares):
@@ -250,22 +248,16 @@ _MOST_REGISTERS = 80
 
 
 @functools.lru_cache(maxsize=None)
-def _moments(form: str, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+def _moments(name: str, form: str, ddof: float, kind: Any = None) -> lw.Reduction:
+    """var or std."""
     merge, of_element = _MOMENTS[form]
-    of = _variance(root, ddof, kind)
-    return named("std" if root else "var", merge, map=of_element, finish=lambda n, origin, mean, squares: of(n, squares),
+    of = _variance(name == "std", ddof, kind)
+    return named(name, merge, map=of_element, finish=lambda n, origin, mean, squares: of(n, squares),
                  identity=(0, math.nan, math.nan, math.nan), commutative=True, max_registers=None if form == "complex" else _MOST_REGISTERS)
 
 
-class _Deviation:
-    """What `_at_once` needs: its attribute `one` is the reduction that computes the variance of real numbers, or the square root of it."""
-
-    def __init__(self, root: bool, moments: Any = _moments):
-        self._root, self._moments = root, moments
-
-    @property
-    def one(self) -> lw.Reduction:
-        return self._moments("real", self._root, 0)
+_VAR = later("var", "real", 0, make=_moments)
+_STD = later("std", "real", 0, make=_moments)
 
 
 @functools.lru_cache(maxsize=None)
@@ -282,15 +274,13 @@ def _spread_in(is_complex: bool, root: bool, ddof: float, kind: Any) -> lw.Reduc
 @functools.lru_cache(maxsize=None)
 def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
     """The moments around a mean that is given."""
-    square = _square_of_complex if is_complex else _square_of
-    return named("std" if root else "var", map=lambda x, mean: square(x - mean), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    square_of = _square_of_complex if is_complex else _square_of
+    return named("std" if root else "var", map=lambda x, mean: (1, square_of(x - mean)), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
                  finish=_variance(root, ddof, kind), identity=(0, 0))
 
 
 def __getattr__(name: str) -> Any:
     """`_sum`, `_var` and so on, which the methods of device arrays call: made when they are first asked for."""
-    if name in ("_var", "_std"):
-        return _moments("real", name == "_std", 0)
     noted = globals().get(name.upper())
     if not isinstance(noted, later):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -632,7 +622,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_Deviation(False), "biuf")
+@_at_once(_VAR, "biuf")
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The variance, as numpy.var, in one pass over the elements, by merging moments. `mean=`, if given, keeps the reduced axes with size 1.
 
@@ -642,11 +632,11 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     np.float64(1.0)
     """
     if dtype is None and out is None and where is True and mean is ... and correction is ... and stream is None and progress is None and _is_usual(a, axis, ddof):
-        return _moments("real", False, ddof)(a, axis=axis, keepdims=keepdims)
+        return _moments("var", "real", ddof)(a, axis=axis, keepdims=keepdims)
     return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
-@_at_once(_Deviation(True), "biuf")
+@_at_once(_STD, "biuf")
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The standard deviation, as numpy.std.
 
@@ -654,13 +644,13 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     array([1., 3.])
     """
     if dtype is None and out is None and where is True and mean is ... and correction is ... and stream is None and progress is None and _is_usual(a, axis, ddof):
-        return _moments("real", True, ddof)(a, axis=axis, keepdims=keepdims)
+        return _moments("std", "real", ddof)(a, axis=axis, keepdims=keepdims)
     return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
 def _is_usual(a: Any, axis: Any, ddof: Any) -> bool:
-    """Whether there is nothing to look at but float32 or float64 elements on the host, enough of them: most calls, whose other
-    arguments would take as long to check as a hundred elements to reduce."""
+    """Whether nothing is left to check of a call that has only ddof= besides axis= and keepdims=: there are more float32 or float64 elements on
+    the host than ddof=. `_deviate` takes three times as long to reduce a hundred elements."""
     if type(a) is not np.ndarray or type(ddof) is not int or a.dtype.char not in "fd":
         return False
     if axis is None:
@@ -727,11 +717,11 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
         if mean is not None:
             return _spread(True, root, ddof, kind.type)(a, mean, axis=axis, where=where, **_options(dtype=_complex_of(a, kind)), **options)
         _warn_of_real(above=1)
-        return _moments("real part", root, ddof, kind.type)(a, axis=axis, where=where, **_options(dtype=_complex_of(a, kind)), **options)
+        return _moments(name, "real part", ddof, kind.type)(a, axis=axis, where=where, **_options(dtype=_complex_of(a, kind)), **options)
     dtype = _computed_in(a, dtype, out)
     is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
     kind = kind.type if kind is not None and kind.kind in "bc" else None
-    arrays, reduction = ((a,), _moments("complex" if is_complex else "real", root, ddof, kind)) if mean is None else ((a, mean), _spread(is_complex, root, ddof, kind))
+    arrays, reduction = ((a,), _moments(name, "complex" if is_complex else "real", ddof, kind)) if mean is None else ((a, mean), _spread(is_complex, root, ddof, kind))
     return reduction(*arrays, axis=axis, where=where, **_options(dtype=dtype), **options)
 
 

@@ -31,7 +31,7 @@ struct lw_host_kernel {
     bool doubts_flags;         /* and may raise ones that NumPy would not: look at the values */
     bool float_outputs;        /* some output can be NaN or infinite */
     bool has_loop;             /* the body's cost is anyone's guess */
-    bool is_light;             /* a few operations: waits for memory if operands are there */
+    bool is_light;             /* as lw_module.is_light says */
     bool plain;                /* the strided entry alone is right for any run: no more to do */
     lw_flag_rule flag_rule;    /* flags that the code does not raise and NumPy would; or NULL */
     uint32_t block;            /* elements gathered at a time */

@@ -579,7 +579,6 @@ guess_cost_ps(const lw_loop *loop, const facts *f, lw_host_kernel *kernel)
     uint32_t instructions = lw_scalar_cost(loop->scalar, &kernel->has_loop);
     uint64_t cost = 20 * (uint64_t)instructions;
 
-    kernel->is_light = is_light(loop, f);
     for (int i = 0; i < kernel->n; i++)
         cost += 20u * kernel->size[i];
     if (f->vector_math)
@@ -639,6 +638,7 @@ compile(const lw_loop *loop, const lw_build_options *options, module_writer writ
     describe(kernel, loop);
     kernel->watched = build.watch == LW_WATCH_ELEMENTS;
     LW_TRY(write(loop, options->precise, &module, err));
+    kernel->is_light = module->is_light;
     LW_TRY(lw_build_host(module, &build, &kernel->code, report, err));
     if (lw_code_symbol(kernel->code, entry) == NULL)
         LW_TRY(lw_fail(err, LW_ERR_INTERNAL, "compiled code has no %s", entry));

@@ -11,31 +11,26 @@
  * ns an element, 10^5 float64, quotients below 200, one thread of an EPYC (family 25, model
  * 17), gcc 12.2, 2026-11-30: 1.5, glibc 2.36 24. */
 #include "core/emit/emit_internal.h"
+#include "core/emit/float_text.h"
 
-#define LET(to, text) "  %" to " = " text "\n"
-#define HEAD(type, suffix)                                                                     \
-    "define internal " type " @lw_rt_" suffix "_fmod(" type " %x, " type                       \
-    " %y) nounwind alwaysinline {\nentry:\n"
-#define CALL1(to, type, f, a)     LET(to, "call " type " @llvm." f "(" type " " a ")")
-#define PICK(to, if_, type, a, b) LET(to, "select i1 " if_ ", " type " " a ", " type " " b)
-#define BOTH(to, a, b)            LET(to, "and i1 " a ", " b)
-#define BRANCH(near)              "  br i1 " near ", label %usual, label %rare\nusual:\n"
+#define BEGIN(type, suffix) HEAD_OF(type, suffix, "fmod", type " %x, " type " %y") "entry:\n"
+#define BRANCH(near)        "  br i1 " near ", label %usual, label %rare\nusual:\n"
 
 /* clang-format off */
 /* %size = fmod(%a, %b) */
 #define REST(type, trunc, bits)                                                                \
     LET("small", "fcmp olt " type " %a, %b")                                                   \
-    PICK("top", "%small", type, "%b", "%a")                                                    \
+    PICK_OF(type, "top", "%small", "%b", "%a")                                                 \
     LET("ratio", "fdiv " type " %top, %b")                                                     \
-    CALL1("q", type, trunc, "%ratio")                                                          \
+    CALL1_OF(type, "q", trunc, "%ratio")                                                       \
     LET("minus", "fsub " type " -0.0, %q")                                                     \
-    LET("rest", "call " type " @llvm.fma.f" bits "(" type " %minus, " type " %b, " type " %top)")\
+    FMA_OF(type, "f" bits, "rest", "%minus", "%b", "%top")                                     \
     LET("below", "fcmp olt " type " %rest, 0.0")                                               \
     LET("above", "fadd " type " %rest, %b")                                                    \
-    PICK("whole", "%below", type, "%above", "%rest")                                           \
-    PICK("size", "%small", type, "%a", "%whole")
+    PICK_OF(type, "whole", "%below", "%above", "%rest")                                        \
+    PICK_OF(type, "size", "%small", "%a", "%whole")
 
-#define TAIL(type, out, library)                                                               \
+#define END(type, out, library)                                                                \
     "  ret " type " " out "\n"                                                                 \
     "rare:\n"                                                                                  \
     LET("far", "call " type " @" library "(" type " %x, " type " %y)")                         \
@@ -44,9 +39,9 @@
 /* least: the least normal number; most: how many patterns from there to the largest; down: m,
  * as part of an exponent */
 #define ON_HOST(type, int, bits, least, most, infinity, down, library)                         \
-    HEAD(type, "f" bits)                                                                       \
-    CALL1("a", type, "fabs.f" bits, "%x")                                                      \
-    CALL1("b", type, "fabs.f" bits, "%y")                                                      \
+    BEGIN(type, "f" bits)                                                                      \
+    CALL1_OF(type, "a", "fabs.f" bits, "%x")                                                   \
+    CALL1_OF(type, "b", "fabs.f" bits, "%y")                                                   \
     LET("abits", "bitcast " type " %a to " int)                                                \
     LET("bbits", "bitcast " type " %b to " int)                                                \
     LET("above.least", "sub " int " %bbits, " least)                                           \
@@ -59,13 +54,13 @@
     BRANCH("%near")                                                                            \
     REST(type, "trunc.f" bits, bits)                                                           \
     LET("out", "call " type " @llvm.copysign.f" bits "(" type " %size, " type " %x)")          \
-    TAIL(type, "%out", library)
+    END(type, "%out", library)
 
 /* An infinite b is a case of %small. down: 2^-m */
 #define ON_GPU(type, int, bits, letter, down, sign, library)                                   \
-    HEAD(type, "f" bits)                                                                       \
-    CALL1("a", type, "nvvm.fabs." letter, "%x")                                                \
-    CALL1("b", type, "nvvm.fabs." letter, "%y")                                                \
+    BEGIN(type, "f" bits)                                                                      \
+    CALL1_OF(type, "a", "nvvm.fabs." letter, "%x")                                             \
+    CALL1_OF(type, "b", "nvvm.fabs." letter, "%y")                                             \
     LET("a.down", "fmul " type " %a, " down)                                                   \
     LET("near", "fcmp olt " type " %a.down, %b")                                               \
     BRANCH("%near")                                                                            \
@@ -75,7 +70,7 @@
     LET("sizebits", "bitcast " type " %size to " int)                                          \
     LET("outbits", "or " int " %sizebits, %sign")                                              \
     LET("out", "bitcast " int " %outbits to " type)                                            \
-    TAIL(type, "%out", library)
+    END(type, "%out", library)
 
 const char lw_own_host_f32_fmod[] =
     ON_HOST("float", "i32", "32", "8388608", "2130706432", "2139095040", "192937984", "fmodf");

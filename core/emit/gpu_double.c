@@ -24,7 +24,7 @@
  *               exp      log      erf
  *   ours        36, 13   68, 22   74, 39
  *   libdevice   34, 15   89, 30   77, 42 */
-#include "core/emit/double_text.h"
+#include "core/emit/float_text.h"
 #include "core/emit/emit_internal.h"
 
 /* ---- how the text is written ---- */

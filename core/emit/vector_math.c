@@ -29,20 +29,17 @@
  * pow stays for its bits: they are the same in a vector, in a loop's remainder and alone, while
  * libm's and libmvec's differ, so that a forall's or a gufunc's results would depend on where
  * an element lies. It is off by two units in the last place at most, libmvec's by four. */
-#include "core/emit/double_text.h"
+#include "core/emit/float_text.h"
 #include "core/emit/emit_internal.h"
 
 /* ---- how the text is written ---- */
 
-#define DIV(to, a, b)       LET(to, "fdiv double " a ", " b)
-#define NEG(to, a)          LET(to, "fneg double " a)
-#define CALL1(to, f, a)     LET(to, "call double @llvm." f ".f64(double " a ")")
-#define IS(to, how, a, b)   LET(to, "fcmp " how " double " a ", " b)
-#define BOTH(to, a, b)      LET(to, "and i1 " a ", " b)
-#define PICK(to, if_, a, b) LET(to, "select i1 " if_ ", double " a ", double " b)
-#define INT(to, how, a, b)  LET(to, how " i64 " a ", " b)
-#define BITS(to, a)         LET(to, "bitcast double " a " to i64")
-#define FLOAT(to, a)        LET(to, "bitcast i64 " a " to double")
+#define DIV(to, a, b)      LET(to, "fdiv double " a ", " b)
+#define NEG(to, a)         LET(to, "fneg double " a)
+#define IS(to, how, a, b)  LET(to, "fcmp " how " double " a ", " b)
+#define INT(to, how, a, b) LET(to, how " i64 " a ", " b)
+#define BITS(to, a)        LET(to, "bitcast double " a " to i64")
+#define FLOAT(to, a)       LET(to, "bitcast i64 " a " to double")
 
 /* (1 + r q) 2^k for |k| <= 1100, where k is in the last bits of t = ROUND + k: half of it as
  * one factor, which is exact, half as the other, which rounds once where it must. */

@@ -137,20 +137,28 @@ is_dense(const lw_reduce_scan *scan)
     return dense;
 }
 
-static bool
-is_simple(lw_dtype dtype)
+static uint32_t
+largest_size(const lw_dtype *dtypes, uint32_t n)
 {
-    return dtype != LW_DT_b1 && lw_dtype_n_parts(dtype) == 1;
+    uint32_t largest = 1;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (lw_dtypes[dtypes[i]].size_bytes > largest)
+            largest = lw_dtypes[dtypes[i]].size_bytes;
+    return largest;
 }
 
-/* Whether rows of elements of this size are aligned for accesses of `vector` elements. */
+/* Whether the elements can be accessed as vectors of `n`, from `at` on, where each row begins
+ * `step` bytes behind the one before. */
 static bool
-is_aligned(const lw_reduce_scan *scan, const char *at, int64_t step, uint32_t size,
-           uint32_t vector)
+takes_vectors(const lw_reduce_scan *scan, lw_dtype dtype, const char *at, int64_t step,
+              uint32_t n)
 {
-    int64_t bytes = size * vector < 16 ? size * vector : 16;
+    uint32_t size = lw_dtypes[dtype].size_bytes * n;
+    int64_t bytes = size < 16 ? size : 16;
 
-    return (intptr_t)at % bytes == 0 && (scan->outer == 1 || step % bytes == 0);
+    return dtype != LW_DT_b1 && lw_dtype_n_parts(dtype) == 1 && (intptr_t)at % bytes == 0 &&
+           (scan->outer == 1 || step % bytes == 0);
 }
 
 /* How many elements an access takes; 0 where elements are not contiguous. Those of a thread
@@ -161,28 +169,22 @@ vector_of(const lw_reduce_scan *scan)
 {
     const lw_reduction *r = scan->reduction;
     lw_dtype part[LW_REDUCE_PARTS];
-    uint32_t n = lw_reduce_acc_parts(r, part), largest = 1, vector;
+    uint32_t n = lw_reduce_acc_parts(r, part), vector;
 
     if (!is_dense(scan) || scan->keys != NULL)
         return 0;
-    for (uint32_t i = 0; i < r->n_in; i++)
-        if (lw_dtypes[r->loaded[i]].size_bytes > largest)
-            largest = lw_dtypes[r->loaded[i]].size_bytes;
-    for (uint32_t i = 0; i < r->n_out; i++)
-        if (lw_dtypes[r->out[i]].size_bytes > largest)
-            largest = lw_dtypes[r->out[i]].size_bytes;
-    vector = largest == 8 ? 2 : 4;
+    /* elements that are larger than 8 bytes have several parts, and are refused below */
+    vector =
+        largest_size(r->loaded, r->n_in) == 8 || largest_size(r->out, r->n_out) == 8 ? 2 : 4;
     for (uint32_t i = 0; i < n; i++)
         if (part[i] == LW_DT_b1)
             return 0;
     for (uint32_t i = 0; i < r->n_in; i++)
-        if (!is_simple(r->loaded[i]) || !is_aligned(scan, scan->operand[i], scan->outer_step[i],
-                                                    lw_dtypes[r->loaded[i]].size_bytes, vector))
+        if (!takes_vectors(scan, r->loaded[i], scan->operand[i], scan->outer_step[i], vector))
             return 0;
     for (uint32_t i = 0; i < r->n_out; i++)
-        if (!is_simple(r->out[i]) ||
-            !is_aligned(scan, scan->out[i], scan->elements * lw_dtypes[r->out[i]].size_bytes,
-                        lw_dtypes[r->out[i]].size_bytes, vector))
+        if (!takes_vectors(scan, r->out[i], scan->out[i],
+                           scan->elements * lw_dtypes[r->out[i]].size_bytes, vector))
             return 0;
     return vector;
 }

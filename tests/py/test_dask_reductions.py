@@ -162,7 +162,7 @@ def test_what_cannot_be_says_what_to_do():
 # ---- without Dask ----
 
 
-@pytest.mark.parametrize("r", [total, R._moments("real", True, 1), both], ids=["total", "deviation", "both"])
+@pytest.mark.parametrize("r", [total, R._moments("std", "real", 1), both], ids=["total", "deviation", "both"])
 @pytest.mark.parametrize("dtype", ["f2", "u1"])
 def test_parts_are_as_the_whole(r, dtype):
     x = (np.random.default_rng(3).normal(size=(9, 5)) * 9).astype(dtype)

@@ -197,7 +197,7 @@ def test_an_outlier_may_come_first_and_parts_may_be_merged():
         x[::1000] = first
         assert reductions.var(x) == pytest.approx(float(_exact_variance(x, None)), rel=1e-14)
         assert reductions.var(x[::-1].reshape(100, 500)) == pytest.approx(float(_exact_variance(x, None)), rel=1e-14)
-    kept = reductions._moments("real", False, 0)
+    kept = reductions._VAR.one
     x = 1e9 + np.random.default_rng(3).random(10_000)
     merged = kept.finish(kept.merge(kept.partial(x[:3000]), kept.partial(x[3000:3001]), kept.partial(x[3001:])))
     assert merged == pytest.approx(float(_exact_variance(x, None)), rel=1e-14)
@@ -227,8 +227,7 @@ def test_variances_of_compiled_functions_are_corrected_for_the_rounding_of_the_m
 def test_the_variance_of_a_device_kernel_is_as_accurate():
     x = 1e9 + 10 * np.random.default_rng(5).normal(size=5000)
     y = (1e4 + 10 * np.random.default_rng(5).normal(size=(500, 12))).astype("f4")
-    for make in (reductions._moments, lw._nan_reductions._moments):
-        kept = make("real", False, 0)
+    for kept in (reductions._VAR.one, lw._nan_reductions._NANVAR.one):
         assert np.asarray(kept._simulate(x)).item() == pytest.approx(float(_exact_variance(x, None)), rel=2e-15)
         for axis in (0, 1):
             np.testing.assert_allclose(kept._simulate(y, axis=axis), _exact_variance(y, axis).astype("f8"), rtol=1e-6)
@@ -364,7 +363,7 @@ def test_the_kernels_simulated(blocks, thorough):
     assert reductions._mean._simulate(x, size=blocks, where=mask) == pytest.approx(x[mask].mean(), rel=1e-4)
     for root, numpy_function in ((False, np.var), (True, np.std)):
         for ddof in (0, 1) if thorough else (int(root),):
-            moments = reductions._moments("real", root, ddof)
+            moments = reductions._moments("std" if root else "var", "real", ddof)
             assert moments._simulate(x, size=blocks) == pytest.approx(numpy_function(x, ddof=ddof), rel=1e-4)
             assert moments._simulate(x, size=blocks, where=mask) == pytest.approx(numpy_function(x[mask], ddof=ddof), rel=1e-4)
     assert reductions._count._simulate(x, size=blocks) == np.count_nonzero(x)
@@ -379,7 +378,7 @@ def test_the_kernels_simulated(blocks, thorough):
 def test_the_kernels_compile_for_gpus(cc):
     pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")
     x = some(100_000, "f4")
-    for r in (reductions._argmax, reductions._mean, reductions._moments("real", True, 0), reductions._logsumexp):
+    for r in (reductions._argmax, reductions._mean, reductions._STD.one, reductions._logsumexp):
         assert r._simulate(x, res=cc)[:4] == b"\x7fELF"
 
 

@@ -315,6 +315,23 @@ def test_things_that_are_no_functions(thing):
         lw.vectorize(thing)(1.0)
 
 
+@pytest.mark.parametrize("problem", [ValueError("no function"), MemoryError(), KeyboardInterrupt()], ids=lambda problem: type(problem).__name__)
+def test_a_look_up_that_fails(problem):
+    """Only AttributeError says that an object stands for no function."""
+
+    class Stand:
+        def __call__(self, x):
+            return x
+
+        @property
+        def py_func(self):
+            raise problem
+
+    for decorate in (lw.vectorize(["f8(f8)"]), lw.guvectorize("(n)->()"), lw.jit(cache=False)):
+        with pytest.raises(type(problem)):
+            decorate(Stand())
+
+
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="t-strings are new in Python 3.14")
 def test_template_strings():
     space: dict = {}

@@ -59,8 +59,9 @@ row_of_intrinsic(PyObject *object)
     PyObject *number = PyObject_GetAttrString(object, "__lanewise_row__");
     long row = number && PyLong_Check(number) ? PyLong_AsLong(number) : 0;
 
+    if (number == NULL)
+        lw_read_clear();
     Py_XDECREF(number);
-    lw_read_clear();
     return row > 0 && row < LW_N_NAMES ? (uint32_t)row : 0;
 }
 
@@ -96,7 +97,6 @@ name_in_reductions(PyObject *object)
             PyDict_GetItemWithError(PyModule_GetDict(module), name) != object)
             Py_CLEAR(name);
     }
-    lw_read_clear();
     return name;
 }
 
@@ -111,7 +111,8 @@ lw_is_of_reductions(PyObject *object)
 
 /* ---- with a source in Python ---- */
 
-/* The Python function that a callable object stands for (new reference), or NULL. */
+/* The Python function that a callable object stands for (new reference), or NULL: with an
+ * exception where looking for it failed with another one than AttributeError. */
 static PyObject *
 python_function_of(PyObject *object)
 {
@@ -122,8 +123,11 @@ python_function_of(PyObject *object)
         return NULL;
     for (int i = 0; i < 2 && function == NULL; i++) {
         function = PyObject_GetAttrString(object, names[i]);
-        lw_read_clear();
-        if (function != NULL && !PyFunction_Check(function))
+        if (function == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError))
+            return NULL;
+        if (function == NULL)
+            PyErr_Clear();
+        else if (!PyFunction_Check(function))
             Py_CLEAR(function);
     }
     return function;
@@ -164,7 +168,7 @@ lw_python_function(PyObject *object)
         return function;
     }
     function = python_function_of(object);
-    if (function == NULL)
+    if (function == NULL && !PyErr_Occurred())
         PyErr_Format(
             PyExc_TypeError,
             "expected a Python function, got %.200s: only functions with Python source "
@@ -201,8 +205,10 @@ function_behind(PyObject *object, PyObject **self)
     *self = PyMethod_Check(object) ? PyMethod_GET_SELF(object) : NULL;
     function = PyFunction_Check(object) || PyMethod_Check(object) ? lw_python_function(object)
                                                                   : python_function_of(object);
+    if (function != NULL)
+        return function;
     lw_read_clear();
-    if (function == NULL && (function = Py_XNewRef(lw_call_method_of(object))) != NULL)
+    if ((function = Py_XNewRef(lw_call_method_of(object))) != NULL)
         *self = object;
     return function;
 }

@@ -3,10 +3,22 @@
 
 #include <string.h>
 
+/* The bytes of a text, which owns them. NULL, without an exception: there is no text, or it has
+ * no UTF-8. */
+static const char *
+utf8_of(PyObject *text)
+{
+    const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
+
+    if (text != NULL && utf8 == NULL)
+        lw_read_clear();
+    return utf8;
+}
+
 static bool
 is_in_one_package(PyObject *module, PyObject *other)
 {
-    const char *a = PyUnicode_AsUTF8(module), *b = PyUnicode_AsUTF8(other);
+    const char *a = utf8_of(module), *b = utf8_of(other);
     size_t n = a ? strcspn(a, ".") : 0;
 
     return a && b && strcspn(b, ".") == n && strncmp(a, b, n) == 0;
@@ -24,7 +36,6 @@ lw_module_of(PyObject *object)
         own = NULL;
     if (own == NULL || !is_in_one_package(module, own))
         Py_XSETREF(module, Py_XNewRef(own));
-    lw_read_clear();
     return module;
 }
 
@@ -32,12 +43,11 @@ bool
 lw_comes_from(PyObject *object, const char *package)
 {
     PyObject *module = lw_module_of(object);
-    const char *text = module ? PyUnicode_AsUTF8(module) : NULL;
+    const char *text = utf8_of(module);
     size_t n = strlen(package);
     bool result = text && strncmp(text, package, n) == 0 && (text[n] == '\0' || text[n] == '.');
 
     Py_XDECREF(module);
-    lw_read_clear();
     return result;
 }
 
@@ -46,9 +56,10 @@ lw_attribute_text(PyObject *object, const char *name)
 {
     PyObject *text = PyObject_GetAttrString(object, name);
 
-    if (text != NULL && !PyUnicode_Check(text))
+    if (text == NULL)
+        lw_read_clear();
+    else if (!PyUnicode_Check(text))
         Py_CLEAR(text);
-    lw_read_clear();
     return text;
 }
 
@@ -62,6 +73,8 @@ lw_call_method_of(PyObject *object)
         (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0)
         return NULL;
     name = PyUnicode_InternFromString("__call__");
+    if (name == NULL)
+        lw_read_clear();
     method = name ? _PyType_Lookup(type, name) : NULL;
     Py_XDECREF(name); /* the type's own dict keeps the method */
     return method != NULL && PyFunction_Check(method) ? method : NULL;
@@ -100,12 +113,11 @@ static const char *
 hint_for_operator(PyObject *object)
 {
     PyObject *text = PyFunction_Check(object) ? NULL : lw_attribute_text(object, "__name__");
-    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
+    const char *name = utf8_of(text), *hint = NULL;
 
     for (size_t i = 0; name != NULL && i < sizeof operators / sizeof *operators; i++)
         if (strcmp(name, operators[i].name) == 0)
             hint = operators[i].hint;
-    lw_read_clear();
     Py_XDECREF(text);
     return hint;
 }
@@ -125,7 +137,7 @@ lw_call_hint(PyObject *object)
 static bool
 is_one_of(const char *name, const char *const *names)
 {
-    for (; *names != NULL; names++)
+    for (; name != NULL && *names != NULL; names++)
         if (strcmp(name, *names) == 0)
             return true;
     return false;
@@ -138,7 +150,7 @@ hint_for_container(PyObject *object)
     static const char *const makers[] = {"list", "dict", "set", "frozenset", "bytearray", NULL};
     PyObject *text =
         lw_comes_from(object, "builtins") ? lw_attribute_text(object, "__name__") : NULL;
-    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
+    const char *name = utf8_of(text), *hint = NULL;
 
     if (name != NULL && is_one_of(name, makers))
         hint = "it needs memory allocation; compiled code has tuples, and "
@@ -149,7 +161,6 @@ hint_for_container(PyObject *object)
     else if (name != NULL && strcmp(name, "sorted") == 0)
         hint = "it makes a list; `np.sort(x)` of an array makes an array, as in `for v in "
                "np.sort(x)`, and `np.sort(x)[::-1]` has the largest first";
-    lw_read_clear();
     Py_XDECREF(text);
     return hint;
 }
@@ -158,10 +169,9 @@ static bool
 is_called(PyObject *object, const char *wanted)
 {
     PyObject *text = lw_attribute_text(object, "__name__");
-    const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
+    const char *name = utf8_of(text);
     bool result = name != NULL && strcmp(name, wanted) == 0;
 
-    lw_read_clear();
     Py_XDECREF(text);
     return result;
 }
@@ -173,7 +183,8 @@ hint_for_random(PyObject *object)
     PyObject *self = PyObject_GetAttrString(object, "__self__");
     const char *type = self ? Py_TYPE(self)->tp_name : "", *hint = NULL;
 
-    lw_read_clear();
+    if (self == NULL)
+        lw_read_clear();
     if (self != NULL && is_called(object, "multivariate_normal"))
         hint =
             "`mean + np.linalg.cholesky(cov) @ z` of independent normal numbers z, as in `z = "
@@ -197,13 +208,12 @@ lw_hint_for_debugger(PyObject *object)
     static const char *const packages[] = {
         "pdb", "bdb", "ipdb", "pudb", "IPython", "_pytest" /* which replaces pdb's */, NULL};
     PyObject *text = lw_attribute_text(object, "__name__");
-    const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
+    const char *name = utf8_of(text);
     bool stops =
         name != NULL && strcmp(name, "breakpoint") == 0 && lw_comes_from(object, "builtins");
 
     for (int i = 0; packages[i] && name != NULL && strcmp(name, "set_trace") == 0; i++)
         stops = stops || lw_comes_from(object, packages[i]);
-    lw_read_clear();
     Py_XDECREF(text);
     return stops ? "LANEWISE_TARGET=python, or `with lw.config(target=\"python\"):` around the "
                    "call, runs the function as plain Python, where debuggers stop"
@@ -255,9 +265,8 @@ lw_is_for_python(PyObject *object)
     name = ((PyFunctionObject *)object)->func_name;
     is = module != NULL && PyUnicode_GET_LENGTH(name) > 0 &&
          PyUnicode_READ_CHAR(name, 0) != '_' && PyUnicode_READ_CHAR(name, 0) != '<' &&
-         is_one_of(PyUnicode_AsUTF8(module), modules) && lw_comes_from(object, "lanewise");
+         is_one_of(utf8_of(module), modules) && lw_comes_from(object, "lanewise");
     Py_XDECREF(module);
-    lw_read_clear();
     return is;
 }
 
@@ -291,12 +300,11 @@ hint_for_library(PyObject *object)
          "of lanewise.random in all compiled functions"},
     };
     PyObject *text = lw_attribute_text(object, "__name__");
-    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
+    const char *name = utf8_of(text), *hint = NULL;
 
     for (size_t i = 0; name != NULL && hint == NULL && i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0 && lw_comes_from(object, rows[i].module))
             hint = rows[i].hint;
-    lw_read_clear();
     Py_XDECREF(text);
     return hint;
 }

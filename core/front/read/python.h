@@ -114,7 +114,8 @@ uint64_t lw_overloads_version(void);
 /* Adds _overloads_changed and _operator_overloaded to the module. */
 int lw_overloads_register(PyObject *module);
 
-/* The Python function behind an accepted object (new reference), or NULL with TypeError set. */
+/* The Python function behind an accepted object (new reference), or NULL with an exception:
+ * TypeError, or what the object's own attributes raise, other than AttributeError. */
 PyObject *lw_python_function(PyObject *object);
 /* The object itself, or of a Ufunc that is a method of an object (lanewise/_methods.py)
  * Python's method. A new reference; NULL with an exception. */

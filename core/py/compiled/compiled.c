@@ -59,15 +59,15 @@ choose_target(lw_compiled *self)
 int
 lw_compiled_init(lw_compiled *self, const lw_request *request, lw_door_arguments *arguments)
 {
-    PyObject *function = lw_python_method(request->function);
+    PyObject *function;
 
-    if (function == NULL)
-        return -1;
     self->lazy = true;
     self->keywords = request->keywords ? PyDict_Copy(request->keywords) : PyDict_New();
-    if (self->keywords != NULL)
-        self->py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
-                                                 : lw_python_function(function);
+    function = self->keywords ? lw_python_method(request->function) : NULL;
+    if (function == NULL)
+        return -1;
+    self->py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
+                                             : lw_python_function(function);
     Py_DECREF(function);
     if (self->py_func == NULL || lw_door_read(self->door->id, request->signatures,
                                               self->keywords, &self->options, arguments) < 0)

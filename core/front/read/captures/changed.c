@@ -280,7 +280,8 @@ is_own(guard *g, PyObject *now)
         return false;
     function = lw_python_function(now);
     own = function == g->own;
-    lw_read_clear();
+    if (function == NULL)
+        lw_read_clear();
     Py_XDECREF(function);
 #ifndef Py_GIL_DISABLED
     if (own) /* the next call compares identities */

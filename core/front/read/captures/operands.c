@@ -57,13 +57,15 @@ from_scalar(PyObject *object, lw_constant *k)
         known =
             view.len == (Py_ssize_t)lw_dtypes[k->dtype].size_bytes && from_bytes(view.buf, k);
         PyBuffer_Release(&view);
+    } else {
+        lw_read_clear();
     }
     if (!known && lw_is_float(k->dtype)) { /* of 16 bits */
-        lw_read_clear();
         k->d = PyFloat_AsDouble(object);
-        known = !PyErr_Occurred();
+        known = k->d != -1.0 || !PyErr_Occurred();
+        if (!known)
+            lw_read_clear();
     }
-    lw_read_clear();
     return known;
 }
 
@@ -119,11 +121,16 @@ operand_key(PyObject *space, PyObject *name)
 bool
 lw_captures_is_operand(PyObject *space, PyObject *name, PyObject *value)
 {
-    PyObject *key = operands && is_number(value) ? operand_key(space, name) : NULL;
-    int is = key ? PyDict_Contains(operands, key) : 0;
+    PyObject *key;
+    int is;
 
+    if (operands == NULL || !is_number(value))
+        return false;
+    key = operand_key(space, name);
+    is = key ? PyDict_Contains(operands, key) : -1;
     Py_XDECREF(key);
-    lw_read_clear();
+    if (is < 0)
+        lw_read_clear();
     return is == 1;
 }
 
