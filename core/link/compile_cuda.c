@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,23 @@ make_ltoir(void *context, lw_error *err)
     return compile_to(j, LW_NVVM_LTOIR, j->out, err);
 }
 
+/* Makes the allocator keep freed memory, which the next compilation uses again. glibc gives
+ * the free end of a heap back to the system from a size on that begins at 128 KB, and that the
+ * largest block of up to 32 MB freed so far determines, twice its size. Each compilation would
+ * otherwise take 1500 to 2300 pages from the system anew: of a*b+k float32, 3.6 of 15 ms (CUDA
+ * 13.0 on an EPYC, 2026-12-01). No page of the block itself is touched. */
+static void
+keep_freed_memory(void)
+{
+    static atomic_bool is_done;
+    void *volatile block; /* without volatile, compilers remove both calls */
+
+    if (atomic_exchange_explicit(&is_done, true, memory_order_relaxed))
+        return;
+    block = malloc((size_t)16 << 20);
+    free(block);
+}
+
 /* The libraries are looked for on the caller's thread, because Python may be asked where they
  * are, and an exception that a signal handler raises there belongs to the caller. */
 static lw_status
@@ -157,6 +175,7 @@ run_job(lw_deep_work make, job j, lw_error *err)
     lw_status status;
 
     LW_TRY(lw_toolchain_need(&toolchain, err));
+    keep_freed_memory();
     LW_TRY(lw_run_deep(make, &j, err));
 fail:
     return status;

@@ -6,10 +6,7 @@
 
 #include "core/tables/kernel_ops.h"
 
-enum {
-    MOST_WORDS = 4, /* of an access of at most 16 bytes */
-    TOGETHER = 32   /* most elements that are combined without a test between them */
-};
+enum { TOGETHER = 32 }; /* most elements that are combined without a test between them */
 
 /* An access as it lies in memory: words of 4 bytes, or one of fewer. */
 typedef struct words {
@@ -24,11 +21,12 @@ typedef struct exchange {
                            the block's last one */
     lw_ref each, mine;  /* i32: how many accesses each lane has room for, and this one has */
     lw_ref block[LW_REDUCE_MOST]; /* where the block's accesses begin, unless they are folded */
-    lw_ref memory[LW_REDUCE_MOST]; /* shared, this warp's: a row for each lane, and a gap behind
-                                      it against bank conflicts */
-    lw_ref word[LW_REDUCE_MOST][LW_REDUCE_MOST_PIECE]
-               [MOST_WORDS]; /* slots: what was read last */
-    lw_ref started;          /* slot: whether the accumulator has an element */
+    /* in shared memory, which has a row for each lane, and a gap behind it against bank
+     * conflicts */
+    lw_ref give[LW_REDUCE_MOST]; /* where this lane writes its first access */
+    lw_ref take[LW_REDUCE_MOST]; /* its own row */
+    lw_ref read[LW_REDUCE_MOST][LW_REDUCE_MOST_PIECE]; /* slots: what was read last */
+    lw_ref started; /* slot: whether the accumulator has an element */
 } exchange;
 
 static uint32_t
@@ -37,14 +35,10 @@ access_bytes(const maker *m, uint32_t operand)
     return lw_dtypes[m->r->loaded[operand]].size_bytes * m->key->vector;
 }
 
-/* The place of a lane's access in shared memory. */
-static lw_ref
-place_of(maker *m, const exchange *e, uint32_t operand, lw_ref lane, lw_ref number)
+static uint32_t
+row_bytes(const maker *m, uint32_t operand)
 {
-    lw_ref at = add(m, times(m, lane, i64(m, m->key->piece + 1)), number);
-
-    return lw_ir_offset(&m->b, e->memory[operand],
-                        times(m, at, i64(m, access_bytes(m, operand))));
+    return (m->key->piece + 1) * access_bytes(m, operand);
 }
 
 static void
@@ -60,23 +54,21 @@ words_of(const maker *m, uint32_t operand)
 {
     uint32_t bytes = access_bytes(m, operand);
 
-    assert(bytes <= 4 * MOST_WORDS && (bytes % 4 == 0 || bytes < 3));
+    assert(bytes <= 16 && (bytes % 4 == 0 || bytes < 3));
     if (bytes < 4)
         return (words){bytes == 2 ? LW_DT_u16 : LW_DT_u8, 1};
     return (words){LW_DT_u32, bytes / 4};
 }
 
-/* The lane for which this lane reads its access number k. The distance between two of them is
- * constant. */
+/* The lane for which this lane reads its first access. Each further one is for the lane that is
+ * WARP / key->piece lanes behind. */
 static lw_ref
-owner_of(maker *m, uint32_t k)
+first_owner(maker *m)
 {
-    lw_ref lane = low(m, m->tid, WARP);
-
-    return add(m, high(m, lane, m->key->piece), i64(m, k * (WARP / m->key->piece)));
+    return high(m, low(m, m->tid, WARP), m->key->piece);
 }
 
-/* The number of that access in the block when `done` accesses of each lane have been read, or
+/* The number of its access k in the block when `done` accesses of each lane have been read, or
  * of the last access where it is behind that. In 32 bits, which suffice: see choose_piece. */
 static lw_ref
 access_of(maker *m, const exchange *e, uint32_t k, lw_ref done)
@@ -102,9 +94,8 @@ read_together(maker *m, const exchange *e, lw_ref done)
             lw_ref from = m->key->folded
                               ? lw_reduce_address(m, i, add(m, e->begin, at))
                               : lw_ir_offset(b, e->block[i], times(m, at, i64(m, bytes)));
-            lw_ref all = lw_ir_load(b, w.type, w.n, from, bytes, operand_flags(m));
-            for (uint32_t n = 0; n < w.n; n++)
-                lw_ir_set(b, e->word[i][k][n], w.n > 1 ? lw_ir_lane(b, all, n) : all);
+            lw_ir_set(b, e->read[i][k],
+                      lw_ir_load(b, w.type, w.n, from, bytes, operand_flags(m)));
         }
     }
 }
@@ -114,16 +105,14 @@ static void
 hand_over(maker *m, const exchange *e)
 {
     lw_builder *b = &m->b;
-    lw_ref number = low(m, m->tid, m->key->piece), value[MOST_WORDS] = {0};
 
-    for (uint32_t k = 0; k < m->key->piece; k++)
-        for (uint32_t i = 0; i < m->r->n_in; i++) {
-            words w = words_of(m, i);
-            for (uint32_t at = 0; at < w.n; at++)
-                value[at] = lw_ir_get(b, e->word[i][k][at]);
-            lw_ir_store(b, place_of(m, e, i, owner_of(m, k), number),
-                        w.n > 1 ? lw_ir_pack(b, w.type, value, w.n) : value[0],
-                        access_bytes(m, i), 0);
+    for (uint32_t i = 0; i < m->r->n_in; i++)
+        for (uint32_t k = 0; k < m->key->piece; k++) {
+            uint32_t bytes = access_bytes(m, i);
+            int64_t rows = (int64_t)k * (WARP / m->key->piece);
+            lw_ref to = lw_ir_offset(b, e->give[i], i64(m, rows * row_bytes(m, i)));
+
+            lw_ir_store(b, to, lw_ir_get(b, e->read[i][k]), bytes, 0);
         }
 }
 
@@ -137,7 +126,7 @@ take_access(maker *m, const exchange *e, lw_ref at, lw_ref item, access *from, l
 
     for (uint32_t i = 0, place = 0; i < m->r->n_in; i++) {
         lw_dtype dtype = m->r->loaded[i];
-        lw_ref where = place_of(m, e, i, low(m, m->tid, WARP), at);
+        lw_ref where = lw_ir_offset(b, e->take[i], times(m, at, i64(m, access_bytes(m, i))));
         lw_ref all = lw_ir_load(b, lw_dtype_memory_part(dtype),
                                 vector * lw_dtype_n_parts(dtype), where, access_bytes(m, i), 0);
         lw_reduce_spread_access(m, i, all, place, from);
@@ -205,28 +194,24 @@ take_piece(maker *m, const exchange *e, lw_ref done, access *from)
     lw_ir_end(b);
 }
 
+/* Makes the slots of an operand, and the room where the lanes of this warp hand over its
+ * accesses. */
 static void
-new_words(maker *m, uint32_t operand, exchange *e)
-{
-    words w = words_of(m, operand);
-
-    assert(m->key->piece <= LW_REDUCE_MOST_PIECE);
-    for (uint32_t k = 0; k < m->key->piece; k++)
-        for (uint32_t at = 0; at < w.n; at++)
-            e->word[operand][k][at] = lw_ir_slot(&m->b, w.type);
-}
-
-/* Where this warp's lanes hand over an operand's accesses. */
-static lw_ref
-room_of_warp(maker *m, uint32_t operand)
+add_memory(maker *m, uint32_t operand, exchange *e)
 {
     lw_builder *b = &m->b;
     uint32_t threads = 1u << (m->key->lanes_log2 + m->key->results_log2);
-    uint32_t row = (m->key->piece + 1) * access_bytes(m, operand);
-    lw_ref warp = lw_ir_shr(b, m->tid, i64(m, 5));
+    lw_ref row = i64(m, row_bytes(m, operand)), first, number;
+    lw_ref memory = lw_ir_shared(b, threads * row_bytes(m, operand), 16);
+    words w = words_of(m, operand);
 
-    return lw_ir_offset(b, lw_ir_shared(b, threads * row, 16),
-                        times(m, warp, i64(m, WARP * row)));
+    first = add(m, minus(m, m->tid, low(m, m->tid, WARP)), first_owner(m));
+    number = times(m, low(m, m->tid, m->key->piece), i64(m, access_bytes(m, operand)));
+    e->give[operand] = lw_ir_offset(b, memory, add(m, times(m, first, row), number));
+    e->take[operand] = lw_ir_offset(b, memory, times(m, m->tid, row));
+    assert(m->key->piece <= LW_REDUCE_MOST_PIECE);
+    for (uint32_t k = 0; k < m->key->piece; k++)
+        e->read[operand][k] = lw_ir_vector_slot(b, w.type, w.n);
 }
 
 static exchange
@@ -237,17 +222,16 @@ start(maker *m)
     lw_ref end = smaller(m, m->items, add(m, begin, m->per_block)), first;
     exchange e = {.begin = begin, .range = lw_reduce_lane_of(m, begin, end, m->key->piece)};
 
-    first = add(m, minus(m, m->lane, low(m, m->lane, WARP)), owner_of(m, 0));
+    first = add(m, minus(m, m->lane, low(m, m->lane, WARP)), first_owner(m));
     first = add(m, times(m, first, e.range.each), low(m, m->tid, m->key->piece));
     e.first = lw_ir_cast(b, LW_DT_i32, first);
     e.last = lw_ir_cast(b, LW_DT_i32, minus(m, e.range.n, i64(m, 1)));
     e.each = lw_ir_cast(b, LW_DT_i32, e.range.each);
     e.mine = lw_ir_cast(b, LW_DT_i32, minus(m, e.range.last, e.range.first));
     for (uint32_t i = 0; i < m->r->n_in; i++) {
-        e.memory[i] = room_of_warp(m, i);
+        add_memory(m, i, &e);
         if (!m->key->folded)
             e.block[i] = lw_reduce_address(m, i, begin);
-        new_words(m, i, &e);
     }
     e.started = lw_ir_slot(b, LW_DT_b1);
     lw_ir_set(b, e.started, lw_ir_int(b, LW_DT_b1, 0));

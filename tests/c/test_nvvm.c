@@ -9,10 +9,12 @@
 #include "core/link/toolchain.h"
 #include "tests/c/check.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 /* the full data layout: nvJitLink 13.5 refuses the short one for compute_100 and newer */
@@ -465,6 +467,32 @@ test_damaged_cubin(void)
     lw_bytes_reset(&cubin);
 }
 
+/* Compilations after the first few use memory that earlier ones freed. A sanitizer's allocator
+ * keeps none. */
+static void
+test_memory_is_kept(void)
+{
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    const lw_cuda_options options = LW_CUDA_OPTIONS_EXACT(90);
+    long fewest = LONG_MAX;
+
+    for (int i = 0; i < 6; i++) {
+        struct rusage before, after;
+        lw_bytes cubin = {0};
+        lw_error err = {0};
+
+        getrusage(RUSAGE_SELF, &before);
+        CHECK(good(compile(plain, 90, &options, NULL, &cubin, &err), &err));
+        getrusage(RUSAGE_SELF, &after);
+        lw_bytes_reset(&cubin);
+        if (after.ru_minflt - before.ru_minflt < fewest)
+            fewest = after.ru_minflt - before.ru_minflt;
+    }
+    printf("%ld new pages for a compilation\n", fewest);
+    CHECK(fewest < 500);
+#endif
+}
+
 int
 main(void)
 {
@@ -492,6 +520,7 @@ main(void)
     printf("%s; nvJitLink %d.%d\n", lw_text_get(&version), major, minor);
     CHECK(major >= 12 && !lw_cuda_cc_known(77));
     lw_text_reset(&version);
+    test_memory_is_kept();
     test_architectures();
     test_options();
     test_link_inputs();
