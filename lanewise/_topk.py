@@ -101,6 +101,7 @@ def best(a: Any, k: int, axis: int) -> Any:
 
 def both(a: Any, k: int, axis: int) -> tuple[Any, Any]:
     """The elements and their indices."""
+    a = _proper(a)
     if _is_selected(a, k, axis):
         return selected(a, k, axis)
     found = places(a, k, axis)
@@ -109,7 +110,7 @@ def both(a: Any, k: int, axis: int) -> tuple[Any, Any]:
 
 def places(a: Any, k: int, axis: int) -> Any:
     """Their indices along the axis, int64."""
-    n = a.shape[axis]
+    a, n = _proper(a), a.shape[axis]
     if hasattr(a, "copy_to_host") and not isinstance(a, np.ndarray):
         return selected(a, k, axis)[1] if _is_selected(a, k, axis) else _sorted(a, k, axis)
     kind = type(a) if hasattr(a, "copy_to_host") else np.ndarray
@@ -121,6 +122,11 @@ def places(a: Any, k: int, axis: int) -> Any:
     else:
         found = np.moveaxis(of_rows(lambda lines: _of_lines(lines, k), np.moveaxis(a, axis, -1)), -1, axis)
     return found.view(kind) if kind is not np.ndarray else found
+
+
+def _proper(a: Any) -> Any:
+    """With bools of the bytes 0 and 1: any byte but 0 is true, but sorts compare bytes."""
+    return a.view("u1") != 0 if a.dtype.kind == "b" else a
 
 
 def _of_lines(lines: Any, k: int) -> Any:

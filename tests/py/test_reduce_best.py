@@ -161,3 +161,19 @@ def test_extremes_of_narrow_numbers(dtype, thorough):
 def test_halves_are_compared_by_one_instruction_where_there_is_one(target, at_once):
     assert ("max.s16x2" in reductions._max.inspect_ptx("(int8)", target)) == at_once
     assert ("min.u16x2" in reductions._min.inspect_ptx("(uint16)", target)) == at_once
+
+
+@pytest.mark.parametrize("n", [3, 17, 300, 20_000, 300_000])
+def test_any_byte_but_zero_is_true(n):
+    """Places and partners of the first true one, and of the first false one: bytes are not compared."""
+    rng = np.random.default_rng(n)
+    for few in ((0, 1, 2, 255), (1, 2), (2, 255), (0, 128)):
+        x = rng.choice(np.array(few, "u1"), n).view("?")
+        proper, places = x.view("u1") != 0, np.arange(n)
+        assert reductions.argmax(x) == reductions._argmax._simulate(x, size=3) == proper.argmax()
+        assert reductions.argmin(x) == reductions._argmin._simulate(x, size=3) == proper.argmin()
+        assert reductions.nanargmax(x) == proper.argmax() and reductions.top1(x, places) == (proper.max(), proper.argmax())
+        assert first_most(x, places) == first_most(proper, places)
+        for k in (3, -3):
+            assert np.array_equal(reductions.argtopk(x, k), np.argsort(proper ^ (k > 0), kind="stable")[:3])
+            assert reductions.topk(x, k).tobytes() == reductions.topk(proper, k).tobytes()
