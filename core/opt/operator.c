@@ -55,6 +55,17 @@ is_ordering(const lw_inst *inst)
     return inst->op >= LW_OP_LT && inst->op <= LW_OP_GE;
 }
 
+/* Bools are compared as integers: the bool that `at` converts; else `at`. */
+static lw_ref
+compared(const lw_func *func, lw_ref at)
+{
+    const lw_inst *inst = &func->insts.data[at];
+    bool converts = inst->op == LW_OP_CAST && lw_is_integer((lw_dtype)inst->type) &&
+                    func->insts.data[inst->a].type == LW_DT_b1;
+
+    return converts ? inst->a : at;
+}
+
 /* select(x < y, x, y) and its like */
 static bool
 is_selected(const lw_func *func, const lw_inst *inst, uint32_t part)
@@ -62,7 +73,7 @@ is_selected(const lw_func *func, const lw_inst *inst, uint32_t part)
     const lw_inst *test = &func->insts.data[inst->a];
 
     return is_ordering(test) && are_operands(func, inst->b, inst->c, part) &&
-           are_operands(func, test->a, test->b, part);
+           are_operands(func, compared(func, test->a), compared(func, test->b), part);
 }
 
 /* select(c, x, y): min and max by a comparison of the two; `and` and `or` of bools. */
@@ -171,7 +182,7 @@ lw_operator_selects(const lw_func *func, uint32_t part)
         return LW_NO_EXTREME;
     test = &func->insts.data[made->a];
     greater = test->op == LW_OP_GT || test->op == LW_OP_GE;
-    first = func->insts.data[made->b].a == func->insts.data[test->a].a;
+    first = func->insts.data[made->b].a == func->insts.data[compared(func, test->a)].a;
     return greater == first ? LW_LARGEST : LW_SMALLEST;
 }
 

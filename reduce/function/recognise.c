@@ -50,7 +50,7 @@ set_float(lw_reduce_item *item, lw_dtype dtype, double value)
             memcpy(item->bytes + k * sizeof value, &value, sizeof value);
 }
 
-/* The smallest integer of this dtype, or the largest. */
+/* The smallest integer or bool of this dtype, or the largest. */
 static void
 set_end(lw_reduce_item *item, lw_dtype dtype, bool largest)
 {
@@ -58,7 +58,7 @@ set_end(lw_reduce_item *item, lw_dtype dtype, bool largest)
     bool is_signed = lw_dtypes[dtype].kind == LW_KIND_INT;
 
     memset(item, 0, sizeof *item);
-    memset(item, largest ? 0xff : 0, size);
+    memset(item, !largest ? 0 : dtype == LW_DT_b1 ? 1 : 0xff, size);
     if (is_signed)
         item->bytes[size - 1] ^= 0x80; /* little-endian */
 }
@@ -85,11 +85,24 @@ set_neutral(const lw_func *func, uint32_t part, lw_dtype dtype, lw_operation ope
         set_float(item, dtype, strcmp(name, "maximum") == 0 ? -INFINITY : INFINITY);
         return (strcmp(name, "maximum") == 0 || strcmp(name, "minimum") == 0) &&
                (made->flags & LW_FAST_NINF) == 0;
-    } else if (made->op == LW_OP_SELECT && lw_is_integer(dtype))
+    } else if (made->op == LW_OP_SELECT && (lw_is_integer(dtype) || dtype == LW_DT_b1))
         set_end(item, dtype, lw_operator_selects(func, part) == LW_SMALLEST);
     else
         return false;
     return true;
+}
+
+/* `and`, `or`, the smallest and the largest of bools end at one of the two values. */
+static void
+recognise_stop(lw_reduction *r, const lw_func *func)
+{
+    lw_extreme_kind kind = lw_operator_selects(func, 0);
+
+    if (r->n_acc != 1 || r->acc[0] != LW_DT_b1)
+        return;
+    r->stop = kind == LW_NO_EXTREME ? r->identity[0].bytes[0] == 0 : kind == LW_LARGEST;
+    r->stops = kind != LW_NO_EXTREME ||
+               (r->has_identity && lw_operator_result(func, 0)->op != LW_OP_XOR);
 }
 
 void
@@ -119,9 +132,7 @@ lw_reduce_recognise(lw_reduction *r)
     }
     assert(part == func->results.n);
     r->exact &= r->commutative;
-    r->stop = r->identity[0].bytes[0] == 0;
-    r->stops = r->has_identity && r->n_acc == 1 && r->acc[0] == LW_DT_b1 &&
-               lw_operator_result(func, 0)->op != LW_OP_XOR;
+    recognise_stop(r, func);
 }
 
 /* ---- map ---- */

@@ -69,7 +69,7 @@ typedef struct lw_reduction {
     lw_scalar *raising[LW_REDUCE_FUNCTIONS];
     bool commutative;  /* elements may be combined in any order */
     bool has_identity; /* combine has an identity, which its code shows */
-    bool stops;        /* combine is `and` or `or` of bools: … */
+    bool stops;        /* combine is `and`, `or`, the minimum or the maximum of bools: … */
     bool stop;         /* … nothing changes this value any more */
     lw_extreme best;  /* what combine is, where it gives the better of its operands and that can
                          be found by a search among the elements; of equal ones the one that
