@@ -156,6 +156,7 @@ def test_what_inspect_says_of_parameters():
 @pytest.mark.parametrize("args, names, text", [
     ((1.0,), {"x": 2.0}, "multiple values for argument 'x'"), ((1.0, 2.0), {"y": 2.0}, "multiple values for argument 'y'"),
     ((1.0,), {"z": 2.0}, "unexpected keyword argument 'z'"), ((), {"y": 2.0}, "missing a required argument: 'x'"),
+    ((), {"y": 2.0, "z": 1.0}, "unexpected keyword argument 'z'"), ((), {"y": 2.0, "where": True}, "missing a required argument: 'x'"),
     ((), {}, "0 were given"), ((1.0, 2.0, 3.0), {}, "must be of ArrayType"),
 ])
 def test_operands_by_name_that_do_not_fit(args, names, text):
