@@ -121,8 +121,10 @@ def set_num_threads(n):
     """
     from operator import index
 
-    if not 1 <= index(n) <= 256:
-        raise ValueError(f"the number of threads must be between 1 and 256, not {n!r:.200}")
+    from lanewise.config import MOST_THREADS
+
+    if not 1 <= index(n) <= MOST_THREADS:
+        raise ValueError(f"the number of threads must be between 1 and {MOST_THREADS}, not {n!r:.200}")
     config.threads = index(n)
 
 

@@ -421,6 +421,8 @@ def _most(a, most):
 
 
 def _whole_min(a, t, initial):
+    if isinstance(a.dtype.type(0), np.bool_) and a.size > 0:  # ends at the first False
+        return (initial is None or np.bool_(initial)) and _all(a)
     if initial is not None:
         return a.dtype.type(_least(a, a.dtype.type(initial)))
     if a.size == 0:
@@ -429,6 +431,8 @@ def _whole_min(a, t, initial):
 
 
 def _whole_max(a, t, initial):
+    if isinstance(a.dtype.type(0), np.bool_) and a.size > 0:
+        return (initial is not None and np.bool_(initial)) or _any(a)
     if initial is not None:
         return a.dtype.type(_most(a, a.dtype.type(initial)))
     if a.size == 0:
@@ -457,22 +461,36 @@ def ptp(a, axis=None):
     return _reduced(a, axis, False, a.dtype.type, _whole_ptp)
 
 
+#: Elements that are looked at before any() and all() ask whether the result is known: a loop that may end at each element has no vectors.
+_AT_ONCE = 1024
+
+
 def _any(a, t=None, x=None):
-    for i in range(a.shape[0]):
-        if a.ndim == 1:
-            if a[i]:
+    if a.ndim > 1:
+        for i in range(a.shape[0]):
+            if _any(a[i]):
                 return True
-        elif _any(a[i]):
+        return False
+    for begin in range(0, a.shape[0], _AT_ONCE):
+        found = False
+        for i in range(begin, begin + _AT_ONCE if begin + _AT_ONCE < a.shape[0] else a.shape[0]):
+            found |= bool(a[i])
+        if found:
             return True
     return False
 
 
 def _all(a, t=None, x=None):
-    for i in range(a.shape[0]):
-        if a.ndim == 1:
-            if not a[i]:
+    if a.ndim > 1:
+        for i in range(a.shape[0]):
+            if not _all(a[i]):
                 return False
-        elif not _all(a[i]):
+        return True
+    for begin in range(0, a.shape[0], _AT_ONCE):
+        found = True
+        for i in range(begin, begin + _AT_ONCE if begin + _AT_ONCE < a.shape[0] else a.shape[0]):
+            found &= bool(a[i])
+        if not found:
             return False
     return True
 

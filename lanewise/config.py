@@ -50,7 +50,16 @@ def _expected(name: str, value: Any) -> str | None:
         return "checks, as a set or as a str with commas: " + ", ".join(_CHECKS)
     if name == "dump" and not _are_words(value, _STAGES):
         return "stages, as a set or as a str with commas: " + ", ".join(_STAGES)
+    if name == "threads" and value is not None and not _is_number_of_threads(str(int(value) if isinstance(value, bool) else value)):
+        return f"an integer from 0 to {MOST_THREADS}"
     return None
+
+
+MOST_THREADS = 256
+
+
+def _is_number_of_threads(value: str) -> bool:
+    return value.isascii() and value.isdigit() and len(value) < 10 and int(value) <= MOST_THREADS
 
 
 def _unknown(name: str) -> str:
@@ -200,4 +209,4 @@ def _check_environment() -> None:
 
 config = Config()
 _check_environment()
-_numba_config.check_environment()
+_numba_config.check_environment(_expected)

@@ -120,8 +120,10 @@ put_out(lw_reduce_call *call, PyObject *out, uint32_t which)
     if (!PyArray_CanCastTypeTo(PyArray_DESCR(result), PyArray_DESCR((PyArrayObject *)out),
                                NPY_SAME_KIND_CASTING)) {
         PyErr_Format(PyExc_TypeError,
-                     "out= has dtype %.200R, which cannot take results of %.200R",
-                     PyArray_DESCR((PyArrayObject *)out), PyArray_DESCR(result));
+                     "out= has dtype %.200R, which cannot take results of %.200R; the %sarray "
+                     "is of %.200R",
+                     PyArray_DESCR((PyArrayObject *)out), PyArray_DESCR(result),
+                     call->n_in == 1 ? "" : "first ", PyArray_DESCR(call->in[0]));
         return -1;
     }
     if (PyArray_CopyInto((PyArrayObject *)out, result) < 0)

@@ -131,6 +131,63 @@ emit_and(lw_emitter *e)
     lw_result(e, "and $t $s, $v", type, x.text, left ? e->inst->a : e->inst->b);
 }
 
+/* No vector unit divides integers, but it divides floats. A quotient that is no integer is at
+ * least 1 / y away from one, which is more than it is rounded by in a float of more bits than x
+ * and y have: it is cut off to the same integer. Only in loops that are vectorised, and
+ * functions that they call: where the next step waits for a remainder, as in a loop that
+ * computes a greatest common divisor, a division of integers takes less time. */
+static bool
+divides_as_floats(const lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    size_t at = e->regions.n;
+
+    if (e->gpu || !lw_is_integer(type) || lw_dtypes[type].bits > 32 ||
+        e->func->insts.data[e->inst->b].op == LW_OP_CONST)
+        return false;
+    while (at > 0 && e->regions.data[at - 1].op != LW_OP_LOOP)
+        at--;
+    return at > 0 ? (e->regions.data[at - 1].flags & LW_LOOP_VECTORIZE) != 0
+                  : e->callees[e->number].is_vectorised;
+}
+
+/* The quotient, cut off to an integer of 32 bits. Not all vector units convert f64 to u32: with
+ * the conversion to i32, that of larger numbers may raise a floating-point flag. */
+static lw_name
+cut_off(lw_emitter *e, bool is_wide, lw_name quotient)
+{
+    bool halved = is_wide && !lw_is_signed((lw_dtype)e->inst->type);
+
+    if (halved) {
+        lw_declare(e, "double @llvm.trunc.f64(double)");
+        quotient = lw_def(e, "call double @llvm.trunc.f64(double $s)", quotient.text);
+        quotient = lw_def(e, "fsub double $s, 2147483648.0", quotient.text);
+    }
+    quotient = lw_def(e, "fptosi $s $s to i32", is_wide ? "double" : "float", quotient.text);
+    return halved ? lw_def(e, "xor i32 $s, -2147483648", quotient.text) : quotient;
+}
+
+static void
+emit_division_as_floats(lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    bool is_wide = lw_dtypes[type].bits > 16;
+    const char *of = is_wide ? "double" : "float";
+    const char *to = lw_is_signed(type) ? "sitofp" : "uitofp";
+    lw_name x = lw_def(e, "$s $t $v to $s", to, type, e->inst->a, of);
+    lw_name y = lw_def(e, "$s $t $v to $s", to, type, e->inst->b, of), quotient;
+
+    quotient = cut_off(e, is_wide, lw_def(e, "fdiv $s $s, $s", of, x.text, y.text));
+    if (!is_wide)
+        quotient = lw_def(e, "trunc i32 $s to $t", quotient.text, type);
+    if (e->inst->op == LW_OP_DIV) {
+        lw_result(e, "add $t $s, 0", type, quotient.text);
+        return;
+    }
+    quotient = lw_def(e, "mul $t $s, $v", type, quotient.text, e->inst->b);
+    lw_result(e, "sub $t $v, $s", type, e->inst->a, quotient.text);
+}
+
 /* Division and remainder without checks. On the GPU narrow ones are computed in 32 bits: for
  * neg.s16 followed by rem.s16, ptxas 13.0 keeps a 32768 that should have wrapped (seen on an
  * H200, 2026-11-21). */
@@ -146,6 +203,10 @@ emit_division(lw_emitter *e, const char *for_signed, const char *for_unsigned)
         x = lw_unfolded(e, e->inst->a, 2);
         lw_result(e, "$s $t $s, $v", lw_is_signed(type) ? for_signed : for_unsigned, type,
                   x.text, e->inst->b);
+        return;
+    }
+    if (divides_as_floats(e)) {
+        emit_division_as_floats(e);
         return;
     }
     if (!e->gpu || lw_is_float(type) || lw_dtypes[type].bits > 16) {

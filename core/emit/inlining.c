@@ -104,11 +104,32 @@ size_up(census *c, uint32_t number)
                        callee->has_loop && size > LONG_LOOPS && takes_memory(func);
 }
 
+/* The calls in the region that begins before `at`; returns the instruction behind it. */
+static uint32_t
+look_for_calls(census *c, const lw_func *func, uint32_t at, bool is_vectorised)
+{
+    while (at < func->insts.n) {
+        const lw_inst *inst = &func->insts.data[at++];
+        switch (inst->op) {
+        case LW_OP_LOOP:
+            at = look_for_calls(c, func, at, inst->flags & LW_LOOP_VECTORIZE);
+            break;
+        case LW_OP_IF:
+        case LW_OP_BLOCK: at = look_for_calls(c, func, at, is_vectorised); break;
+        case LW_OP_END: return at;
+        case LW_OP_CALL: c->callees[inst->a].is_vectorised |= is_vectorised; break;
+        default: break;
+        }
+    }
+    return at;
+}
+
 static void
 count_calls(census *c)
 {
     for (uint32_t f = 0; f < c->module->funcs.n; f++) {
         const lw_func *func = c->module->funcs.data[f];
+        look_for_calls(c, func, 1, false);
         for (uint32_t i = 1; i < func->insts.n; i++) {
             const lw_inst *inst = &func->insts.data[i];
             assert(!lw_op_is_call((lw_op)inst->op) || inst->a < c->module->funcs.n);

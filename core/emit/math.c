@@ -420,6 +420,63 @@ emit_frexp(lw_emitter *e, const op *o, bool wants_mantissa)
     lw_result(e, "select i1 $s, i32 0, i32 $s", special.text, part.text);
 }
 
+static lw_name
+clamped(lw_emitter *e, lw_name n, const char *low, const char *high)
+{
+    lw_name beyond = lw_def(e, "icmp slt i32 $s, $s", n.text, low);
+
+    n = lw_def(e, "select i1 $s, i32 $s, i32 $s", beyond.text, low, n.text);
+    beyond = lw_def(e, "icmp sgt i32 $s, $s", n.text, high);
+    return lw_def(e, "select i1 $s, i32 $s, i32 $s", beyond.text, high, n.text);
+}
+
+/* x * 2^n in f64, for n from -1022 to 1023. */
+static lw_name
+scaled_by(lw_emitter *e, lw_name x, lw_name n)
+{
+    n = lw_def(e, "add i32 $s, 1023", n.text);
+    n = lw_def(e, "zext i32 $s to i64", n.text);
+    n = lw_def(e, "shl i64 $s, 52", n.text);
+    n = lw_def(e, "bitcast i64 $s to double", n.text);
+    return lw_def(e, "fmul double $s, $s", x.text, n.text);
+}
+
+/* Where n is beyond what one factor can be, multiplies x by 2^1023 or 2^-969 and takes that off
+ * n. With 2^-1022 two products could be rounded, both to a subnormal number: x * 2^-969 is
+ * rounded only if it becomes 0 by the rest of n. */
+static void
+scale_first(lw_emitter *e, lw_name *x, lw_name *n)
+{
+    lw_name above = lw_def(e, "icmp sgt i32 $s, 1023", n->text);
+    lw_name below = lw_def(e, "icmp slt i32 $s, -1022", n->text);
+    lw_name by = lw_def(e, "select i1 $s, double 0x0360000000000000, double 1.0", below.text);
+    lw_name taken = lw_def(e, "select i1 $s, i32 -969, i32 0", below.text);
+
+    by = lw_def(e, "select i1 $s, double 0x7FE0000000000000, double $s", above.text, by.text);
+    taken = lw_def(e, "select i1 $s, i32 1023, i32 $s", above.text, taken.text);
+    *x = lw_def(e, "fmul double $s, $s", x->text, by.text);
+    *n = lw_def(e, "sub i32 $s, $s", n->text, taken.text);
+}
+
+/* On the CPU, whose library has no vectors of it. In f64 the product of a narrower number is
+ * exact, and rounded once. */
+static void
+emit_ldexp(lw_emitter *e, const op *o)
+{
+    lw_name x = lw_widen(e, o->type, o->args[0]), n = o->args[1];
+
+    if (o->wide == LW_DT_f32) {
+        x = lw_def(e, "fpext float $s to double", x.text);
+        x = scaled_by(e, x, clamped(e, n, "-500", "500"));
+        lw_float_result(e, o->type, "fptrunc double $s to float", x.text);
+        return;
+    }
+    scale_first(e, &x, &n);
+    scale_first(e, &x, &n);
+    x = scaled_by(e, x, clamped(e, n, "-1022", "1023"));
+    lw_result(e, "bitcast double $s to double", x.text);
+}
+
 /* ---- written out: arithmetic ---- */
 
 static void
@@ -741,6 +798,7 @@ emit_open(lw_emitter *e, op *o, lw_intrinsic which)
     case LW_IN_nextafter: emit_nextafter(e, o); return;
     case LW_IN_frexp_mantissa: emit_frexp(e, o, true); return;
     case LW_IN_frexp_exponent: emit_frexp(e, o, false); return;
+    case LW_IN_ldexp: emit_ldexp(e, o); return;
     default: break;
     }
     for (unsigned i = 0; i < o->row->n_args; i++)

@@ -859,7 +859,9 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
         lw_type_print(types, row->elements[1], out);
         lw_text_add(out, " or None");
         break;
-    case LW_TK_STATIC: lw_text_add(out, "constant"); break;
+    case LW_TK_STATIC:
+        lw_text_add(out, row->text ? "str" : row->members ? row->members->name : "constant");
+        break;
     case LW_TK_TEXT: print_texts(types, row, out); break;
     case LW_TK_MEMBER: lw_text_add(out, row->members->name); break;
     case LW_TK_FUNCTION: lw_text_add(out, "function"); break;

@@ -388,6 +388,37 @@ def test_places_in_long_lines(dtype):
                 assert compiled(x) == f(x)
 
 
+@pytest.mark.parametrize("dtype", ["?", "i2", "f8", "c16"])
+def test_truth_in_long_lines(dtype):
+    """Elements are looked at 1024 at once, bools also by min() and max()."""
+    ends = (lambda x: (np.any(x), np.all(x)), lambda x: (any(x), all(x))) if dtype != "?" else (
+        lambda x: (np.any(x), np.all(x), np.max(x), x.min()), lambda x: (np.max(x, initial=False), np.min(x, initial=True)))
+    for f in ends:
+        compiled = lw.njit(f)
+        for n in (1, 1023, 1024, 1025, 3000):
+            for at in (0, n // 2, n - 1):
+                rare = np.zeros(n, dtype)
+                rare[at] = 1
+                for x in (rare, np.zeros(n, dtype), (rare == 0).astype(dtype), np.ones(n, dtype), np.repeat(rare, 3)[::3], np.repeat(rare, 2)[::-2]):
+                    assert compiled(x) == f(x)
+    for x in (np.zeros((3, 2000), dtype), np.ones((3, 2000), dtype)):
+        x[1, 1999] = not x[1, 1999]
+        assert np.array_equal(lw.njit(lambda x: np.any(x, axis=1))(x), x.any(1)) and np.array_equal(lw.njit(lambda x: x.all(axis=0))(x), x.all(0))
+        assert lw.njit(lambda x: (x.any(), np.all(x)))(x) == (x.any(), x.all())
+
+
+@pytest.mark.parametrize("initial", [None, False, True])
+def test_the_least_of_bools(initial):
+    f = lw.njit(lambda x: (np.min(x), np.max(x)) if initial is None else (np.min(x, initial=initial), np.max(x, initial=initial)))
+    for x in (np.zeros(3, bool), np.ones(3, bool), np.array([True, False])):
+        assert f(x) == f.py_func(x)
+    if initial is None:
+        with pytest.raises(ValueError, match="no identity"):
+            f(np.zeros(0, bool))
+    else:
+        assert f(np.zeros(0, bool)) == (initial, initial)
+
+
 def test_places_in_long_rows():
     rng = np.random.default_rng(4)
     for shape in ((3, 300), (300, 3), (2, 3, 200)):

@@ -397,6 +397,7 @@ def test_reserved_names_and_star():
 
 @pytest.mark.parametrize(("call", "exception", "message"), [
     (lambda x: interpolate(x), TypeError, "missing a required argument: 'table'"),
+    (lambda x: interpolate(x, tabel=x), TypeError, "unexpected keyword argument 'tabel'"),
     (lambda x: interpolate(x, 3.0), TypeError, "excluded argument `table` must be an array .* not float"),
     (lambda x: interpolate(x, {1.0}), TypeError, "make it one by np.asarray"),
     (lambda x: interpolate(x, ["a"]), lw.errors.TypingError, r"`\*` needs numbers"),

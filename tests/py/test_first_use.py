@@ -156,6 +156,7 @@ def test_what_inspect_says_of_parameters():
 @pytest.mark.parametrize("args, names, text", [
     ((1.0,), {"x": 2.0}, "multiple values for argument 'x'"), ((1.0, 2.0), {"y": 2.0}, "multiple values for argument 'y'"),
     ((1.0,), {"z": 2.0}, "unexpected keyword argument 'z'"), ((), {"y": 2.0}, "missing a required argument: 'x'"),
+    ((), {"y": 2.0, "z": 1.0}, "unexpected keyword argument 'z'"), ((), {"y": 2.0, "where": True}, "missing a required argument: 'x'"),
     ((), {}, "0 were given"), ((1.0, 2.0, 3.0), {}, "must be of ArrayType"),
 ])
 def test_operands_by_name_that_do_not_fit(args, names, text):
@@ -319,7 +320,8 @@ def test_variables_are_also_called_as_the_settings():
 
 @pytest.mark.parametrize("variable, value, text", [
     ("LANEWISE_TARGET", "gpu", "must be 'auto', 'cpu', 'cuda', 'parallel' or 'python', not 'gpu'"),
-    ("LANEWISE_NUM_THREADS", "-3", "must be an integer from 0 on, not '-3'"),
+    ("LANEWISE_NUM_THREADS", "-3", "must be an integer from 0 on, not '-3'"), ("LANEWISE_NUM_THREADS", "257", "must be an integer from 0 to 256, not '257'"),
+    ("NUMBA_NUM_THREADS", "257", "must be an integer from 0 to 256, not '257'"),
     ("LANEWISE_LOG", "yes", "must be an integer from 0 on, not 'yes'"),
     ("LANEWISE_DUMP", "typed,llvn", "must be stages"),
 ])

@@ -363,6 +363,15 @@ def test_number_of_threads():
         for wrong in (0, -1, 1000):
             with pytest.raises(ValueError, match="between 1 and 256"):
                 lw.set_num_threads(wrong)
+        for wrong in (-1, 257, 10**30, 2.5, "many"):
+            with pytest.raises(ValueError, match="threads must be an integer from 0 to 256"):
+                lw.config.threads = wrong
+            with pytest.raises(ValueError, match="threads must be an integer from 0 to 256"), lw.config(threads=wrong):
+                pass
+        with lw.config(threads=np.int64(256)):
+            assert lw.get_num_threads() == 256
+        with lw.config(threads=None):
+            assert lw.config.threads == 0
         with pytest.raises(TypeError):
             lw.set_num_threads(2.5)
     finally:

@@ -167,16 +167,26 @@ lw_ufunc_names_given(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwn
     return given;
 }
 
+/* A keyword that no call takes is news before the argument that it may have been meant for.
+ * others: the keywords that name no operand. */
 static int
-fill_default(const lw_ufunc_head *self, int param, lw_placed *out)
+refuse_missing(const lw_ufunc_head *self, int param, PyObject *others)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(others); i++)
+        if (!lw_ufunc_names_keyword(PyList_GET_ITEM(others, i)))
+            return lw_ufunc_names_refuse(self, PyList_GET_ITEM(others, i));
+    return refuse(self, "missing a required argument: '%s'",
+                  function_of(self)->params.data[param].name);
+}
+
+static int
+fill_default(const lw_ufunc_head *self, int param, PyObject *others, lw_placed *out)
 {
     PyObject *value = default_of(self, param);
     int failed;
 
-    if (value == NULL) {
-        return refuse(self, "missing a required argument: '%s'",
-                      function_of(self)->params.data[param].name);
-    }
+    if (value == NULL)
+        return refuse_missing(self, param, others);
     if (out->owned == NULL)
         out->owned = PyList_New(0);
     failed = out->owned == NULL || PyList_Append(out->owned, value) < 0;
@@ -241,7 +251,7 @@ lw_ufunc_names_place(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_
     failed =
         others == NULL || place_keywords(self, args + n_args, kwnames, nin, others, out) < 0;
     for (int i = 0; !failed && i < nin; i++)
-        failed = out->args[i] == NULL && fill_default(self, i, out) < 0;
+        failed = out->args[i] == NULL && fill_default(self, i, others, out) < 0;
     if (!failed && PyList_GET_SIZE(others) > 0)
         failed = (out->kwnames = PyList_AsTuple(others)) == NULL;
     Py_XDECREF(others);
