@@ -96,20 +96,7 @@ resources(PyObject *object, PyObject *args, PyObject *kwargs)
     return cc ? device_resources(specialisation, cc) : host_resources(specialisation);
 }
 
-#define INSPECT(name, fallback)                                                                \
-    static PyObject *inspect_##name(PyObject *self, PyObject *args, PyObject *kwargs)          \
-    {                                                                                          \
-        return inspect(self, args, kwargs, fallback, #name);                                   \
-    }
-INSPECT(ir, 0)
-INSPECT(llvm, 0)
-INSPECT(asm, 0)
-INSPECT(nvvm, 90)
-INSPECT(ptx, 90)
-INSPECT(sass, 90)
-INSPECT(cubin, 90)
-INSPECT(ltoir, 90)
-#undef INSPECT
+LW_INSPECT_METHODS
 
 /* These give the code that a call would run now. */
 #define OF_CURRENT(name)                                                                       \

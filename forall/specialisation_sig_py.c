@@ -30,11 +30,55 @@ copy_item_names(lw_specialisation *specialisation, const lw_sig_type *type, lw_a
     return true;
 }
 
+static int spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type,
+                       lw_arg_spec *out);
+
+static int
+spec_of_tuple(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_spec *out)
+{
+    lw_arg_spec *items = lw_arena_take(&specialisation->arena, (type->n + 1) * sizeof *items);
+
+    out->kind = LW_ARGK_TUPLE;
+    out->n = type->n;
+    if (items == NULL || !copy_item_names(specialisation, type, out)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    out->items = items;
+    for (uint32_t i = 0; i < type->n; i++)
+        if (spec_of_sig(specialisation, &type->items[i], &items[i]) < 0)
+            return -1;
+    return 0;
+}
+
+/* An array of as many elements as an index asks for. */
+static int
+spec_of_pointer(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_spec *out)
+{
+    if (specialisation->function->n_index > 0) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "signature of `%s`: pointers are arguments of functions of jit: use an array",
+            lw_function_name(specialisation->function));
+        return -1;
+    }
+    out->kind = LW_ARGK_ARRAY;
+    out->ndim = 1;
+    out->layout = LW_LAYOUT_C;
+    out->record = type->record;
+    if (type->dtype == LW_DT_void && type->record == NULL)
+        out->dtype = LW_DT_u8;
+    out->endless = true;
+    if (specialisation->function->gives_value)
+        specialisation->function->takes_addresses = true;
+    else
+        out->pointer = specialisation->has_pointer = true;
+    return 0;
+}
+
 static int
 spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_spec *out)
 {
-    lw_arg_spec *items;
-
     memset(out, 0, sizeof *out);
     out->dtype = type->dtype;
     switch (type->kind) {
@@ -52,48 +96,16 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
                                             : LW_LAYOUT_ANY;
         out->readonly = type->readonly;
         return 0;
-    case LW_SIG_TUPLE:
-        out->kind = LW_ARGK_TUPLE;
-        out->n = type->n;
-        items = lw_arena_take(&specialisation->arena, (type->n + 1) * sizeof *items);
-        if (items == NULL || !copy_item_names(specialisation, type, out)) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        out->items = items;
-        for (uint32_t i = 0; i < type->n; i++)
-            if (spec_of_sig(specialisation, &type->items[i], &items[i]) < 0)
-                return -1;
-        return 0;
+    case LW_SIG_TUPLE: return spec_of_tuple(specialisation, type, out);
     case LW_SIG_VOID: /* none */
         out->kind = LW_ARGK_CONSTANT;
         out->constant = lw_none_constant(specialisation->function->tree);
         return 0;
-    case LW_SIG_POINTER:
-        if (specialisation->function->n_index > 0)
-            break;
-        out->kind = LW_ARGK_ARRAY; /* of as many elements as an index asks for */
-        out->ndim = 1;
-        out->layout = LW_LAYOUT_C;
-        out->record = type->record;
-        if (type->dtype == LW_DT_void && type->record == NULL)
-            out->dtype = LW_DT_u8;
-        out->endless = true;
-        if (specialisation->function->gives_value)
-            specialisation->function->takes_addresses = true;
-        else
-            out->pointer = specialisation->has_pointer = true;
-        return 0;
+    case LW_SIG_POINTER: return spec_of_pointer(specialisation, type, out);
     case LW_SIG_OPTIONAL: /* core/py/types/signature_read.c has split it */
     case LW_SIG_NONE: break;
     }
-    if (type->kind == LW_SIG_POINTER)
-        PyErr_Format(
-            PyExc_TypeError,
-            "signature of `%s`: pointers are arguments of functions of jit: use an array",
-            lw_function_name(specialisation->function));
-    else
-        PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");
+    PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");
     return -1;
 }
 

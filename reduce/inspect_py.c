@@ -309,20 +309,7 @@ inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const 
     return result;
 }
 
-#define INSPECT(name, fallback)                                                                \
-    static PyObject *inspect_##name(PyObject *self, PyObject *args, PyObject *kwargs)          \
-    {                                                                                          \
-        return inspect(self, args, kwargs, fallback, #name);                                   \
-    }
-INSPECT(ir, 0)
-INSPECT(llvm, 0)
-INSPECT(asm, 0)
-INSPECT(nvvm, 90)
-INSPECT(ptx, 90)
-INSPECT(sass, 90)
-INSPECT(cubin, 90)
-INSPECT(ltoir, 90)
-#undef INSPECT
+LW_INSPECT_METHODS
 
 static PyObject *
 types_of(lw_reducer *self, const lw_reduce_specialisation *specialisation)

@@ -577,36 +577,39 @@ hex_bytes(const char *word, uint8_t *bytes)
     return n / 2;
 }
 
+/* Reads a word that says where a datum is or how it is used; false: the token is another. */
+static bool
+read_data_word(parser *p, lw_data *out)
+{
+    if (is(p, "scattered")) {
+        out->scattered = true;
+    } else if (is(p, "on_gpu")) {
+        out->on_gpu = true;
+    } else if (is(p, "varying")) {
+        out->varying = true;
+    } else if (is(p, "at")) {
+        next(p);
+        out->address = strtoull(p->token, NULL, 10);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void
 read_data(parser *p)
 {
     uint32_t wanted = number(p), before = p->module->datas.n, align, n, at = 0;
     LW_ARRAY(uint8_t) bytes = {0};
-    uint64_t address = 0;
-    bool scattered = false, on_gpu = false, varying = false;
+    lw_data words = {0};
 
     next(p);
     if (!is(p, "align"))
         complain(p, "align");
     align = log2_of(p, number(p));
     while (!p->failed && (next(p), !at_line_end(p))) {
-        if (is(p, "scattered")) {
-            scattered = true;
+        if (read_data_word(p, &words))
             continue;
-        }
-        if (is(p, "on_gpu")) {
-            on_gpu = true;
-            continue;
-        }
-        if (is(p, "varying")) {
-            varying = true;
-            continue;
-        }
-        if (is(p, "at")) {
-            next(p);
-            address = strtoull(p->token, NULL, 10);
-            continue;
-        }
         if (!lw_array_reserve(&bytes, LW_IR_DATA_WORD, NULL) || bytes.data == NULL) {
             p->module->failed = true;
             break;
@@ -619,12 +622,12 @@ read_data(parser *p)
     if (!p->failed && at != wanted)
         complain(p, "as many bytes as it says");
     if (!p->failed && !p->module->failed &&
-        lw_ir_data_add(p->module, address, bytes.data, at, align) != before)
+        lw_ir_data_add(p->module, words.address, bytes.data, at, align) != before)
         complain(p, "each datum once");
     if (before < p->module->datas.n) {
-        p->module->datas.data[before].scattered = scattered;
-        p->module->datas.data[before].on_gpu = on_gpu;
-        p->module->datas.data[before].varying = varying;
+        p->module->datas.data[before].scattered = words.scattered;
+        p->module->datas.data[before].on_gpu = words.on_gpu;
+        p->module->datas.data[before].varying = words.varying;
     }
     lw_array_free(&bytes);
 }

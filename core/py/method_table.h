@@ -8,6 +8,23 @@
 #define LW_KEYWORDS(function)                                                                  \
     ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
 
+/* Defines inspect_ir and so on by inspect(self, args, kwargs, fallback, form), where `fallback`
+ * is the compute capability in calls without target=; 0: the host. */
+#define LW_INSPECT_METHODS                                                                     \
+    LW_INSPECT_METHOD(ir, 0)                                                                   \
+    LW_INSPECT_METHOD(llvm, 0)                                                                 \
+    LW_INSPECT_METHOD(asm, 0)                                                                  \
+    LW_INSPECT_METHOD(nvvm, 90)                                                                \
+    LW_INSPECT_METHOD(ptx, 90)                                                                 \
+    LW_INSPECT_METHOD(sass, 90)                                                                \
+    LW_INSPECT_METHOD(cubin, 90)                                                               \
+    LW_INSPECT_METHOD(ltoir, 90)
+#define LW_INSPECT_METHOD(form, fallback)                                                      \
+    static PyObject *inspect_##form(PyObject *self, PyObject *args, PyObject *kwargs)          \
+    {                                                                                          \
+        return inspect(self, args, kwargs, fallback, #form);                                   \
+    }
+
 /* Defines the method: that of what `current` gives for object, a new reference or NULL. */
 #define LW_OF_CURRENT(method, current, now)                                                    \
     static PyObject *method(PyObject *object, PyObject *args, PyObject *kwargs)                \

@@ -374,8 +374,7 @@ constant_shape(lw_infer_frame *f, uint32_t node, const lw_type_row *row, lw_infe
     for (uint32_t i = 0; i < row->ndim; i++)
         items[i] = lw_constant_int(f, 0, row->shape[i]);
     constant.items = items;
-    *out = lw_constant_value(
-        f, lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant));
+    *out = lw_constant_value(f, lw_node_constant(f, node, &constant));
     return LW_OK;
 }
 
@@ -383,8 +382,7 @@ static lw_status
 known_int(lw_infer_frame *f, uint32_t node, __int128 value, lw_infer_value *out)
 {
     if (is_quiet(f, lw_node_of(f, node)->a))
-        *out = lw_constant_value(
-            f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, value));
+        *out = lw_constant_value(f, lw_node_int(f, node, value));
     else
         out->type = lw_type_literal(lw_types_of(f), value, value);
     return LW_OK;
@@ -452,8 +450,7 @@ lw_infer_array_len(lw_infer_frame *f, uint32_t node, uint32_t array, lw_type typ
                            lw_describe_array(f, array, type), NULL,
                            "len() of a 0-dimensional array");
     if (row->shape && is_quiet(f, array))
-        *out = lw_constant_value(
-            f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, row->shape[0]));
+        *out = lw_constant_value(f, lw_node_int(f, node, row->shape[0]));
     else
         out->type = lw_weak_int(f);
     return LW_OK;

@@ -542,8 +542,7 @@ infer_plain_link(lw_infer_frame *f, uint32_t link, lw_infer_operand left, lw_inf
                             truth));
     lw_typed_in(&f->nodes, link)->type = LW_DT_b1;
     lw_typed_in(&f->nodes, link)->truth = (int8_t)*truth;
-    lw_typed_in(&f->nodes, link)->constant =
-        *truth >= 0 ? lw_constant_bool(f, lw_typed_in(&f->nodes, link)->constant, *truth) : 0;
+    lw_typed_in(&f->nodes, link)->constant = *truth >= 0 ? lw_node_bool(f, link, *truth) : 0;
 fail:
     return status;
 }
@@ -758,7 +757,7 @@ lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         goto fail;
     *out = (lw_infer_value){LW_DT_b1, 0};
     if (all >= 0 && pure)
-        out->constant = lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, all);
+        out->constant = lw_node_bool(f, node, all);
     lw_join_stopped(f, &stopped);
 fail:
     lw_flow_put(f, &stopped);

@@ -155,9 +155,7 @@ condition_operands(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *early)
         }
     }
     lw_typed_in(&f->nodes, node)->constant =
-        *truth >= 0 && pure
-            ? lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, *truth)
-            : 0;
+        *truth >= 0 && pure ? lw_node_bool(f, node, *truth) : 0;
 fail:
     return status;
 }
@@ -343,9 +341,7 @@ not_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
     lw_typed_in(&f->nodes, node)->operand = lw_typed_in(&f->nodes, operand)->type;
     lw_typed_in(&f->nodes, node)->truth = (int8_t)*truth;
     lw_typed_in(&f->nodes, node)->constant =
-        *truth >= 0 && lw_is_pure(f, operand)
-            ? lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, *truth)
-            : 0;
+        *truth >= 0 && lw_is_pure(f, operand) ? lw_node_bool(f, node, *truth) : 0;
 fail:
     return status;
 }

@@ -355,8 +355,8 @@ lw_constant_add(lw_infer_frame *f, uint32_t old, const lw_constant *constant)
     return f->run->tree->constants.n + f->run->typed->constants.n - 1;
 }
 
-uint32_t
-lw_constant_bool(lw_infer_frame *f, uint32_t old, bool value)
+static uint32_t
+constant_bool(lw_infer_frame *f, uint32_t old, bool value)
 {
     lw_constant constant = {.kind = LW_K_BOOL, .i = value};
     return lw_constant_add(f, old, &constant);
@@ -390,6 +390,24 @@ lw_constant_int(lw_infer_frame *f, uint32_t old, __int128 value)
             return 0;
     }
     return lw_constant_add(f, old, &constant);
+}
+
+uint32_t
+lw_node_constant(lw_infer_frame *f, uint32_t node, const lw_constant *constant)
+{
+    return lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, constant);
+}
+
+uint32_t
+lw_node_bool(lw_infer_frame *f, uint32_t node, bool value)
+{
+    return constant_bool(f, lw_typed_in(&f->nodes, node)->constant, value);
+}
+
+uint32_t
+lw_node_int(lw_infer_frame *f, uint32_t node, __int128 value)
+{
+    return lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, value);
 }
 
 /* ---- arithmetic ---- */
@@ -561,7 +579,7 @@ lw_fold_binary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x,
         if (fold_ints(op, i, j, &k) != EXACT)
             return 0;
         if (a->kind == LW_K_BOOL && b->kind == LW_K_BOOL && keeps_bool(op))
-            return lw_constant_bool(f, old, k != 0);
+            return constant_bool(f, old, k != 0);
         if (flags_of(a) && flags_of(a) == flags_of(b) && keeps_bool(op))
             return constant_flags(f, old, k, flags_of(a));
         return lw_constant_int(f, old, k);
@@ -599,7 +617,7 @@ lw_fold_unary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x)
         return lw_constant_add(f, old, &folded);
     if (op == LW_PY_NOT) {
         int truth = lw_fold_truth_constant(f, x);
-        return truth < 0 ? 0 : lw_constant_bool(f, old, !truth);
+        return truth < 0 ? 0 : constant_bool(f, old, !truth);
     }
     if (a->kind == LW_K_FLOAT && op != LW_PY_INVERT)
         return constant_float(f, old, op == LW_PY_NEG ? -lw_varying_fix(a)->d : a->d);
@@ -608,8 +626,7 @@ lw_fold_unary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x)
     if (op == LW_PY_INVERT && flags_of(a))
         return constant_flags(f, old, i ^ flags_of(a)->all_bits, flags_of(a));
     if (op == LW_PY_INVERT)
-        return a->kind == LW_K_BOOL ? lw_constant_bool(f, old, !i)
-                                    : lw_constant_int(f, old, ~i);
+        return a->kind == LW_K_BOOL ? constant_bool(f, old, !i) : lw_constant_int(f, old, ~i);
     return lw_constant_int(f, old, op == LW_PY_NEG ? -i : i);
 }
 
@@ -834,7 +851,7 @@ lw_fold_cast_constant(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtype to, 
         return 0; /* compiled code rounds in the same way */
     if (to == LW_DT_b1) {
         int truth = lw_fold_truth_constant(f, x);
-        return truth < 0 ? 0 : lw_constant_bool(f, old, truth);
+        return truth < 0 ? 0 : constant_bool(f, old, truth);
     }
     if (lw_is_integer(to)) {
         if (weak && lw_constant_any_int(from, &value)) /* int(n) is n, as in Python */

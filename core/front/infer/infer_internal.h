@@ -481,8 +481,11 @@ lw_type lw_field_type(lw_infer_frame *f, lw_infer_value value);
 /* The number of a constant equal to *constant; `old` is used again when it is equal. 0: memory
  * is out. */
 uint32_t lw_constant_add(lw_infer_frame *f, uint32_t old, const lw_constant *constant);
-uint32_t lw_constant_bool(lw_infer_frame *f, uint32_t old, bool value);
 uint32_t lw_constant_int(lw_infer_frame *f, uint32_t old, __int128 value);
+/* The same for a node, where `old` is the constant that it has. */
+uint32_t lw_node_constant(lw_infer_frame *f, uint32_t node, const lw_constant *constant);
+uint32_t lw_node_bool(lw_infer_frame *f, uint32_t node, bool value);
+uint32_t lw_node_int(lw_infer_frame *f, uint32_t node, __int128 value);
 bool lw_constant_any_int(const lw_constant *constant,
                          __int128 *out);                          /* also of SCALAR integers */
 bool lw_constant_float(const lw_constant *constant, double *out); /* also of SCALAR floats */

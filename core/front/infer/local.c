@@ -214,8 +214,7 @@ lw_infer_axis(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer_val
                            lw_format_text(f, "axis %lld", (long long)axis), NULL,
                            "the axis is out of bounds for an array with %lld ax%s",
                            (long long)ndim, ndim == 1 ? "is" : "es");
-    *out = lw_constant_value(f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant,
-                                                axis < 0 ? axis + ndim : axis));
+    *out = lw_constant_value(f, lw_node_int(f, node, axis < 0 ? axis + ndim : axis));
     return LW_OK;
 }
 
@@ -226,8 +225,7 @@ lw_infer_is_dense(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (array != NULL)
-        *out = lw_constant_value(f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant,
-                                                     array->layout == LW_LAYOUT_C));
+        *out = lw_constant_value(f, lw_node_bool(f, node, array->layout == LW_LAYOUT_C));
     return LW_OK;
 }
 
@@ -236,7 +234,6 @@ lw_infer_is_known(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer
 {
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (args[0].value.type != LW_T_BOTTOM)
-        *out = lw_constant_value(f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant,
-                                                     args[0].value.constant != 0));
+        *out = lw_constant_value(f, lw_node_bool(f, node, args[0].value.constant != 0));
     return LW_OK;
 }

@@ -18,8 +18,7 @@ type_abs(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         return lw_complain_argument(f, name, x, "a number", NULL);
     if (x->value.constant &&
         lw_constant_int_value(lw_constant_of(f, x->value.constant), &value)) {
-        *out = lw_constant_value(f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant,
-                                                    value < 0 ? -value : value));
+        *out = lw_constant_value(f, lw_node_int(f, node, value < 0 ? -value : value));
         return LW_OK;
     }
     if (type == LW_DT_b1 || type >= LW_T_FIRST_COMPOUND)
@@ -227,7 +226,7 @@ type_any_all(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
         answer = truth == any ? any : truth < 0 && answer != any ? -1 : answer;
     }
     if (answer >= 0 && args[0].value.constant)
-        out->constant = lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, answer);
+        out->constant = lw_node_bool(f, node, answer);
 fail:
     return status;
 }
@@ -270,8 +269,7 @@ type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         return lw_complain_argument(f, name, x, "a tuple or an array",
                                     lw_help_for_number(f, x->value));
     }
-    *out =
-        lw_constant_value(f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, count));
+    *out = lw_constant_value(f, lw_node_int(f, node, count));
     return LW_OK;
 }
 
@@ -587,8 +585,7 @@ type_isinstance(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
             "classes that compiled code knows: int, float, bool, complex, "
             "np.float32, np.floating, …",
             NULL);
-    *out = lw_constant_value(
-        f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, answer));
+    *out = lw_constant_value(f, lw_node_bool(f, node, answer));
     return LW_OK;
 }
 
@@ -612,8 +609,7 @@ type_type(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
     } else {
         constant.text = lw_dtypes[type].public_name;
     }
-    *out = lw_constant_value(
-        f, lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant));
+    *out = lw_constant_value(f, lw_node_constant(f, node, &constant));
     return LW_OK;
 }
 
@@ -627,7 +623,7 @@ type_truth(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         return lw_complain_argument(f, name, x, "a number", NULL);
     out->type = LW_DT_b1;
     if (truth >= 0 && x->value.constant)
-        out->constant = lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, truth);
+        out->constant = lw_node_bool(f, node, truth);
     return LW_OK;
 }
 
@@ -728,7 +724,7 @@ infer_complex(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
             return lw_complain_argument(f, LW_NAME_builtins_complex, &args[i], "numbers", NULL);
     out->type = lw_weak_complex(f);
     if (n == 0)
-        out->constant = lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant);
+        out->constant = lw_node_constant(f, node, &constant);
     if (!f->report)
         return LW_OK;
     lw_typed_in(&f->nodes, node)->call = LW_CALL_NAMED;
@@ -757,8 +753,7 @@ lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
     if (n && pytype == 2) {
         truth = lw_truth_of(f, args[0].value);
         if (truth >= 0 && !lw_type_is_number(f, type)) {
-            *out = lw_constant_value(
-                f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, truth));
+            *out = lw_constant_value(f, lw_node_bool(f, node, truth));
             return LW_OK;
         }
     }

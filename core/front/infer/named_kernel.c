@@ -71,8 +71,7 @@ type_sreg(lw_infer_frame *f, uint32_t node, lw_name_id name, lw_infer_value *out
 {
     out->type = lw_weak_int(f);
     if (lw_names[name].impl == LW_IMPL_WARPSIZE)
-        *out = lw_constant_value(
-            f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, 32));
+        *out = lw_constant_value(f, lw_node_int(f, node, 32));
     return LW_OK;
 }
 
@@ -134,8 +133,7 @@ type_group(lw_infer_frame *f, uint32_t node, lw_name_id name, lw_infer_value *ou
                           "`num_blocks()` and `map_shared_rank(array, rank)`"
                         : "the group of the grid has one method, `sync()`"};
 
-    *out = lw_constant_value(
-        f, lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant));
+    *out = lw_constant_value(f, lw_node_constant(f, node, &constant));
     return LW_OK;
 }
 
@@ -454,8 +452,7 @@ type_library_sort(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *
         if (sorts && !f->run->typed->options.returns_arrays) /* it may also run on a GPU */
             *out = (lw_infer_value){LW_DT_b1, 0};
         else
-            *out = lw_constant_value(
-                f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, sorts));
+            *out = lw_constant_value(f, lw_node_bool(f, node, sorts));
         return LW_OK;
     }
     if (args[1].value.type == LW_T_BOTTOM)
@@ -571,8 +568,7 @@ type_is_alike(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer_val
     if (x == NULL || y == NULL)
         return LW_OK;
     are = slot_kind(types, x) == slot_kind(types, y);
-    *out =
-        lw_constant_value(f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, are));
+    *out = lw_constant_value(f, lw_node_bool(f, node, are));
     return LW_OK;
 }
 
@@ -822,8 +818,8 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
                    : lw_infer_is_dense(f, node, args, out);
     case LW_RULE_RANDOM_STATE: return type_random_state(f, node, out);
     case LW_RULE_ON_HOST:
-        *out = lw_constant_value(f, lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant,
-                                                     f->run->typed->options.returns_arrays));
+        *out =
+            lw_constant_value(f, lw_node_bool(f, node, f->run->typed->options.returns_arrays));
         return LW_OK;
     case LW_RULE_LIBRARY_SORT:
         return type_library_sort(f, node, lw_names[name].impl, args, out);

@@ -289,10 +289,7 @@ type_operator(numeric_call *c)
     if (op == LW_PY_NOT) {
         truth = lw_truth_of(c->f, x->value);
         c->type = LW_DT_b1;
-        c->constant =
-            x->value.constant && truth >= 0
-                ? lw_constant_bool(c->f, lw_typed_in(&c->f->nodes, c->node)->constant, !truth)
-                : 0;
+        c->constant = x->value.constant && truth >= 0 ? lw_node_bool(c->f, c->node, !truth) : 0;
         return LW_OK;
     }
     if (op >= LW_PY_EQ && op <= LW_PY_GE) {
@@ -301,8 +298,7 @@ type_operator(numeric_call *c)
                                 lw_infer_operand_of(y), &truth));
         value.type = LW_DT_b1;
         if (truth >= 0 && x->value.constant && y->value.constant)
-            value.constant =
-                lw_constant_bool(c->f, lw_typed_in(&c->f->nodes, c->node)->constant, truth);
+            value.constant = lw_node_bool(c->f, c->node, truth);
     } else if (c->n == 1) {
         LW_TRY(lw_infer_unary(c->f, c->node, op, x->value, &value));
     } else {
@@ -358,8 +354,7 @@ type_numpy_compare(numeric_call *c)
                             lw_infer_operand_of(x), lw_infer_operand_of(y), &truth));
     c->operand = lw_typed_in(&c->f->nodes, c->node)->operand;
     if (truth >= 0 && x->value.constant && y->value.constant)
-        c->constant =
-            lw_constant_bool(c->f, lw_typed_in(&c->f->nodes, c->node)->constant, truth);
+        c->constant = lw_node_bool(c->f, c->node, truth);
 fail:
     return status;
 }

@@ -535,7 +535,7 @@ lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, 
         int truth = lw_truth_of(f, *out);
         *out = (lw_infer_value){LW_DT_b1, 0};
         if (truth >= 0)
-            out->constant = lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant, !truth);
+            out->constant = lw_node_bool(f, node, !truth);
     }
 fail:
     return status;
@@ -561,8 +561,7 @@ truth_of_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type containe
     truth = lw_truth_of(f, *out);
     *out = (lw_infer_value){LW_DT_b1, 0};
     if (truth >= 0)
-        out->constant = lw_constant_bool(f, lw_typed_in(&f->nodes, node)->constant,
-                                         (op == LW_PY_IN) == truth);
+        out->constant = lw_node_bool(f, node, (op == LW_PY_IN) == truth);
     return LW_OK;
 }
 

@@ -91,7 +91,7 @@ lw_infer_dtype_of(lw_infer_frame *f, uint32_t node, lw_type element)
         constant.dtype = (lw_dtype)element;
         constant.text = lw_dtypes[constant.dtype].public_name;
     }
-    known = lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant);
+    known = lw_node_constant(f, node, &constant);
     return (lw_infer_value){known ? (lw_type)LW_T_STATIC : (lw_type)LW_T_BOTTOM, known};
 }
 
@@ -109,7 +109,7 @@ names_of_fields(lw_infer_frame *f, uint32_t node, const lw_arg_record *record)
             return 0;
     }
     constant.items = items;
-    return items ? lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant) : 0;
+    return items ? lw_node_constant(f, node, &constant) : 0;
 }
 
 bool
@@ -121,7 +121,7 @@ lw_infer_record_dtype(lw_infer_frame *f, uint32_t node, const lw_arg_record *rec
     if (strcmp(name, "names") == 0)
         known = names_of_fields(f, node, record);
     else if (strcmp(name, "itemsize") == 0)
-        known = lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, record->itemsize);
+        known = lw_node_int(f, node, record->itemsize);
     else
         return false;
     *out = known ? lw_constant_value(f, known) : (lw_infer_value){LW_T_BOTTOM, 0};

@@ -126,7 +126,7 @@ tuple_constant(lw_infer_frame *f, uint32_t node, const values *items, const lw_c
     constant.names = names ? names->names : NULL;
     constant.text = names ? names->text : NULL;
     constant.user_class = names ? names->user_class : NULL;
-    *out = lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant);
+    *out = lw_node_constant(f, node, &constant);
     return LW_OK;
 }
 
@@ -594,7 +594,7 @@ number_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const 
         return false;
     constant.text = lw_dtypes[constant.dtype].public_name;
     out->type = LW_T_STATIC;
-    out->constant = lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &constant);
+    out->constant = lw_node_constant(f, node, &constant);
     return true;
 }
 
@@ -631,14 +631,12 @@ dtype_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const c
     if (strcmp(name, "type") == 0)
         *out = object;
     else if (strcmp(name, "names") == 0)
-        *out = lw_constant_value(
-            f, lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &none));
+        *out = lw_constant_value(f, lw_node_constant(f, node, &none));
     else if (strcmp(name, "itemsize") == 0)
-        *out = lw_constant_value(f, lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant,
-                                                    lw_dtypes[constant->dtype].size_bytes));
+        *out =
+            lw_constant_value(f, lw_node_int(f, node, lw_dtypes[constant->dtype].size_bytes));
     else if (text.text != NULL)
-        *out = lw_constant_value(
-            f, lw_constant_add(f, lw_typed_in(&f->nodes, node)->constant, &text));
+        *out = lw_constant_value(f, lw_node_constant(f, node, &text));
     else
         return false;
     return true;
@@ -653,10 +651,8 @@ number_of_member(lw_infer_frame *f, uint32_t node, const lw_constant *member, bo
 
     for (uint32_t i = 0; of && i < of->n_numbers; i++)
         if (of->numbers[i].value == member->i) {
-            *out = lw_constant_value(
-                f, is_name
-                       ? of->numbers[i].name
-                       : lw_constant_int(f, lw_typed_in(&f->nodes, node)->constant, member->i));
+            *out = lw_constant_value(f, is_name ? of->numbers[i].name
+                                                : lw_node_int(f, node, member->i));
             return true;
         }
     return false;

@@ -501,6 +501,32 @@ has_walrus(PyObject *node)
 }
 
 static uint32_t
+refuse_walrus(lw_reader *r, PyObject *node, lw_ast_kind kind)
+{
+    return lw_read_error(
+        r, node,
+        (lw_fault){LW_ERR_UNSUPPORTED, "E103",
+                   .label = "`:=` in it assigns a variable of the function around it",
+                   .help = "write the value twice, `f(v) for v in x if f(v) > 0`, or "
+                           "a loop with an assignment"},
+        "`:=` in %s cannot be compiled",
+        kind == LW_AST_ListComp ? "a list comprehension" : "a generator expression");
+}
+
+static uint32_t
+refuse_suspension(lw_reader *r, PyObject *node, bool awaits)
+{
+    return lw_read_error(
+        r, node,
+        (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                   .label = "compiled functions run to their end in one go",
+                   .help = awaits ? NULL
+                                  : "return a list or an array of the values, or call a "
+                                    "function with each of them"},
+        "`%s` cannot be compiled", awaits ? "await" : "yield");
+}
+
+static uint32_t
 read_unsupported(lw_reader *r, PyObject *node)
 {
     static const char small[] =
@@ -518,14 +544,7 @@ read_unsupported(lw_reader *r, PyObject *node)
     if (walrus < 0)
         return lw_read_failed(r);
     if (walrus > 0)
-        return lw_read_error(
-            r, node,
-            (lw_fault){LW_ERR_UNSUPPORTED, "E103",
-                       .label = "`:=` in it assigns a variable of the function around it",
-                       .help = "write the value twice, `f(v) for v in x if f(v) > 0`, or "
-                               "a loop with an assignment"},
-            "`:=` in %s cannot be compiled",
-            kind == LW_AST_ListComp ? "a list comprehension" : "a generator expression");
+        return refuse_walrus(r, node, kind);
     switch (kind) {
     case LW_AST_ListComp:
         return refuse_items(r, node, "a list comprehension",
@@ -550,17 +569,7 @@ read_unsupported(lw_reader *r, PyObject *node)
             "a t-string cannot be compiled");
     case LW_AST_Await:
     case LW_AST_Yield:
-    case LW_AST_YieldFrom:
-        return lw_read_error(
-            r, node,
-            (lw_fault){LW_ERR_UNSUPPORTED, "E101",
-                       .label = "compiled functions run to their end in one go",
-                       .help =
-                           kind == LW_AST_Await
-                               ? NULL
-                               : "return a list or an array of the values, or call a function "
-                                 "with each of them"},
-            "`%s` cannot be compiled", kind == LW_AST_Await ? "await" : "yield");
+    case LW_AST_YieldFrom: return refuse_suspension(r, node, kind == LW_AST_Await);
     default:
         return lw_read_error(r, node, (lw_fault){.status = LW_ERR_UNSUPPORTED, .code = "E101"},
                              "this syntax (%.100s) cannot be compiled", Py_TYPE(node)->tp_name);

@@ -289,9 +289,7 @@ hint_for_library(PyObject *object)
          "write one loop in the other: `for i in range(n): for j in range(i + 1, n):`"},
         {"itertools", "accumulate", "write `np.cumsum(x)`, or a loop that appends to a list"},
         {"itertools", "chain", "write one loop after the other, or add lists, `x + y`"},
-
         {"operator", "itemgetter", "write `lambda x: x[i]`"},
-
         {"operator", "attrgetter", "write `lambda x: x.name`"},
         {"time", "time", "measure the time in Python, before and after the call"},
         {"time", "perf_counter", "measure the time in Python, before and after the call"},
@@ -309,23 +307,10 @@ hint_for_library(PyObject *object)
     return hint;
 }
 
-const char *
-lw_hint_for(lw_reader *r, PyObject *object)
+/* By what the object is, where its name says nothing. */
+static const char *
+hint_for_kind(lw_reader *r, PyObject *object)
 {
-    const char *hint = hint_for_container(object);
-
-    if (hint == NULL)
-        hint = hint_for_library(object);
-    if (hint == NULL)
-        hint = hint_for_random(object);
-    if (hint == NULL)
-        hint = lw_hint_for_debugger(object);
-    if (hint == NULL)
-        hint = lw_runs_loop(object);
-    if (hint == NULL)
-        hint = lw_read_special_hint(r, object);
-    if (hint != NULL)
-        return hint;
     if (lw_is_of_reductions(object))
         return "functions of lanewise.reductions are called outside of compiled code; NumPy's, "
                "as in `np.sum(x)`, work here";
@@ -363,4 +348,22 @@ lw_hint_for(lw_reader *r, PyObject *object)
                "the page \"Supported Python\" of the documentation lists the "
                "functions of math and NumPy that are known";
     return NULL;
+}
+
+const char *
+lw_hint_for(lw_reader *r, PyObject *object)
+{
+    const char *hint = hint_for_container(object);
+
+    if (hint == NULL)
+        hint = hint_for_library(object);
+    if (hint == NULL)
+        hint = hint_for_random(object);
+    if (hint == NULL)
+        hint = lw_hint_for_debugger(object);
+    if (hint == NULL)
+        hint = lw_runs_loop(object);
+    if (hint == NULL)
+        hint = lw_read_special_hint(r, object);
+    return hint != NULL ? hint : hint_for_kind(r, object);
 }
