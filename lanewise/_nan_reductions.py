@@ -328,7 +328,7 @@ def _end(name, reduction, operator, a, axis, out, keepdims, initial, where, stre
     return result
 
 
-@_at_once(_NANARGMAX, "biu")
+@_at_once(_NANARGMAX, "biu", several=False)
 def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the largest element that is not NaN, as numpy.nanargmax.
 
@@ -342,7 +342,7 @@ def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=N
     return _argument("nanargmax", _NANARGMAX, _NANARGMAX_COMPLEX, a, axis, out, keepdims, stream, progress)
 
 
-@_at_once(_NANARGMIN, "biu")
+@_at_once(_NANARGMIN, "biu", several=False)
 def nanargmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the smallest element that is not NaN, as numpy.nanargmin.
 

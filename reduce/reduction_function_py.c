@@ -1,8 +1,9 @@
 /* Functions of lanewise.reductions, whose usual calls go to a reduction without a step in
- * Python: those of one array, of NumPy's class or ours, with at most axis=, an int or None,
- * also by position, and keepdims=, a bool. All other calls go to the Python function that this
- * object stands for, and whose name, text and signature it has. So do calls with NaN among the
- * results, where such a result is a case of its own: then only calls on the host are usual. */
+ * Python: those of one array, of NumPy's class or ours, with at most axis=, an int, None or,
+ * for some functions, a tuple of ints, also by position, and keepdims=, a bool. All other calls
+ * go to the Python function that this object stands for, and whose name, text and signature it
+ * has. So do calls with NaN among the results, where such a result is a case of its own: then
+ * only calls on the host are usual. */
 #include "reduce/reduce_parts_py.h"
 
 #include "core/py/array/device_array.h"
@@ -24,6 +25,7 @@ typedef struct reduction_function {
     PyObject *names[2][2]; /* of the keywords of its calls: with axis=, with keepdims= */
     PyObject *dict, *weakrefs;
     bool scans;      /* accumulate; without axis= only of arrays with one dimension */
+    bool several;    /* axis= may be a tuple */
     bool unless_nan; /* the function is called if there is NaN among the results */
     uint64_t kinds;  /* of the dtypes: bits of the letters that NumPy has for them */
 } reduction_function;
@@ -79,6 +81,17 @@ read_keyword(const reduction_function *self, usual_call *u, PyObject *name, PyOb
 }
 
 static bool
+is_usual_axis(const reduction_function *self, PyObject *axis)
+{
+    if (!self->several || !PyTuple_CheckExact(axis))
+        return PyLong_CheckExact(axis);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(axis); i++)
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(axis, i)))
+            return false;
+    return PyTuple_GET_SIZE(axis) > 0;
+}
+
+static bool
 is_usual(const reduction_function *self, PyObject *const *args, Py_ssize_t n_args,
          PyObject *kwnames, usual_call *u)
 {
@@ -96,7 +109,7 @@ is_usual(const reduction_function *self, PyObject *const *args, Py_ssize_t n_arg
         u->axis = NULL;
     ndim = usual_ndim(self, args[0]);
     if (u->axis != NULL)
-        return PyLong_CheckExact(u->axis) && ndim > 0;
+        return is_usual_axis(self, u->axis) && ndim > 0;
     return self->scans ? ndim == 1 : ndim >= 0;
 }
 
@@ -230,15 +243,15 @@ names_of(bool axis, bool keepdims, bool dtype)
 static PyObject *
 make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"function", "source",     "kinds", "dtype",
-                               "scans",    "unless_nan", NULL};
+    static char *keywords[] = {"function", "source",     "kinds",   "dtype",
+                               "scans",    "unless_nan", "several", NULL};
     PyObject *function, *source, *dtype = NULL;
     const char *kinds;
-    int scans = 0, unless_nan = 0;
+    int scans = 0, unless_nan = 0, several = 0;
     reduction_function *self;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOs|O$pp", keywords, &function, &source,
-                                     &kinds, &dtype, &scans, &unless_nan))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOs|O$ppp", keywords, &function, &source,
+                                     &kinds, &dtype, &scans, &unless_nan, &several))
         return NULL;
     self = (reduction_function *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -249,6 +262,7 @@ make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->dtype = dtype == Py_None ? NULL : Py_XNewRef(dtype);
     self->scans = scans;
     self->unless_nan = unless_nan;
+    self->several = several;
     for (; *kinds != 0; kinds++)
         self->kinds |= bit_of(*kinds);
     for (int i = 0; i < 4; i++) {
