@@ -467,10 +467,11 @@ def _start(a: Any, initial: Any, dtype: Any) -> Any:
     return "infinity" if kind.kind == "f" and np.isinf(first) else None
 
 
-def _at_once(reduction: Any, kinds: str, dtype: Any = None, unless_nan: bool = False, several: bool = True) -> Any:
+def _at_once(reduction: Any, kinds: str, dtype: Any = None, unless_nan: bool = False, several: bool = True, gives_places: bool = False) -> Any:
     """The usual call, of one array of these kinds and at most axis= and keepdims=, goes to `reduction.one`; all others go to the function. With
-    unless_nan= only calls on the host do, and the function is called, too, if there is NaN among the results. several: axis= may be a tuple."""
-    return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, dtype, unless_nan=unless_nan, several=several), function)
+    unless_nan= only calls on the host do, and the function is called, too, if there is NaN among the results, or with gives_places= a place below 0. several: axis= may be a tuple."""
+    given = {"unless_nan": unless_nan, "several": several, "gives_places": gives_places}
+    return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, dtype, **given), function)
 
 
 def _scans_at_once(reduction: later, kinds: str) -> Any:
@@ -568,6 +569,7 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
 
 
 @_at_once(_ARGMAX, "biuf", several=False)
+@_at_once(_ARGMAX_COMPLEX, "c", several=False)
 def argmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the largest element, as numpy.argmax: of the first among equal ones, or of the first NaN if there is one.
 
@@ -578,6 +580,7 @@ def argmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None
 
 
 @_at_once(_ARGMIN, "biuf", several=False)
+@_at_once(_ARGMIN_COMPLEX, "c", several=False)
 def argmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the smallest element, as numpy.argmin.
 
