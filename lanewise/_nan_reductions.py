@@ -127,6 +127,9 @@ _COUNTED = later("_add", _add, map=lambda x: 0 if x != x else 1, identity=0)
 _NANMEAN = later("nanmean", _merge_sums, map=_number_and_one, finish=_mean_of, identity=(0, 0))
 _NANARGMAX = later("nanargmax", _larger, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
 _NANARGMIN = later("nanargmin", _smaller, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
+#: Of floats on the host: -1 where there are only NaN, which is a case for the functions below.
+_NANARGMAX_FOUND = later("nanargmax", _larger, map=lambda x, index: (x, index), finish=lambda value, at: at if value == value else -1, commutative=True)
+_NANARGMIN_FOUND = later("nanargmin", _smaller, map=lambda x, index: (x, index), finish=lambda value, at: at if value == value else -1, commutative=True)
 _NANARGMAX_COMPLEX = later("nanargmax", _larger_pair, map=lambda x, index: (x.real, x.imag, index),
                            finish=lambda real, imag, at: at, commutative=True)
 _NANARGMIN_COMPLEX = later("nanargmin", _smaller_pair, map=lambda x, index: (x.real, x.imag, index),
@@ -323,7 +326,8 @@ def _end(name, reduction, operator, a, axis, out, keepdims, initial, where, stre
     return result
 
 
-@_at_once(_NANARGMAX, "biu")
+@_at_once(_NANARGMAX, "biu", several=False)
+@_at_once(_NANARGMAX_FOUND, "f", unless_nan=True, several=False, gives_places=True)
 def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the largest element that is not NaN, as numpy.nanargmax.
 
@@ -337,7 +341,8 @@ def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=N
     return _argument("nanargmax", _NANARGMAX, _NANARGMAX_COMPLEX, a, axis, out, keepdims, stream, progress)
 
 
-@_at_once(_NANARGMIN, "biu")
+@_at_once(_NANARGMIN, "biu", several=False)
+@_at_once(_NANARGMIN_FOUND, "f", unless_nan=True, several=False, gives_places=True)
 def nanargmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the smallest element that is not NaN, as numpy.nanargmin.
 

@@ -457,10 +457,11 @@ def _start(a: Any, initial: Any, dtype: Any) -> Any:
     return "infinity" if kind.kind == "f" and np.isinf(first) else None
 
 
-def _at_once(reduction: Any, kinds: str, dtype: Any = None, unless_nan: bool = False) -> Any:
+def _at_once(reduction: Any, kinds: str, dtype: Any = None, unless_nan: bool = False, several: bool = True, gives_places: bool = False) -> Any:
     """The usual call, of one array of these kinds and at most axis= and keepdims=, goes to `reduction.one`; all others go to the function. With
-    unless_nan= only calls on the host do, and the function is called, too, if there is NaN among the results."""
-    return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, dtype, unless_nan=unless_nan), function)
+    unless_nan= only calls on the host do, and the function is called, too, if there is NaN among the results, or with gives_places= a place below 0. several: axis= may be a tuple."""
+    given = {"unless_nan": unless_nan, "several": several, "gives_places": gives_places}
+    return lambda function: functools.update_wrapper(_core.ReductionFunction(function, reduction, kinds, dtype, **given), function)
 
 
 def _scans_at_once(reduction: later, kinds: str) -> Any:
@@ -557,7 +558,8 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     return (_COUNT_TIMES if _kind(a) in "mM" else _COUNT).one(_of_numpy(a) if axis is None else a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_ARGMAX, "biuf")
+@_at_once(_ARGMAX, "biuf", several=False)
+@_at_once(_ARGMAX_COMPLEX, "c", several=False)
 def argmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the largest element, as numpy.argmax: of the first among equal ones, or of the first NaN if there is one.
 
@@ -567,7 +569,8 @@ def argmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None
     return _argument("argmax", _ARGMAX, _ARGMAX_COMPLEX, a, axis, out, keepdims, stream, progress)
 
 
-@_at_once(_ARGMIN, "biuf")
+@_at_once(_ARGMIN, "biuf", several=False)
+@_at_once(_ARGMIN_COMPLEX, "c", several=False)
 def argmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """The index of the smallest element, as numpy.argmin.
 

@@ -1,8 +1,9 @@
 /* Functions of lanewise.reductions, whose usual calls go to a reduction without a step in
- * Python: those of one array, of NumPy's class or ours, with at most axis=, an int or None,
- * also by position, and keepdims=, a bool. All other calls go to the Python function that this
- * object stands for, and whose name, text and signature it has. So do calls with NaN among the
- * results, where such a result is a case of its own: then only calls on the host are usual. */
+ * Python: those of one array, of NumPy's class or ours, with at most axis=, an int, None or,
+ * for some functions, a tuple of ints, also by position, and keepdims=, a bool. All other calls
+ * go to the Python function that this object stands for, and whose name, text and signature it
+ * has. So do calls with NaN among the results, where such a result is a case of its own: then
+ * only calls on the host are usual. */
 #include "reduce/reduce_parts_py.h"
 
 #include "core/py/array/device_array.h"
@@ -23,9 +24,11 @@ typedef struct reduction_function {
     PyObject *dtype;       /* or NULL */
     PyObject *names[2][2]; /* of the keywords of its calls: with axis=, with keepdims= */
     PyObject *dict, *weakrefs;
-    bool scans;      /* accumulate; without axis= only of arrays with one dimension */
-    bool unless_nan; /* the function is called if there is NaN among the results */
-    uint64_t kinds;  /* of the dtypes: bits of the letters that NumPy has for them */
+    bool scans;        /* accumulate; without axis= only of arrays with one dimension */
+    bool several;      /* axis= may be a tuple */
+    bool unless_nan;   /* the function is called if there is NaN among the results, or -1 … */
+    bool gives_places; /* … among places */
+    uint64_t kinds;    /* of the dtypes: bits of the letters that NumPy has for them */
 } reduction_function;
 
 /* Different ones for all letters. */
@@ -79,6 +82,17 @@ read_keyword(const reduction_function *self, usual_call *u, PyObject *name, PyOb
 }
 
 static bool
+is_usual_axis(const reduction_function *self, PyObject *axis)
+{
+    if (!self->several || !PyTuple_CheckExact(axis))
+        return PyLong_CheckExact(axis);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(axis); i++)
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(axis, i)))
+            return false;
+    return PyTuple_GET_SIZE(axis) > 0;
+}
+
+static bool
 is_usual(const reduction_function *self, PyObject *const *args, Py_ssize_t n_args,
          PyObject *kwnames, usual_call *u)
 {
@@ -96,7 +110,7 @@ is_usual(const reduction_function *self, PyObject *const *args, Py_ssize_t n_arg
         u->axis = NULL;
     ndim = usual_ndim(self, args[0]);
     if (u->axis != NULL)
-        return PyLong_CheckExact(u->axis) && ndim > 0;
+        return is_usual_axis(self, u->axis) && ndim > 0;
     return self->scans ? ndim == 1 : ndim >= 0;
 }
 
@@ -167,6 +181,30 @@ has_nan(PyObject *result)
     return found;
 }
 
+/* Whether there is a place below 0 among results on the host: there were only NaN. */
+static bool
+has_no_place(PyObject *result)
+{
+    PyArrayObject *array = (PyArrayObject *)result;
+    int64_t place = 0;
+
+    if (!PyArray_Check(result)) {
+        PyArray_ScalarAsCtype(result, &place);
+        return place < 0;
+    }
+    for (npy_intp i = 0; i < PyArray_SIZE(array) && place >= 0; i++)
+        memcpy(&place, PyArray_BYTES(array) + i * (npy_intp)sizeof place, sizeof place);
+    return place < 0;
+}
+
+/* Whether results on the host are a case of their own: values that are NaN, or places of floats
+ * of which there are none but NaN. */
+static bool
+is_own_case(const reduction_function *self, PyObject *result)
+{
+    return self->gives_places ? has_no_place(result) : has_nan(result);
+}
+
 /* NULL without an exception: there is NaN among the results. The function then gives all
  * warnings, so those of the reduction are not given. */
 static PyObject *
@@ -178,7 +216,7 @@ call_unless_nan(reduction_function *self, PyObject *array, const usual_call *u)
 
     lw_hold_float_flags(&held);
     result = call_reduction(self, array, u);
-    counts = result != NULL && !has_nan(result);
+    counts = result != NULL && !is_own_case(self, result);
     if (lw_release_float_flags(&held, counts) < 0 || !counts)
         Py_CLEAR(result);
     return result;
@@ -230,15 +268,16 @@ names_of(bool axis, bool keepdims, bool dtype)
 static PyObject *
 make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"function", "source",     "kinds", "dtype",
-                               "scans",    "unless_nan", NULL};
+    static char *keywords[] = {"function",   "source",  "kinds",        "dtype", "scans",
+                               "unless_nan", "several", "gives_places", NULL};
     PyObject *function, *source, *dtype = NULL;
     const char *kinds;
-    int scans = 0, unless_nan = 0;
+    int scans = 0, unless_nan = 0, several = 0, gives_places = 0;
     reduction_function *self;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOs|O$pp", keywords, &function, &source,
-                                     &kinds, &dtype, &scans, &unless_nan))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOs|O$pppp", keywords, &function, &source,
+                                     &kinds, &dtype, &scans, &unless_nan, &several,
+                                     &gives_places))
         return NULL;
     self = (reduction_function *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -249,6 +288,8 @@ make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->dtype = dtype == Py_None ? NULL : Py_XNewRef(dtype);
     self->scans = scans;
     self->unless_nan = unless_nan;
+    self->several = several;
+    self->gives_places = gives_places;
     for (; *kinds != 0; kinds++)
         self->kinds |= bit_of(*kinds);
     for (int i = 0; i < 4; i++) {

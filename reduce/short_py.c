@@ -27,7 +27,9 @@ enum {
 typedef struct request {
     PyArrayObject *array; /* borrowed */
     int64_t n;            /* its elements */
-    int64_t axis;         /* LW_REDUCE_NO_AXIS: all */
+    int64_t axis;         /* LW_REDUCE_NO_AXIS: all, or those of `several` */
+    PyObject *several;    /* axis=, where it is a tuple; borrowed */
+    uint32_t reduced;     /* bits of the dimensions that axis= means */
     lw_dtype dtype;       /* void: not given */
 } request;
 
@@ -43,14 +45,24 @@ typedef struct short_call {
 /* ---- which calls ---- */
 
 static bool
+read_axis(request *r, PyObject *axis)
+{
+    if (!PyTuple_CheckExact(axis))
+        return lw_reduce_recalled_axis(axis, &r->axis);
+    r->several = axis;
+    return true;
+}
+
+static bool
 read_keywords(request *r, PyObject *const *values, PyObject *kwnames)
 {
     r->axis = LW_REDUCE_NO_AXIS;
+    r->several = NULL;
     r->dtype = LW_DT_void;
     for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, i);
         if (PyUnicode_CompareWithASCIIString(name, "axis") == 0) {
-            if (!lw_reduce_recalled_axis(values[i], &r->axis))
+            if (!read_axis(r, values[i]))
                 return false;
         } else if (PyUnicode_CompareWithASCIIString(name, "dtype") != 0 ||
                    !lw_reduce_recalled_dtype(values[i], &r->dtype))
@@ -78,6 +90,31 @@ read_array(request *r, PyObject *object)
     return r->n > 0 && r->n <= MOST_KNOWN;
 }
 
+/* An axis that an array of `ndim` dimensions has. */
+static bool
+add_axis(request *r, int64_t axis, int ndim)
+{
+    axis += axis < 0 ? ndim : 0;
+    if (axis < 0 || axis >= ndim || r->reduced >> axis & 1)
+        return false;
+    r->reduced |= UINT32_C(1) << axis;
+    return true;
+}
+
+/* False: the long way says what is wrong with them. */
+static bool
+read_several(request *r, int ndim)
+{
+    int64_t axis;
+
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(r->several); i++)
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(r->several, i)) ||
+            !lw_reduce_recalled_axis(PyTuple_GET_ITEM(r->several, i), &axis) ||
+            !add_axis(r, axis, ndim))
+            return false;
+    return r->reduced != 0;
+}
+
 /* A scan takes the first axis where none is given; None says so only where there is no other.
  */
 static bool
@@ -93,8 +130,13 @@ read_request(request *r, int which, PyObject *const *args, Py_ssize_t n_args, Py
     if (r->axis == LW_REDUCE_NO_AXIS && which == LW_RECALL_ACCUMULATE &&
         (kwnames == NULL || ndim == 1))
         r->axis = 0;
-    return r->axis == LW_REDUCE_NO_AXIS ? which == LW_RECALL_CALL
-                                        : r->axis >= 0 && r->axis < ndim;
+    r->reduced = 0;
+    if (r->several != NULL)
+        return which == LW_RECALL_CALL && read_several(r, ndim);
+    if (r->axis != LW_REDUCE_NO_AXIS)
+        return r->axis >= 0 && add_axis(r, r->axis, ndim);
+    r->reduced = (UINT32_C(1) << ndim) - 1;
+    return which == LW_RECALL_CALL;
 }
 
 /* Whether results are one array of numbers, no function raises, and none may take long. */
@@ -157,8 +199,7 @@ fill_job(lw_reduce_job *job, const short_call *c)
     job->operand[0] = PyArray_BYTES(array);
     job->here = true;
     for (int d = 0; d < PyArray_NDIM(array); d++) {
-        bool reduced = c->r.axis == LW_REDUCE_NO_AXIS || c->r.axis == d;
-        lw_reduce_space *space = reduced ? &job->reduced : &job->kept;
+        lw_reduce_space *space = c->r.reduced >> d & 1 ? &job->reduced : &job->kept;
         int64_t size = PyArray_DIM(array, d);
         space->size[space->n] = size;
         space->stride[0][space->n++] = size != 1 ? PyArray_STRIDE(array, d) : 0;
@@ -285,7 +326,7 @@ number(const short_call *c)
     PyArrayObject *array = c->r.array;
     _Alignas(16) char value[64];
 
-    if ((c->r.axis != LW_REDUCE_NO_AXIS && PyArray_NDIM(array) > 1) ||
+    if (c->r.reduced + 1 != UINT32_C(1) << PyArray_NDIM(array) ||
         !PyArray_IS_C_CONTIGUOUS(array))
         return NULL;
     lw_reduce_flags_begin();

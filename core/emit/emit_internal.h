@@ -39,7 +39,8 @@ typedef struct lw_emit_callee {
     bool is_call;         /* it is not inlined, because that would be too much code */
     bool has_local;       /* it, or a function that it calls, has memory of its own */
     bool has_loop;        /* it, or a function that it calls, has a loop */
-    bool is_vectorised;   /* some call of it is in a loop that is vectorised */
+    bool is_vectorised;   /* some call of it is in a loop that is vectorised, or in such a
+                             function */
     uint32_t first_param; /* GPU: in `origins` */
     uint32_t first_call;  /* GPU: in `calls`, + 1; 0: there is none */
 } lw_emit_callee;

@@ -112,7 +112,7 @@ look_for_calls(census *c, const lw_func *func, uint32_t at, bool is_vectorised)
         const lw_inst *inst = &func->insts.data[at++];
         switch (inst->op) {
         case LW_OP_LOOP:
-            at = look_for_calls(c, func, at, inst->flags & LW_LOOP_VECTORIZE);
+            at = look_for_calls(c, func, at, (inst->flags & LW_LOOP_VECTORIZE) != 0);
             break;
         case LW_OP_IF:
         case LW_OP_BLOCK: at = look_for_calls(c, func, at, is_vectorised); break;
@@ -127,9 +127,11 @@ look_for_calls(census *c, const lw_func *func, uint32_t at, bool is_vectorised)
 static void
 count_calls(census *c)
 {
+    /* callers first: functions are added behind those that they call */
+    for (uint32_t f = c->module->funcs.n; f-- > 0;)
+        look_for_calls(c, c->module->funcs.data[f], 1, c->callees[f].is_vectorised);
     for (uint32_t f = 0; f < c->module->funcs.n; f++) {
         const lw_func *func = c->module->funcs.data[f];
-        look_for_calls(c, func, 1, false);
         for (uint32_t i = 1; i < func->insts.n; i++) {
             const lw_inst *inst = &func->insts.data[i];
             assert(!lw_op_is_call((lw_op)inst->op) || inst->a < c->module->funcs.n);

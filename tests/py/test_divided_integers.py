@@ -88,6 +88,11 @@ def test_where_vectors_divide():
             x, y = y, x % y
         return x
 
+    def rest(x, y):
+        return x % y
+
+    calls = lw.vectorize(lambda x, y: rest(x, y) + rest(y, x))
+    assert (calls(x, x[::-1].copy()) == x % x[::-1] + x[::-1] % x).all() and "srem" not in calls.inspect_llvm()
     divided, waited = lw.vectorize(lambda x, y: x % y), lw.vectorize(gcd)
     assert (divided(x, x[::-1].copy()) == x % x[::-1]).all() and (waited(x, x[::-1].copy()) == np.gcd(x, x[::-1])).all()
     assert "fdiv double" in divided.inspect_llvm() and "srem" not in divided.inspect_llvm()
