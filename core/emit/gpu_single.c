@@ -13,6 +13,10 @@
  * quarters in units of 2^-62. Then one polynomial is computed, that of sin or that of cos, by
  * the parity of k.
  *
+ * H200, 2^26 elements, in us, ours and libdevice's: sin 131, 132; of numbers of up to 5e8 229,
+ * 524; 50 of sin and cos in a loop, 2^22 elements: 385, 398. A program with both sin and cos
+ * calls libdevice (math.c).
+ *
  * The numbers are from tests/special/sine_single.py. The errors are at most 1.54 units in the
  * last place (tests/py/test_gpu_single.py). */
 #include "core/emit/emit_internal.h"

@@ -135,3 +135,9 @@ def test_on_gpus(name, case, target):
     x = np.concatenate([RANGES[case](np.random.default_rng(21)).astype(np.float32), SPECIAL])
     got = lw.vectorize(FUNCTIONS[name])(lw.cuda.to_device(x)).copy_to_host()
     np.testing.assert_array_equal(got, on_cpu(name)(x))
+
+
+def test_sine_and_cosine_together_are_libdevices():
+    text = lw.vectorize(lambda x: math.sin(x) * math.cos(x)).inspect_nvvm("f->f", "sm_90")
+    assert "__nv_sinf" in text and "__nv_cosf" in text and "lw_rt_f32_sin" not in text
+    assert "lw_rt_f32_sin" in lw.vectorize(lambda x: math.sin(x) * math.sin(2 * x)).inspect_nvvm("f->f", "sm_90")
