@@ -658,6 +658,30 @@ def test_names_do_not_change_reductions():
     assert ours.accumulate(x).dtype == np.int8
 
 
+@pytest.mark.parametrize("dtype", ["?", "u1", "i4", "u8", "i8"])
+@pytest.mark.parametrize("number", [-math.inf, -1, 0.5, -5, math.nan])
+def test_reduce_starts_from_no_number_that_the_dtype_cannot_hold(dtype, number):
+    largest = lw.vectorize(lambda a, b: a if a > b else b, identity=number)
+    x = np.zeros((2, 3), dtype)
+    x[0, 1] = 1
+    assert largest.reduce(x, axis=1).tolist() == [1, 0] and largest.reduce(x, axis=(0, 1)) == 1
+    if number in (-1, -5) and np.dtype(dtype).kind == "i":
+        assert largest.reduce(x[1, :0]) == number and not largest.reduce(x, axis=(0, 1), where=[True, False, True])
+        return
+    with pytest.raises(ValueError, match="zero-size array to reduction operation .* has no identity"):
+        largest.reduce(x[1, :0])
+    with pytest.raises(ValueError, match="does not have an identity, so to use a where mask"):
+        largest.reduce(x, axis=1, where=x == 0)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i4", "u8"])
+def test_minus_one_is_all_bits_where_these_are_an_identity(dtype):
+    both = lw.vectorize(lambda a, b: a & b, identity=-1)
+    for f in (both, lw.bitwise_and):
+        assert f.reduce(np.zeros(0, dtype)) == np.bitwise_and.reduce(np.zeros(0, dtype))
+        assert f.reduce(np.array([1, 0], dtype), where=[True, False]) == 1
+
+
 def test_accumulate_reduceat_outer_at(add, subtract):
     x = np.random.default_rng(4).integers(0, 100, (6, 7)).astype(float)
     for axis in (0, 1):
