@@ -278,7 +278,7 @@ typedef struct reader {
     uint32_t node, number;
 } reader;
 
-/* *kept = false where what was read is not what was given: integers hold no 0.5, no
+/* *kept = false where what was read is not what was given: integers and bools hold no 0.5, no
  * infinity. */
 static int
 look_whether_kept(const reader *self, PyObject *object)
@@ -288,7 +288,7 @@ look_whether_kept(const reader *self, PyObject *object)
     PyObject *value;
     int same;
 
-    if (self->kept == NULL || !lw_is_integer(dtype))
+    if (self->kept == NULL || (!lw_is_integer(dtype) && dtype != LW_DT_b1))
         return 0;
     value = descr ? PyArray_Scalar(self->out[self->number].bytes, descr, NULL) : NULL;
     same = value ? PyObject_RichCompareBool(value, object, Py_EQ) : -1;

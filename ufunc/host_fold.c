@@ -10,6 +10,7 @@
 #include "ufunc/host_internal.h"
 
 #include "core/base/elements.h"
+#include "core/host/flags.h"
 #include "core/host/raise_note.h"
 
 #include <string.h>
@@ -161,6 +162,8 @@ lw_host_run_fold(lw_host_kernel *kernel, char *const *args, int64_t n, const int
               .strides = strides,
               .failure = failure,
               .key = INT64_MAX};
+    unsigned start = lw_run_class_of_start(kernel, args, strides);
+    int before = kernel->doubts_flags ? lw_flags_raised() : 0;
 
     failure->row = 0;
     if (kernel->wide == NULL || strides[0] != 0 || n < LW_FOLD_MANY) {
@@ -171,4 +174,6 @@ lw_host_run_fold(lw_host_kernel *kernel, char *const *args, int64_t n, const int
     } else {
         fold_blocks(&f, n, stop);
     }
+    if (kernel->doubts_flags)
+        lw_run_settle_flags_in_order(kernel, before, start, args, strides, n);
 }

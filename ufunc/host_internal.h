@@ -91,6 +91,14 @@ void lw_run_span(lw_run *r, int64_t n);
 /* Takes back the flags raised since `before` that none of n elements explains. */
 void lw_run_settle_flags(const lw_host_kernel *kernel, int before, char *const *args,
                          const int64_t *strides, int64_t n);
+/* The same where an output is an input of the next element. Of a reduction, whose output is one
+ * for all elements, only the last result counts, and all that went into it, with what it
+ * started from: `start`, the classes of the inputs that were one for all elements before the
+ * run. */
+unsigned lw_run_class_of_start(const lw_host_kernel *kernel, char *const *args,
+                               const int64_t *strides);
+void lw_run_settle_flags_in_order(const lw_host_kernel *kernel, int before, unsigned start,
+                                  char *const *args, const int64_t *strides, int64_t n);
 /* Whether the kernel's strided entry is as fast as anything else for the first n elements. */
 bool lw_run_is_short(const lw_run *r, int64_t n);
 /* Runs the kernel over n elements (at most kernel->block) in blocks of scratch memory, `work`,

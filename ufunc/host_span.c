@@ -62,6 +62,43 @@ lw_run_settle_flags(const lw_host_kernel *kernel, int before, char *const *args,
         feclearexcept(fresh & ~real);
 }
 
+unsigned
+lw_run_class_of_start(const lw_host_kernel *kernel, char *const *args, const int64_t *strides)
+{
+    unsigned start = 0;
+
+    for (int k = 0; kernel->doubts_flags && k < kernel->nin; k++)
+        if (strides[k] == 0 && kernel->size[k] > 0)
+            start |= lw_value_class((lw_dtype)kernel->dtype[k], args[k]);
+    return start;
+}
+
+void
+lw_run_settle_flags_in_order(const lw_host_kernel *kernel, int before, unsigned start,
+                             char *const *args, const int64_t *strides, int64_t n)
+{
+    int fresh = lw_flags_raised() & ~before, real = 0;
+    unsigned in = start, out = 0;
+
+    if (fresh == 0 || strides[kernel->nin] != 0) {
+        lw_run_settle_flags(kernel, before, args, strides, n);
+        return;
+    }
+    for (int k = 0; k < kernel->n; k++)
+        for (int64_t i = 0; i < (strides[k] == 0 ? 1 : n) && kernel->size[k] > 0; i++) {
+            unsigned class =
+                lw_value_class((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
+            if (k >= kernel->nin)
+                out |= class;
+            else if (strides[k] != 0)
+                in |= class;
+        }
+    if (kernel->float_outputs)
+        real = lw_flags_explained(in, out, fresh);
+    if (fresh & ~real)
+        feclearexcept(fresh & ~real);
+}
+
 /* ---- blocks ---- */
 
 /* Repeats the last element up to a whole block: other values might raise flags or errors. */
@@ -345,9 +382,15 @@ lw_run_in_order(void *run, int64_t begin, int64_t end)
         return true;
     }
     for (int64_t at = begin; at < end; at += most) {
+        unsigned start;
+        int before;
         raise_by_rule(kernel, r->args, r->strides, at, most);
         advance(r, at, args);
+        start = lw_run_class_of_start(kernel, r->args, r->strides); /* which do not move */
+        before = kernel->doubts_flags ? lw_flags_raised() : 0;
         lw_run_note(r, kernel->strided(args, most, r->strides), at);
+        if (kernel->doubts_flags)
+            lw_run_settle_flags_in_order(kernel, before, start, args, r->strides, most);
     }
     return true;
 }

@@ -295,26 +295,61 @@ run_indexed(PyArrayMethod_Context *context, char *const *data, const npy_intp *d
     return 0;
 }
 
-/* As NumPy's own: -1 stands for all bits set, of unsigned integers too. */
+/* Whether a number of the array's dtype that was made from identity= is what was meant:
+ * integers and bools hold no infinity and no fraction, and a bool holds 0 and 1 only. Of
+ * unsigned ones, -1 stands for all bits set, as in NumPy, if the function, such as `a & b`, has
+ * these as its identity, too. */
+static int
+is_held(const lw_ufunc_head *owner, PyObject *identity, PyArray_Descr *descr, void *initial)
+{
+    PyObject *value = PyArray_Scalar(initial, descr, NULL), *zero = NULL, *result = NULL;
+    int held = value ? PyObject_RichCompareBool(value, identity, Py_EQ) : -1;
+
+    if (held == 0 && PyLong_Check(identity) && !PyTypeNum_ISSIGNED(descr->type_num) &&
+        PyLong_AsLong(identity) == -1) {
+        zero = PyLong_FromLong(0);
+        Py_XSETREF(value, value ? PyNumber_Long(value) : NULL);
+        result = value && zero ? PyObject_CallFunctionObjArgs(owner->py_func, value, zero, NULL)
+                               : NULL;
+        held = result ? PyObject_RichCompareBool(result, zero, Py_EQ) : 1;
+        PyErr_Clear(); /* what Python cannot run is taken as it is */
+    }
+    Py_XDECREF(value);
+    Py_XDECREF(zero);
+    Py_XDECREF(result);
+    return held;
+}
+
+/* Without a number to start from where the dtype cannot hold it: elements are combined alone,
+ * and NumPy refuses what has none. */
 static int
 reduction_initial(PyArrayMethod_Context *context, npy_bool Py_UNUSED(is_empty), void *initial)
 {
     const lw_loop_table *table = (void *)((PyUFuncObject *)context->caller)->data;
     lw_ufunc_head *owner = lw_inner_owner_or_null(table);
-    PyObject *identity = Py_NewRef(owner ? owner->identity : Py_None);
-    int failed = -1;
+    PyArray_Descr *descr = context->descriptors[0];
+    bool whole = PyTypeNum_ISINTEGER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num);
+    PyObject *identity = Py_NewRef(owner ? owner->identity : Py_None), *number;
+    int found = 0;
 
-    Py_XDECREF((PyObject *)owner);
-    if (identity == Py_None || PyUnicode_Check(identity)) {
-        Py_DECREF(identity);
-        return 0;
+    if (identity != Py_None && !PyUnicode_Check(identity)) {
+        number = PyLong_CheckExact(identity) && PyTypeNum_ISUNSIGNED(descr->type_num)
+                     ? PyObject_CallOneArg((PyObject *)&PyLongArrType_Type, identity)
+                     : Py_NewRef(identity);
+        found = number && PyArray_Pack(descr, initial, number) == 0 ? 1 : -1;
+        if (found < 0 && whole &&
+            (PyErr_ExceptionMatches(PyExc_OverflowError) ||
+             PyErr_ExceptionMatches(PyExc_ValueError))) {
+            PyErr_Clear();
+            found = 0;
+        } else if (found > 0 && whole && !lw_is_usual_identity(identity)) {
+            found = is_held(owner, identity, descr, initial);
+        }
+        Py_XDECREF(number);
     }
-    if (PyLong_CheckExact(identity) && PyTypeNum_ISUNSIGNED(context->descriptors[0]->type_num))
-        Py_SETREF(identity, PyObject_CallOneArg((PyObject *)&PyLongArrType_Type, identity));
-    if (identity != NULL)
-        failed = PyArray_Pack(context->descriptors[0], initial, identity);
-    Py_XDECREF(identity);
-    return failed < 0 ? -1 : 1;
+    Py_DECREF(identity);
+    Py_XDECREF((PyObject *)owner);
+    return found;
 }
 
 PyType_Slot lw_ufunc_loop_slots[] = {

@@ -355,6 +355,10 @@ def test_tuples_of_functions():
     assert apply((double, math.sqrt), 4.0) == 10.0 and apply((math.sqrt, double), 9.0) == 21.0
     assert apply((lambda x: x + 1, double), 1) == 4
     assert lw.njit(lambda texts: len(texts))(("a", "bc")) == 2
+    for texts in (["a", "bc"], ("a", 1)):
+        with pytest.raises(TypeError, match="has an item that is a str; .* strings may be the items of a lanewise.typed.List, or of a tuple"):
+            lw.njit(lambda texts: len(texts))(texts)
+    assert lw.njit(lambda texts: len(texts))(lw.typed.List(["a", "bc"])) == 2
     with pytest.raises(TypeError, match="argument `fs` has an item that is a lanewise.Kernel(.|\n)*only functions and strings"):
         apply((double, 2.0), 4.0)
     with pytest.raises(TypeError, match="argument `fs` has an item that is a lanewise.Kernel"):

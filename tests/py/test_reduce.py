@@ -374,6 +374,12 @@ def test_an_identity_that_integers_cannot_hold():
     with pytest.raises(ValueError, match="0.5 is no such number"):
         lw.reduce(lambda a, b: a * b + 0, identity=0.5)(np.ones(0, int))
     assert lw.reduce(lambda a, b: a * b + 0, identity=1.0)(np.ones(0, int)) == 1
+    for none in (-np.inf, -1, 2, 0.5, np.nan):
+        most = lw.reduce(lambda a, b: max(a, b), identity=none)
+        assert not most(np.zeros(3, bool))
+        with pytest.raises(ValueError, match="of bool has no identity, for .* is no such number"):
+            most(np.zeros(3, bool), where=False)
+    assert lw.reduce(lambda a, b: a and b, identity=1)(np.ones(0, bool))
 
 
 def test_variance():

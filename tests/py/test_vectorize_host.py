@@ -658,6 +658,61 @@ def test_names_do_not_change_reductions():
     assert ours.accumulate(x).dtype == np.int8
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("n", [2, 3, 5, 40, 300, 5000, 70_000])
+def test_folds_of_nan_are_silent(n, dtype):
+    """Comparisons with NaN raise a flag of the processor, which is no warning of NumPy's; neither is a NaN that comes from one."""
+    own = lw.vectorize(lambda a, b: a if a > b else b)
+    for place in {0, 1, n // 2, n - 1}:
+        x = np.ones(n, dtype)
+        x[place] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for f, numpys in ((lw.maximum, np.maximum), (lw.fmin, np.fmin), (lw.minimum, np.minimum), (own, np.fmax)):
+                whole = f is not own or place < n - 1
+                got, wanted = f.reduce(x), numpys.reduce(x)
+                assert not whole or np.array_equal(got, wanted, equal_nan=True)
+                f.accumulate(x), f.reduceat(x, [0, n // 2]), f.reduce(np.stack([x] * 3), axis=1), f.reduce(np.stack([x] * 3, 1), axis=0)
+            lw.floor_divide.reduce(x)
+
+
+@pytest.mark.parametrize("n", [3, 40, 300])
+def test_folds_with_branches_warn_of_their_results(n):
+    product = lw.vectorize(lambda a, b: a * b if a > 0 else a - b)
+    x = np.full(n, 1e300)
+    with pytest.warns(RuntimeWarning, match="overflow encountered in reduce"):
+        assert product.reduce(x) == np.inf
+    with pytest.warns(RuntimeWarning, match="overflow encountered in accumulate"):
+        assert product.accumulate(x)[-1] == np.inf
+    x[:2] = -np.inf
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in reduce"):
+        assert np.isnan(product.reduce(x))
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i4", "u8", "i8"])
+@pytest.mark.parametrize("number", [-math.inf, -1, 0.5, -5, math.nan])
+def test_reduce_starts_from_no_number_that_the_dtype_cannot_hold(dtype, number):
+    largest = lw.vectorize(lambda a, b: a if a > b else b, identity=number)
+    x = np.zeros((2, 3), dtype)
+    x[0, 1] = 1
+    assert largest.reduce(x, axis=1).tolist() == [1, 0] and largest.reduce(x, axis=(0, 1)) == 1
+    if number in (-1, -5) and np.dtype(dtype).kind == "i":
+        assert largest.reduce(x[1, :0]) == number and not largest.reduce(x, axis=(0, 1), where=[True, False, True])
+        return
+    with pytest.raises(ValueError, match="zero-size array to reduction operation .* has no identity"):
+        largest.reduce(x[1, :0])
+    with pytest.raises(ValueError, match="does not have an identity, so to use a where mask"):
+        largest.reduce(x, axis=1, where=x == 0)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i4", "u8"])
+def test_minus_one_is_all_bits_where_these_are_an_identity(dtype):
+    both = lw.vectorize(lambda a, b: a & b, identity=-1)
+    for f in (both, lw.bitwise_and):
+        assert f.reduce(np.zeros(0, dtype)) == np.bitwise_and.reduce(np.zeros(0, dtype))
+        assert f.reduce(np.array([1, 0], dtype), where=[True, False]) == 1
+
+
 def test_accumulate_reduceat_outer_at(add, subtract):
     x = np.random.default_rng(4).integers(0, 100, (6, 7)).astype(float)
     for axis in (0, 1):
