@@ -98,9 +98,8 @@ typedef struct lw_emitter {
     LW_ARRAY(lw_shown_type) shown_types;
     uint32_t *debug_files; /* by file of the module, with `variables`: metadata number, or 0 */
     uint32_t *places;      /* by loc: metadata number in this function, 0 = none yet */
-    lw_emit_callee *callees;   /* by function */
-    bool has_sine, has_cosine; /* whether any function computes them */
-    uint8_t *origins;          /* GPU: bits of origins.c by parameter of each function */
+    lw_emit_callee *callees; /* by function */
+    uint8_t *origins;        /* GPU: bits of origins.c by parameter of each function */
     LW_ARRAY(lw_emit_call_site) calls; /* GPU */
     bool reads_written;                /* GPU: some memory is both read and written */
     bool stores_integers, stores_sums; /* GPU: an integer is stored; one that may be a sum */

@@ -125,7 +125,7 @@ look_for_calls(census *c, const lw_func *func, uint32_t at, bool is_vectorised)
 }
 
 static void
-count_calls(lw_emitter *e, census *c)
+count_calls(census *c)
 {
     /* callers first: functions are added behind those that they call */
     for (uint32_t f = c->module->funcs.n; f-- > 0;)
@@ -141,8 +141,6 @@ count_calls(lw_emitter *e, census *c)
             }
             if (inst->op == LW_OP_RECUR)
                 c->callees[inst->a].is_call = true;
-            e->has_sine |= inst->op == LW_OP_INTRINSIC && inst->a == LW_IN_sin;
-            e->has_cosine |= inst->op == LW_OP_INTRINSIC && inst->a == LW_IN_cos;
         }
     }
 }
@@ -160,7 +158,7 @@ lw_callees_find(lw_emitter *e)
     bool ok = c.sizes && c.n_calls && c.callees && c.is_body;
 
     if (ok)
-        count_calls(e, &c);
+        count_calls(&c);
     for (uint32_t f = 0; ok && f < n; f++)
         if (c.sizes[f] == 0)
             size_up(&c, f);

@@ -110,8 +110,7 @@ call(lw_emitter *e, const op *o, const char *name, const char *suffix)
 }
 
 /* libdevice reduces the argument of sin, cos and tan exactly from these sizes on, in code that
- * is several times as long as the rest; so do our own sin and cos of f32 (gpu_single.c). LLVM
- * reads the texts. */
+ * is several times as long as the rest. LLVM reads the texts. */
 static const struct {
     double size;
     const char *text;
@@ -119,7 +118,7 @@ static const struct {
     [LW_DT_f32] = {105615.0, "105615.0"}, [LW_DT_f64] = {2147483648.0, "2147483648.0"}};
 
 /* Tells LLVM that the argument is small, if its instructions show it, so that the code for
- * larger ones is removed. The condition is what that code tests, negated; it holds for NaN,
+ * larger ones is removed. The condition is what libdevice tests, negated; it holds for NaN,
  * too. With `reassoc` LLVM may compute the argument in another way, of which nothing is known.
  */
 static void
@@ -147,18 +146,11 @@ has_long_reduction(lw_intrinsic which)
     return which == LW_IN_sin || which == LW_IN_cos || which == LW_IN_tan;
 }
 
-/* Whether libdevice's quick form of a function of f32 is taken. */
-static bool
-has_quick_form(const lw_emitter *e, const op *o)
-{
-    return e->gpu && o->wide == LW_DT_f32 && o->row->gpu_fast_stem[0] &&
-           (e->inst->flags & LW_FAST_AFN);
-}
-
 static void
 call_library(lw_emitter *e, const op *o)
 {
-    bool quick = has_quick_form(e, o);
+    bool quick = e->gpu && o->wide == LW_DT_f32 && o->row->gpu_fast_stem[0] &&
+                 (e->inst->flags & LW_FAST_AFN);
     const char *stem = quick    ? o->row->gpu_fast_stem
                        : e->gpu ? o->row->gpu_stem
                                 : o->row->host_stem;
@@ -184,8 +176,6 @@ call_own(lw_emitter *e, const op *o, const char *name)
 {
     lw_name args[3];
 
-    if (e->gpu && has_long_reduction((lw_intrinsic)e->inst->a))
-        assume_small(e, o);
     arguments(e, o, args);
     lw_float_result(e, o->type, "call $t @$s($s$s$s)", o->wide, name, args[0].text,
                     args[1].text, args[2].text);
@@ -855,15 +845,11 @@ own_function(lw_emitter *e, const op *o, lw_intrinsic which)
 {
     if (which == LW_IN_log_normal && !e->gpu)
         which = LW_IN_log;
-    if (has_quick_form(e, o))
-        return NULL;
-    /* libNVVM makes one computation of libdevice's sine and cosine of the same number: an H200
-     * takes 131 us for sin(x) * cos(x) of 2^26 elements, and 152 with ours */
-    if (e->gpu && e->has_sine && e->has_cosine && o->wide == LW_DT_f32 &&
-        (which == LW_IN_sin || which == LW_IN_cos))
-        return NULL;
-    if (which == LW_IN_log_normal && o->wide == LW_DT_f32)
+    if (which == LW_IN_log_normal && o->wide == LW_DT_f32) {
+        if (e->inst->flags & LW_FAST_AFN)
+            return NULL;
         lw_declare(e, "float @__nv_logf(float)");
+    }
     if (which == LW_IN_fmod)
         lw_declare(e, "$t @$sfmod$s($t, $t)", o->wide, e->gpu ? "__nv_" : "",
                    float_letter(o->wide), o->wide, o->wide);
