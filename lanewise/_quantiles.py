@@ -22,6 +22,19 @@ def _called(name: str, a: Any, axis: Any, out: Any, keepdims: Any, *args: Any, *
         a = _cuda.as_cuda_array(a)
     if out is not None:
         _check_out(name, a, axis, out, keepdims, np.shape(args[0]) if args else ())
+    if type(a) is not np.ndarray or a.dtype.name != "bfloat16":
+        return _computed(name, a, axis, out, keepdims, args, more)
+    # in float32: NumPy looks for NaN among floats only, of which bfloat16 is none for it
+    result = _computed(name, a.astype(np.float32), axis, None, keepdims, args, more)
+    if name.endswith("median"):
+        result = result.astype(a.dtype)
+    if out is None:
+        return result
+    np.copyto(out, result, casting="same_kind")
+    return out
+
+
+def _computed(name: str, a: Any, axis: Any, out: Any, keepdims: Any, args: tuple, more: dict) -> Any:
     if type(a) is np.ndarray and a.dtype.kind in "biufc" and axis is not None and a.size >= _LONG and (out is None or _is_of_result(name, a, out, args, more)):
         result = _of_rows(name, a, axis, keepdims, args, more)
         if result is not None and out is None:
@@ -73,7 +86,7 @@ def _of_rows(name: str, a: Any, axis: Any, keepdims: Any, args: tuple, more: dic
 
     result = of_rows(of_part, rows)
     if are_empty:
-        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=5)
     of_q = result.ndim - len(kept)
     if of_q:
         result = np.ascontiguousarray(np.moveaxis(result, range(len(kept), result.ndim), range(of_q)))

@@ -178,6 +178,20 @@ call_with_strong(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args
     return result;
 }
 
+/* With a mask, NumPy's comparisons of integers with ints beyond their dtype crash (2.4: they
+ * free what they have not set). */
+static bool
+compares_masked(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                PyObject *kwnames)
+{
+    bool masked = false;
+
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        masked |= PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "where") == 0;
+    return masked && self->compares && n_args >= 2 &&
+           (PyLong_CheckExact(args[0]) || PyLong_CheckExact(args[1]));
+}
+
 /* ---- the call ---- */
 
 PyObject *
@@ -196,6 +210,8 @@ lw_ufunc_call_beyond(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_
         return call_with_floats(object, args, n_args, kwnames, call);
     }
     PyErr_Restore(kind, error, trace);
+    if (compares_masked(self, args, n_args, kwnames))
+        return compare_strong(object, args, n_args, kwnames, call);
     if (self->base.numpys != NULL && kwnames != NULL &&
         !(lw_look(args, n_args, kwnames, true).kinds & LW_CALL_KIND_DEVICE)) {
         PyErr_Clear();

@@ -52,3 +52,22 @@ def test_a_gufunc():
 def test_other_small_floats_are_refused():
     with pytest.raises(TypeError):
         lw.vectorize(lambda x: x + 1)(np.ones(2, ml_dtypes.float8_e5m2))
+
+
+@pytest.mark.parametrize("shape", [(5,), (40, 9), (300, 302)])
+def test_medians_and_quantiles_see_nan(shape):
+    rng = np.random.default_rng(shape[0])
+    for has_nan in (False, True):
+        x = rng.standard_normal(shape).astype(BF16)
+        if has_nan:
+            x.reshape(-1)[::7] = np.nan
+        same = x.astype(np.float32)
+        for axis in (None, 0, -1):
+            for name, q in (("median", ()), ("nanmedian", ()), ("quantile", (0.3,)), ("nanquantile", ([0.1, 0.9],)), ("percentile", (30,)), ("nanpercentile", (30,))):
+                got, wanted = getattr(lw.reductions, name)(x, *q, axis=axis), getattr(np, name)(same, *q, axis=axis)
+                assert got.dtype == (BF16 if not q else wanted.dtype)
+                assert np.array_equal(got.astype(np.float32), wanted.astype(got.dtype).astype(np.float32), equal_nan=True), (name, axis)
+    out = np.zeros(shape[1:], BF16)
+    assert lw.reductions.median(x, axis=0, out=out) is out and np.array_equal(out.astype("f4"), lw.reductions.median(x, axis=0).astype("f4"), equal_nan=True)
+    with pytest.raises(TypeError):
+        lw.reductions.median(x, axis=0, out=np.zeros(shape[1:], int))

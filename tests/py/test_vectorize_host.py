@@ -658,6 +658,19 @@ def test_names_do_not_change_reductions():
     assert ours.accumulate(x).dtype == np.int8
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i2", "u8", "i8"])
+def test_masked_comparisons_with_ints_beyond_the_dtype(dtype):
+    """NumPy 2.4 crashes."""
+    x = np.arange(8).astype(dtype)
+    mask = x > 3
+    for number in (-1, -(2**70), 2**40, 2**70):
+        for name in ("greater_equal", "less", "equal", "not_equal", "greater", "less_equal"):
+            f = getattr(lw.ufuncs, name)
+            for operands in ((x, number), (number, x)):
+                got = f(*operands, where=mask, out=np.zeros(8, bool))
+                assert np.array_equal(got, getattr(np, name)(*operands) & mask)
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("n", [2, 3, 5, 40, 300, 5000, 70_000])
 def test_folds_of_nan_are_silent(n, dtype):
