@@ -170,9 +170,9 @@ hint_of(const lw_binder *r, PyObject *object)
         return "; make it a lanewise.typed.Dict, or let the function find it as a global or "
                "closure variable, if the keys are known there";
     if (r->self->gives_value && r->depth > 0 && PyUnicode_Check(object))
-        return "; strings may be the items of a lanewise.typed.List, or of a tuple that has "
-               "only "
-               "functions and strings: make one of these, or pass it as an argument of its own";
+        return "; strings may be the items of a lanewise.typed.List, or of a tuple "
+               "that has only functions and strings: make one of these, or pass it as an "
+               "argument of its own";
     if (r->self->gives_value && r->depth > 0 && PyCallable_Check(object))
         return "; a tuple may contain only functions and strings, or none of them: pass it "
                "as an argument of its own";
