@@ -20,20 +20,18 @@
  * The numbers are from tests/special/sine_single.py. The errors are at most 1.54 units in the
  * last place (tests/py/test_gpu_single.py). */
 #include "core/emit/emit_internal.h"
+#include "core/emit/float_text.h"
 
-#define LET(to, text) "  %" to " = " text "\n"
-#define FMA(to, a, b, c)                                                                       \
-    LET(to, "call float @llvm.fma.f32(float " a ", float " b ", float " c ")")
-#define PICK(to, if_, type, a, b) LET(to, "select i1 " if_ ", " type " " a ", " type " " b)
-#define INT(to, how, a, b)        LET(to, how " i32 " a ", " b)
-#define LONG(to, how, a, b)       LET(to, how " i64 " a ", " b)
+#define FMA32(to, a, b, c)  FMA_OF("float", "f32", to, a, b, c)
+#define INT(to, how, a, b)  LET(to, how " i32 " a ", " b)
+#define LONG(to, how, a, b) LET(to, how " i64 " a ", " b)
 
 /* clang-format off */
 /* One of four neighbouring pairs of the words of 2 / pi. */
 #define PAIR(to, a, b, c, d)                                                                   \
-    PICK(to "01", "%odd.word", "i64", b, a)                                                    \
-    PICK(to "23", "%odd.word", "i64", d, c)                                                    \
-    PICK(to, "%far.word", "i64", "%" to "23", "%" to "01")
+    PICK_OF("i64", to "01", "%odd.word", b, a)                                                 \
+    PICK_OF("i64", to "23", "%odd.word", d, c)                                                 \
+    PICK_OF("i64", to, "%far.word", "%" to "23", "%" to "01")
 
 /* 32 bits of a pair, from bit `shift` on, as an i64. */
 #define WINDOW(to, pair)                                                                       \
@@ -42,13 +40,13 @@
 
 /* The number of the quarter is in the last two bits of %near or %far. quarter: added to it. */
 #define SINE(name, quarter)                                                                    \
-    "define internal float @lw_rt_f32_" name "(float %x) nounwind alwaysinline {\nentry:\n"    \
-    FMA("kround", "%x", "0x3FE45F3060000000", "12582912.0")                                    \
+    HEAD_OF("float", "f32", name, "float %x") "entry:\n"                                       \
+    FMA32("kround", "%x", "0x3FE45F3060000000", "12582912.0")                                  \
     LET("k", "fsub float %kround, 12582912.0")                                                 \
     LET("near", "bitcast float %kround to i32")                                                \
-    FMA("near0", "%k", "0xBFF921FB40000000", "%x")                                             \
-    FMA("near1", "%k", "0xBE74442D00000000", "%near0")                                         \
-    FMA("near2", "%k", "0xBCF8469880000000", "%near1")                                         \
+    FMA32("near0", "%k", "0xBFF921FB40000000", "%x")                                           \
+    FMA32("near1", "%k", "0xBE74442D00000000", "%near0")                                       \
+    FMA32("near2", "%k", "0xBCF8469880000000", "%near1")                                       \
     LET("size", "call float @llvm.nvvm.fabs.f(float %x)")                                      \
     LET("large", "fcmp oge float %size, 105615.0")                                             \
     "  br i1 %large, label %rare, label %reduced\n"                                            \
@@ -94,11 +92,11 @@
     LET("below", "icmp slt i32 %bits, 0")                                                      \
     LET("rminus", "fsub float -0.0, %positive")                                                \
     INT("qminus", "sub", "0", "%q")                                                            \
-    PICK("rfinite", "%below", "float", "%rminus", "%positive")                                 \
-    PICK("far", "%below", "i32", "%qminus", "%q")                                              \
+    PICK_OF("float", "rfinite", "%below", "%rminus", "%positive")                              \
+    PICK_OF("i32", "far", "%below", "%qminus", "%q")                                           \
     LET("isfinite", "fcmp olt float %size, 0x7FF0000000000000")                                \
     LET("nan", "fmul float %x, 0.0")                                                           \
-    PICK("rfar", "%isfinite", "float", "%rfinite", "%nan")                                     \
+    PICK_OF("float", "rfar", "%isfinite", "%rfinite", "%nan")                                  \
     "  br label %reduced\n"                                                                    \
     "reduced:\n"                                                                               \
     LET("r", "phi float [ %near2, %entry ], [ %rfar, %rare ]")                                 \
@@ -106,20 +104,20 @@
     INT("turn", "add", "%kbits", quarter)                                                      \
     INT("odd", "and", "%turn", "1")                                                            \
     LET("iscos", "icmp ne i32 %odd, 0")                                                        \
-    PICK("one", "%iscos", "float", "1.0", "%r")                                                \
+    PICK_OF("float", "one", "%iscos", "1.0", "%r")                                             \
     LET("z", "fmul float %r, %r")                                                              \
-    FMA("c3", "0x3EF99E8140000000", "%z", "0xBF56C0C280000000")                                \
-    PICK("p3", "%iscos", "float", "%c3", "0xBF29951F80000000")                                 \
-    PICK("q2", "%iscos", "float", "0x3FA55554A0000000", "0x3F81107740000000")                  \
-    PICK("q1", "%iscos", "float", "-0.5", "0xBFC5555460000000")                                \
-    FMA("p2", "%p3", "%z", "%q2")                                                              \
-    FMA("p1", "%p2", "%z", "%q1")                                                              \
-    FMA("zone", "%z", "%one", "0.0") /* +0 where x is -0 */                                    \
-    FMA("y", "%p1", "%zone", "%one")                                                           \
+    FMA32("c3", "0x3EF99E8140000000", "%z", "0xBF56C0C280000000")                              \
+    PICK_OF("float", "p3", "%iscos", "%c3", "0xBF29951F80000000")                              \
+    PICK_OF("float", "q2", "%iscos", "0x3FA55554A0000000", "0x3F81107740000000")               \
+    PICK_OF("float", "q1", "%iscos", "-0.5", "0xBFC5555460000000")                             \
+    FMA32("p2", "%p3", "%z", "%q2")                                                            \
+    FMA32("p1", "%p2", "%z", "%q1")                                                            \
+    FMA32("zone", "%z", "%one", "0.0") /* +0 where x is -0 */                                  \
+    FMA32("y", "%p1", "%zone", "%one")                                                         \
     INT("half", "and", "%turn", "2")                                                           \
     LET("isplus", "icmp eq i32 %half, 0")                                                      \
     LET("yminus", "fsub float -0.0, %y")                                                       \
-    PICK("out", "%isplus", "float", "%y", "%yminus")                                           \
+    PICK_OF("float", "out", "%isplus", "%y", "%yminus")                                        \
     "  ret float %out\n}\n"
 
 const char lw_own_gpu_f32_sin[] = SINE("sin", "0");
