@@ -171,8 +171,8 @@ hint_of(const lw_binder *r, PyObject *object)
                "closure variable, if the keys are known there";
     if (r->self->gives_value && r->depth > 0 && PyUnicode_Check(object))
         return "; strings may be the items of a lanewise.typed.List, or of a tuple that has "
-               "only "
-               "functions and strings: make one of these, or pass it as an argument of its own";
+               "only functions and strings: make one of these, or pass it as an argument of "
+               "its own";
     if (r->self->gives_value && r->depth > 0 && PyCallable_Check(object))
         return "; a tuple may contain only functions and strings, or none of them: pass it "
                "as an argument of its own";

@@ -213,13 +213,13 @@ call_nvvm(lw_emitter *e, const op *o)
 
 /* ---- integers ---- */
 
-/* Compares the 16-bit parts of two integers (or all 8 bits of them) and gives those that are
- * smaller, or larger: one instruction for 32 bits from compute capability 9.0 on. */
+/* Gives the smaller, or the larger, of each two 16-bit parts of two integers; an integer of 8
+ * bits is one part. From compute capability 9.0 on, this is one instruction for 32 bits. */
 static void
 emit_halves(lw_emitter *e, const op *o, bool is_min)
 {
     uint32_t bits = lw_dtypes[o->type].bits, part = bits < 16 ? bits : 16;
-    bool is_signed = lw_dtypes[o->type].kind == LW_KIND_INT;
+    bool is_signed = lw_is_signed(o->type);
     const char *stem = is_min ? "min" : "max", *letter = is_signed ? "s" : "u";
     lw_name x, y, test;
 
