@@ -468,8 +468,8 @@ scale_first(lw_emitter *e, lw_name *x, lw_name *n)
     *n = lw_def(e, "sub i32 $s, $s", n->text, taken.text);
 }
 
-/* On the CPU, whose library has no vectors of it. In f64 the product of a narrower number is
- * exact, and rounded once. */
+/* On the CPU, whose library has no vector version of ldexp. Narrower numbers are multiplied in
+ * f64, where the product is exact, so that it is rounded only once. */
 static void
 emit_ldexp(lw_emitter *e, const op *o)
 {
