@@ -215,7 +215,7 @@ _MOMENTS = {"real": (_merge_moments, _moments_of_one, math.nan), "complex": (_me
 
 @functools.lru_cache(maxsize=None)
 def _moments(name: str, form: str, ddof: float, kind: Any = None) -> lw.Reduction:
-    """nanvar or nanstd."""
+    """The reduction that computes `name`, nanvar or nanstd, of elements of this form."""
     merge, of_element, of_none = _MOMENTS[form]
     of = _variance(name == "nanstd", ddof, kind)
     return named(name, merge, map=of_element, finish=lambda n, origin, mean, squares: of(n, squares),

@@ -114,17 +114,17 @@ def _makes_sense(how: str, value: str) -> bool:
 
 
 def check_environment(expected_of: Any) -> None:
-    """numba's variables whose values make no sense are told of, where they would count. expected_of: what a setting should be, given its name and
-    a value; None where the value is that."""
+    """Warns of numba's variables whose values make no sense, where they would count. expected_of(field, value) says what a setting should be, and
+    gives None if the value is that."""
     ours = {field: variable for field, variable, *_ in _core._settings()}
     for variable, _attribute, field, how, _word in _core._numba_settings():
         value = os.environ.get(variable)
         if not value or ours[field] in os.environ or how in ("TEXT", "FOLDER", "PATHS", "LEVEL"):
             continue
-        expected = "a compute capability such as 8.6" if how == "CAPABILITY" else "an integer from 0 on"
-        beyond = expected_of(field, value) if how == "NUMBER" and _makes_sense(how, value) else None
-        if beyond is not None:
+        expected = expected_of(field, value) if how == "NUMBER" else None
+        if expected is not None:
             _core._setting_set(field, None)
-            expected = beyond
-        if beyond is not None or not _makes_sense(how, value):
+        elif not _makes_sense(how, value):
+            expected = "a compute capability such as 8.6" if how == "CAPABILITY" else "an integer from 0 on"
+        if expected is not None:
             warnings.warn(f"{variable} must be {expected}, not {value!r:.200}: it is not used", RuntimeWarning, stacklevel=3)

@@ -125,7 +125,7 @@ def places(a: Any, k: int, axis: int) -> Any:
 
 
 def _proper(a: Any) -> Any:
-    """With bools of the bytes 0 and 1: any byte but 0 is true, but sorts compare bytes."""
+    """The array, or for bools a copy that has only the bytes 0 and 1: any byte but 0 is true, but sorts compare bytes."""
     return a.view("u1") != 0 if a.dtype.kind == "b" else a
 
 

@@ -55,6 +55,7 @@ def _expected(name: str, value: Any) -> str | None:
     return None
 
 
+#: LW_MAX_THREADS of core/host/cores.h.
 MOST_THREADS = 256
 
 
@@ -197,7 +198,7 @@ def _check_environment() -> None:
         if not value:
             continue
         expected = _expected(field, value)
-        if kind == "int" and not (value.isascii() and value.isdigit()):
+        if expected is None and kind == "int" and not (value.isascii() and value.isdigit()):
             expected = "an integer from 0 on"
         if expected is not None:
             _core._setting_set(field, None)

@@ -249,7 +249,7 @@ _MOST_REGISTERS = 80
 
 @functools.lru_cache(maxsize=None)
 def _moments(name: str, form: str, ddof: float, kind: Any = None) -> lw.Reduction:
-    """var or std."""
+    """The reduction that computes `name`, var or std, of elements of this form."""
     merge, of_element = _MOMENTS[form]
     of = _variance(name == "std", ddof, kind)
     return named(name, merge, map=of_element, finish=lambda n, origin, mean, squares: of(n, squares),

@@ -26,8 +26,8 @@ typedef struct reduction_function {
     PyObject *dict, *weakrefs;
     bool scans;        /* accumulate; without axis= only of arrays with one dimension */
     bool several;      /* axis= may be a tuple */
-    bool unless_nan;   /* the function is called if there is NaN among the results, or -1 … */
-    bool gives_places; /* … among places */
+    bool unless_nan;   /* the function is called if there is NaN among the results, … */
+    bool gives_places; /* … which are places, and -1 where there is only NaN */
     uint64_t kinds;    /* of the dtypes: bits of the letters that NumPy has for them */
 } reduction_function;
 

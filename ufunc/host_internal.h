@@ -91,10 +91,10 @@ void lw_run_span(lw_run *r, int64_t n);
 /* Takes back the flags raised since `before` that none of n elements explains. */
 void lw_run_settle_flags(const lw_host_kernel *kernel, int before, char *const *args,
                          const int64_t *strides, int64_t n);
-/* The same where an output is an input of the next element. Of a reduction, whose output is one
- * for all elements, only the last result counts, and all that went into it, with what it
- * started from: `start`, the classes of the inputs that were one for all elements before the
- * run. */
+/* The same where an output is an input of the next element. A reduction has one output for all
+ * elements, so its flags are explained by the last result, by the elements, and by what it
+ * started from: `start`, the classes of the inputs that are the same for all elements, taken
+ * before the run. */
 unsigned lw_run_class_of_start(const lw_host_kernel *kernel, char *const *args,
                                const int64_t *strides);
 void lw_run_settle_flags_in_order(const lw_host_kernel *kernel, int before, unsigned start,

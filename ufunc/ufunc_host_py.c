@@ -295,33 +295,36 @@ run_indexed(PyArrayMethod_Context *context, char *const *data, const npy_intp *d
     return 0;
 }
 
+static bool
+is_minus_one(PyObject *identity)
+{
+    int overflow = 0;
+
+    return (PyLong_Check(identity) || PyArray_IsScalar(identity, SignedInteger)) &&
+           PyLong_AsLongAndOverflow(identity, &overflow) == -1 && overflow == 0;
+}
+
 /* Whether a number of the array's dtype that was made from identity= is what was meant:
- * integers and bools hold no infinity and no fraction, and a bool holds 0 and 1 only. Of
- * unsigned ones, -1 stands for all bits set, as in NumPy, if the function, such as `a & b`, has
- * these as its identity, too. */
+ * integers and bools hold no infinity and no fraction, and a bool holds 0 and 1 only. For bools
+ * and unsigned integers, -1 stands for all bits set, as in NumPy, if the function, such as
+ * `a & b`, has that number as its identity. */
 static int
 is_held(const lw_ufunc_head *owner, PyObject *identity, PyArray_Descr *descr, void *initial)
 {
-    PyObject *value = PyArray_Scalar(initial, descr, NULL), *zero = NULL, *result = NULL;
+    PyObject *scalar = PyArray_Scalar(initial, descr, NULL);
+    PyObject *value = scalar ? PyNumber_Long(scalar) : NULL;
     int held = value ? PyObject_RichCompareBool(value, identity, Py_EQ) : -1;
 
-    if (held == 0 && PyLong_Check(identity) && !PyTypeNum_ISSIGNED(descr->type_num) &&
-        PyLong_AsLong(identity) == -1) {
-        zero = PyLong_FromLong(0);
-        Py_XSETREF(value, value ? PyNumber_Long(value) : NULL);
-        result = value && zero ? PyObject_CallFunctionObjArgs(owner->py_func, value, zero, NULL)
-                               : NULL;
-        held = result ? PyObject_RichCompareBool(result, zero, Py_EQ) : 1;
-        PyErr_Clear(); /* what Python cannot run is taken as it is */
-    }
+    if (held == 0 && !PyTypeNum_ISSIGNED(descr->type_num) && is_minus_one(identity))
+        held = lw_ufunc_keeps(owner, value, 0, NULL);
+    Py_XDECREF(scalar);
     Py_XDECREF(value);
-    Py_XDECREF(zero);
-    Py_XDECREF(result);
     return held;
 }
 
-/* Without a number to start from where the dtype cannot hold it: elements are combined alone,
- * and NumPy refuses what has none. */
+/* Gives NumPy the number from which reduce starts: identity=. Returns 0, so that there is none,
+ * where the dtype cannot hold it: reduce then starts from the first element, and NumPy refuses
+ * empty arrays and where=. */
 static int
 reduction_initial(PyArrayMethod_Context *context, npy_bool Py_UNUSED(is_empty), void *initial)
 {

@@ -97,8 +97,12 @@ PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
 PyObject *lw_ufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                                Py_ssize_t n_args, PyObject *kwnames);
 
-/* identity= is one: what the function makes of it and another number is that number. Asked of
- * the Python function, where NumPy's own ufuncs have no such identity. -1 with an exception. */
+/* Whether the Python function gives `number` for the identity and `number`; *made, unless it is
+ * NULL: what it gives (new reference), or NULL. A function that Python cannot run is trusted.
+ * -1 with an exception that is not about the function, such as KeyboardInterrupt. */
+int lw_ufunc_keeps(const lw_ufunc_head *self, PyObject *identity, long number, PyObject **made);
+/* Checks by the Python function that identity= is one; 0 and 1, which NumPy's own ufuncs have,
+ * are not checked. -1 with an exception. */
 int lw_ufunc_check_identity(const lw_ufunc_object *self);
 /* The dtype of a reduction: ufunc_reduce_py.c. Sees to it that the inner ufunc's method `id` is
  * asked with one dtype for accumulator, element and result. */

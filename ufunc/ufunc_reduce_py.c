@@ -157,24 +157,41 @@ lw_ufunc_call_reduction(lw_ufunc_object *self, lw_ufunc_method id, PyObject *bou
 /* ---- identity= ---- */
 
 int
+lw_ufunc_keeps(const lw_ufunc_head *self, PyObject *identity, long number, PyObject **made)
+{
+    PyObject *other = PyLong_FromLong(number), *result = NULL;
+    int keeps = -1;
+
+    if (other != NULL)
+        result = PyObject_CallFunctionObjArgs(self->py_func, identity, other, NULL);
+    if (result != NULL)
+        keeps = PyObject_RichCompareBool(result, other, Py_EQ);
+    if (keeps < 0 && PyErr_ExceptionMatches(PyExc_Exception) &&
+        !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        PyErr_Clear();
+        keeps = 1;
+    }
+    if (made != NULL)
+        *made = Py_XNewRef(result);
+    Py_XDECREF(result);
+    Py_XDECREF(other);
+    return keeps;
+}
+
+int
 lw_ufunc_check_identity(const lw_ufunc_object *self)
 {
-    PyObject *identity = self->base.identity, *one, *result;
-    int kept = 1;
+    PyObject *identity = self->base.identity, *result = NULL;
+    int keeps;
 
     if (lw_is_usual_identity(identity) || self->base.nin != 2)
         return 0;
-    one = PyLong_FromLong(1);
-    result = one ? PyObject_CallFunctionObjArgs(self->base.py_func, identity, one, NULL) : NULL;
-    if (result != NULL)
-        kept = PyObject_RichCompareBool(result, one, Py_EQ);
-    PyErr_Clear(); /* what Python cannot run, or not compare, is taken as it is */
-    if (kept == 0)
+    keeps = lw_ufunc_keeps((const lw_ufunc_head *)self, identity, 1, &result);
+    if (keeps == 0)
         PyErr_Format(
             PyExc_ValueError,
             "identity=%.100R is not an identity of `%.100s`, which returns %.100R for it and 1",
             identity, lw_ufunc_text((const lw_ufunc_head *)self, "__name__"), result);
     Py_XDECREF(result);
-    Py_XDECREF(one);
-    return kept == 0 ? -1 : 0;
+    return keeps > 0 ? 0 : -1;
 }

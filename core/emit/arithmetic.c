@@ -131,9 +131,10 @@ emit_and(lw_emitter *e)
     lw_result(e, "and $t $s, $v", type, x.text, left ? e->inst->a : e->inst->b);
 }
 
-/* No vector unit divides integers, but it divides floats. A quotient that is no integer is at
- * least 1 / y away from one, which is more than it is rounded by in a float of more bits than x
- * and y have: it is cut off to the same integer. Only in loops that are vectorised, and
+/* Whether x / y on integers is computed as a division of floats: vector units divide floats,
+ * but no integers. A quotient that is not an integer is at least 1 / y away from one, and a
+ * float with more bits than x and y have is rounded by less than that, so both quotients are
+ * truncated to the same integer. This is done only in loops that are vectorised, and in
  * functions that they call: where the next step waits for a remainder, as in a loop that
  * computes a greatest common divisor, a division of integers takes less time. */
 static bool
@@ -151,10 +152,12 @@ divides_as_floats(const lw_emitter *e)
                   : e->callees[e->number].is_vectorised;
 }
 
-/* The quotient, cut off to an integer of 32 bits. Not all vector units convert f64 to u32: with
- * the conversion to i32, that of larger numbers may raise a floating-point flag. */
+/* The quotient, truncated to an integer of 32 bits. It is in the range of the type: lowering
+ * (core/front/lower) replaces the divisors 0, and -1 of the least integer. Not all vector units
+ * convert f64 to u32, and what LLVM puts in its place may raise a floating-point flag for
+ * quotients from 2^31 on, so these are moved into the range of i32. */
 static lw_name
-cut_off(lw_emitter *e, bool is_wide, lw_name quotient)
+truncated(lw_emitter *e, bool is_wide, lw_name quotient)
 {
     bool halved = is_wide && !lw_is_signed((lw_dtype)e->inst->type);
 
@@ -177,7 +180,7 @@ emit_division_as_floats(lw_emitter *e)
     lw_name x = lw_def(e, "$s $t $v to $s", to, type, e->inst->a, of);
     lw_name y = lw_def(e, "$s $t $v to $s", to, type, e->inst->b, of), quotient;
 
-    quotient = cut_off(e, is_wide, lw_def(e, "fdiv $s $s, $s", of, x.text, y.text));
+    quotient = truncated(e, is_wide, lw_def(e, "fdiv $s $s, $s", of, x.text, y.text));
     if (!is_wide)
         quotient = lw_def(e, "trunc i32 $s to $t", quotient.text, type);
     if (e->inst->op == LW_OP_DIV) {

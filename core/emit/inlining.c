@@ -104,18 +104,19 @@ size_up(census *c, uint32_t number)
                        callee->has_loop && size > LONG_LOOPS && takes_memory(func);
 }
 
-/* The calls in the region that begins before `at`; returns the instruction behind it. */
+/* Marks the functions that are called in loops that are vectorised, in the region whose first
+ * instruction is `at`. Returns the instruction behind the region. */
 static uint32_t
-look_for_calls(census *c, const lw_func *func, uint32_t at, bool is_vectorised)
+mark_vectorised(census *c, const lw_func *func, uint32_t at, bool is_vectorised)
 {
     while (at < func->insts.n) {
         const lw_inst *inst = &func->insts.data[at++];
         switch (inst->op) {
         case LW_OP_LOOP:
-            at = look_for_calls(c, func, at, (inst->flags & LW_LOOP_VECTORIZE) != 0);
+            at = mark_vectorised(c, func, at, (inst->flags & LW_LOOP_VECTORIZE) != 0);
             break;
         case LW_OP_IF:
-        case LW_OP_BLOCK: at = look_for_calls(c, func, at, is_vectorised); break;
+        case LW_OP_BLOCK: at = mark_vectorised(c, func, at, is_vectorised); break;
         case LW_OP_END: return at;
         case LW_OP_CALL: c->callees[inst->a].is_vectorised |= is_vectorised; break;
         default: break;
@@ -129,7 +130,7 @@ count_calls(census *c)
 {
     /* callers first: functions are added behind those that they call */
     for (uint32_t f = c->module->funcs.n; f-- > 0;)
-        look_for_calls(c, c->module->funcs.data[f], 1, c->callees[f].is_vectorised);
+        mark_vectorised(c, c->module->funcs.data[f], 1, c->callees[f].is_vectorised);
     for (uint32_t f = 0; f < c->module->funcs.n; f++) {
         const lw_func *func = c->module->funcs.data[f];
         for (uint32_t i = 1; i < func->insts.n; i++) {

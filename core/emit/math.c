@@ -203,13 +203,13 @@ call_nvvm(lw_emitter *e, const op *o)
 
 /* ---- integers ---- */
 
-/* Compares the 16-bit parts of two integers (or all 8 bits of them) and gives those that are
- * smaller, or larger: one instruction for 32 bits from compute capability 9.0 on. */
+/* Gives the smaller, or the larger, of each two 16-bit parts of two integers; an integer of 8
+ * bits is one part. From compute capability 9.0 on, this is one instruction for 32 bits. */
 static void
 emit_halves(lw_emitter *e, const op *o, bool is_min)
 {
     uint32_t bits = lw_dtypes[o->type].bits, part = bits < 16 ? bits : 16;
-    bool is_signed = lw_dtypes[o->type].kind == LW_KIND_INT;
+    bool is_signed = lw_is_signed(o->type);
     const char *stem = is_min ? "min" : "max", *letter = is_signed ? "s" : "u";
     lw_name x, y, test;
 
@@ -458,8 +458,8 @@ scale_first(lw_emitter *e, lw_name *x, lw_name *n)
     *n = lw_def(e, "sub i32 $s, $s", n->text, taken.text);
 }
 
-/* On the CPU, whose library has no vectors of it. In f64 the product of a narrower number is
- * exact, and rounded once. */
+/* On the CPU, whose library has no vector version of ldexp. Narrower numbers are multiplied in
+ * f64, where the product is exact, so that it is rounded only once. */
 static void
 emit_ldexp(lw_emitter *e, const op *o)
 {

@@ -77,7 +77,7 @@ start(maker *m)
     enum { LEAST_HALVES = 0x80008000, MOST_HALVES = 0x7fff7fff };
     lw_builder *b = &m->b;
     lw_dtype type = m->r->acc[0];
-    bool is_signed = lw_dtypes[type].kind == LW_KIND_INT;
+    bool is_signed = lw_is_signed(type);
     bool largest = lw_reduce_picks(m->r) == LW_LARGEST;
     uint32_t worst =
         largest ? (is_signed ? LEAST_HALVES : 0) : (is_signed ? MOST_HALVES : UINT32_MAX);

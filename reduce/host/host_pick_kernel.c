@@ -57,7 +57,7 @@ load_at(picker *p, lw_ref at, unsigned lanes)
     lw_ref bytes = lw_ir_mul(b, at, i64(p->m, lw_dtypes[p->type].size_bytes)), sign;
     lw_ref x = lw_ir_load(b, p->type, lanes, lw_ir_offset(b, p->base, bytes), 0, 0);
 
-    if (p->m->r->acc[p->m->extreme.part] == LW_DT_b1) /* of any byte but 0 */
+    if (p->m->r->acc[p->m->extreme.part] == LW_DT_b1) /* any byte but 0 is true */
         return lw_ir_smaller(b, x, number(p, 1, lanes));
     if (p->infinity == 0)
         return x;

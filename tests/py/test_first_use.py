@@ -320,8 +320,8 @@ def test_variables_are_also_called_as_the_settings():
 
 @pytest.mark.parametrize("variable, value, text", [
     ("LANEWISE_TARGET", "gpu", "must be 'auto', 'cpu', 'cuda', 'parallel' or 'python', not 'gpu'"),
-    ("LANEWISE_NUM_THREADS", "-3", "must be an integer from 0 on, not '-3'"), ("LANEWISE_NUM_THREADS", "257", "must be an integer from 0 to 256, not '257'"),
-    ("NUMBA_NUM_THREADS", "257", "must be an integer from 0 to 256, not '257'"),
+    ("LANEWISE_NUM_THREADS", "-3", "must be an integer from 0 to 256, not '-3'"), ("LANEWISE_NUM_THREADS", "257", "must be an integer from 0 to 256, not '257'"),
+    ("NUMBA_NUM_THREADS", "257", "must be an integer from 0 to 256, not '257'"), ("NUMBA_NUM_THREADS", "many", "must be an integer from 0 to 256, not 'many'"),
     ("LANEWISE_LOG", "yes", "must be an integer from 0 on, not 'yes'"),
     ("LANEWISE_DUMP", "typed,llvn", "must be stages"),
 ])

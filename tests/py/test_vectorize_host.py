@@ -720,10 +720,29 @@ def test_reduce_starts_from_no_number_that_the_dtype_cannot_hold(dtype, number):
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i4", "u8"])
 def test_minus_one_is_all_bits_where_these_are_an_identity(dtype):
-    both = lw.vectorize(lambda a, b: a & b, identity=-1)
-    for f in (both, lw.bitwise_and):
+    both, of_numpys = (lw.vectorize(lambda a, b: a & b, identity=one) for one in (-1, np.int64(-1)))
+    for f in (both, of_numpys, lw.bitwise_and):
         assert f.reduce(np.zeros(0, dtype)) == np.bitwise_and.reduce(np.zeros(0, dtype))
         assert f.reduce(np.array([1, 0], dtype), where=[True, False]) == 1
+
+
+class And:
+    """`a & b` in compiled code; Python raises an exception."""
+
+    def __init__(self, problem):
+        self.problem, self.py_func = problem, lambda a, b: a & b
+
+    def __call__(self, a, b):
+        raise self.problem
+
+
+def test_an_identity_is_looked_at_without_losing_exceptions():
+    stopped, wrong = And(KeyboardInterrupt()), And(TypeError())
+    with pytest.raises(KeyboardInterrupt):
+        lw.vectorize(lambda a, b: stopped(a, b), identity=-1).reduce(np.zeros(0, "u1"))
+    assert lw.vectorize(lambda a, b: wrong(a, b), identity=-1).reduce(np.zeros(0, "u1")) == 255
+    with pytest.raises(ValueError, match="no identity"):
+        lw.vectorize(lambda a, b: a if a < b else b, identity=10**30).reduce(np.zeros(0, "?"))
 
 
 def test_accumulate_reduceat_outer_at(add, subtract):

@@ -88,6 +88,7 @@ place_keyword(lw_family_args *c, PyObject *name, PyObject *value)
     return 0;
 }
 
+/* The same errors as in ufunc_names.c: a keyword that no call takes comes first. */
 static int
 refuse_missing(const lw_family_args *c, uint32_t param)
 {

@@ -167,8 +167,9 @@ lw_ufunc_names_given(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwn
     return given;
 }
 
-/* A keyword that no call takes is news before the argument that it may have been meant for.
- * others: the keywords that name no operand. */
+/* The error of an argument that is missing; or of a keyword that no call takes, if there is
+ * one, because it may have been meant for that argument. others: the keywords that name no
+ * operand. */
 static int
 refuse_missing(const lw_ufunc_head *self, int param, PyObject *others)
 {
