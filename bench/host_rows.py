@@ -613,6 +613,16 @@ def remainders() -> None:
         for name in ("fmod", "remainder", "floor_divide"):
             f, g = getattr(lw.ufuncs, name), getattr(np, name)
             race(f"{name} 10^5 {dtype}", {"lanewise": lambda: f(x, y, out=out), "numpy": lambda: g(x, y, out=out)}, equal)
+    for dtype in ("i1", "u1", "i2", "i4", "u4"):
+        x, y = (np.random.default_rng(1).integers(low, 120, 10**5).astype(dtype) for low in (0, 1))
+        out = np.empty_like(x)
+        for name in ("remainder", "floor_divide"):
+            f, g = getattr(lw.ufuncs, name), getattr(np, name)
+            race(f"{name} 10^5 {dtype}", {"lanewise": lambda: f(x, y, out=out), "numpy": lambda: g(x, y, out=out)}, equal)
+    for dtype in ("f4", "f8"):
+        x, powers = np.random.default_rng(1).random(10**5).astype(dtype), np.arange(10**5, dtype="i4") % 40 - 20
+        out = np.empty_like(x)
+        race(f"ldexp 10^5 {dtype}", {"lanewise": lambda: lw.ufuncs.ldexp(x, powers, out=out), "numpy": lambda: np.ldexp(x, powers, out=out)}, equal)
 
 
 def calls() -> None:
