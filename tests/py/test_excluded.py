@@ -410,7 +410,7 @@ def test_reserved_names_and_star():
     (lambda x: interpolate(x, np.ones(3), table=np.ones(3)), TypeError, "multiple values for argument 'table'"),
     (lambda x: interpolate(x, np.ones(3), tables=1), TypeError, "tables"),
     (lambda x: power(x, [1]), TypeError, "static argument `n` must be hashable .* not list; make it a tuple"),
-    (lambda x: power(x, np.ones(1)), TypeError, "that is read is named in excluded="),
+    (lambda x: power(x, np.ones(1)), TypeError, "an array that is only read is named in excluded="),
     (lambda x: power(x, "a"), errors.TypingError, "E1"),
     (lambda x: power(x, 2, n=2), TypeError, "multiple values for argument 'n'"),
     (lambda x: power.reduce(x), TypeError, "`power` has excluded= or static= parameters, and no reduce"),
