@@ -159,6 +159,18 @@ def bit_count_from(bits, test, order):
     return count
 
 
+def of_halves(dtype, better):
+    """The better one of each 16 bits of two integers, or of all 8."""
+    part = np.dtype(f"{dtype[0]}{min(int(dtype[1:]), 16) // 8}")
+    whole = np.dtype(f"{dtype[0]}{int(dtype[1:]) // 8}")
+
+    def both(x, y):
+        x, y = (np.array([v]).astype(whole).view(part).tolist() for v in (x, y))
+        return int(np.array([better(*pair) for pair in zip(x, y)]).astype(part).view(whole)[0])
+
+    return both
+
+
 def integer_reference(op, dtype, a, b):
     """op as a function of Python ints, and the inputs it is defined for."""
     bits = int(dtype[1:])
@@ -177,6 +189,7 @@ def integer_reference(op, dtype, a, b):
         "clz": lambda x, y: bit_count_from(bits, 1, reversed)(x), "ctz": lambda x, y: bit_count_from(bits, 1, iter)(x),
         "bitreverse": lambda x, y: int(f"{x & mask:0{bits}b}"[::-1], 2),
         "bswap": lambda x, y: int.from_bytes((x & mask).to_bytes(bits // 8, "little"), "big"),
+        "min_halves": of_halves(dtype, min), "max_halves": of_halves(dtype, max),
     }
     return functions[op], b
 
