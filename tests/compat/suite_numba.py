@@ -40,6 +40,7 @@ SIZES = "a dimension in outputs only is measured by out=, or by sizes=; numba re
 RAGGED = "a list of lists and numbers as operand is a ValueError, as in NumPy, where numba has a TypingError"
 WORKS = "expected to fail in numba, and works here"
 WRITABLE = "writable_args= works on GPUs too, and a name that is none is a ValueError"
+THREADS = "more than 256 threads are refused, where numba takes any number and starts what it can"
 
 
 def tests(reason, where, names):
@@ -127,6 +128,7 @@ EXPECTED = dict([
     *tests(SIZES, "test_ufuncbuilding.py::TestVectorizeDecorJitDisabled", """
         test_guvectorize_invalid_layout
     """),
+    *tests(THREADS, "test_parallel_env_variable.py::TestParallelEnvVariable", "test_num_threads_variable"),
     *tests(WRITABLE, "test_update_inplace.py::TestUpdateInplace", """
         test_exceptions
     """),
