@@ -16,6 +16,8 @@ from typing import Any, Callable
 
 import numpy as np
 
+os.environ.setdefault("CUDA_CACHE_DISABLE", "1")  # nvJitLink and the driver would take code of an earlier run from ~/.nv
+
 import lanewise as lw
 from lanewise import cuda, random as lr
 from lanewise._bench import copy_seconds, gpu_seconds, host_seconds

@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import json
 import math
+import os
 import subprocess
 import sys
 import time
@@ -423,6 +424,7 @@ def peers_found(gpu: bool) -> tuple[dict[str, str], list[str]]:
 
 def run(only: str = "", as_json: bool = False) -> int:
     """All cases whose name contains `only`; as_json: as one JSON document on standard output."""
+    os.environ.setdefault("CUDA_CACHE_DISABLE", "1")  # nvJitLink and the driver would take code of an earlier run from ~/.nv
     report = Report(only, quiet=as_json)
     gpu = lw.config.target not in ("cpu", "parallel") and lw.cuda.is_available()
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
