@@ -108,7 +108,10 @@ emit_inst(lw_emitter *e)
     case LW_OP_SLOT:
     case LW_OP_NONE:
     case LW_N_OPS: break;
-    default: lw_emit_flow(e); break;
+    default:
+        e->angle.of = 0;
+        lw_emit_flow(e);
+        break;
     }
 }
 
@@ -172,6 +175,7 @@ lw_emit_body(lw_emitter *e)
     e->next_temp = 0;
     e->ended = false;
     e->access = 0;
+    e->angle.of = 0;
     emit_entry(e);
     for (e->at = 1; e->at < e->func->insts.n && e->status == LW_OK; e->at++) {
         e->inst = &e->func->insts.data[e->at];

@@ -57,6 +57,12 @@ typedef struct lw_shown_type {
     uint32_t node, bytes;
 } lw_shown_type;
 
+/* What a sine, cosine or tangent of f32 has of its argument (gpu_single.c). */
+typedef struct lw_angle {
+    lw_ref of; /* 0: none */
+    lw_name rest, quarters;
+} lw_angle;
+
 typedef struct lw_emitter {
     const lw_module *module;
     const lw_emit_options *options;
@@ -91,6 +97,7 @@ typedef struct lw_emitter {
     lw_watched watch; /* CPU: accesses that are reported */
     bool convergent; /* GPU: functions contain operations in which threads take part together */
     bool own[LW_N_OWN]; /* functions that are called */
+    lw_angle angle;     /* GPU: the last one in the current block */
     uint32_t prints;    /* bits: print helpers by their number of slots */
     bool counts;        /* there is counted memory */
     bool leaves; /* the function has owners: every RETURN goes to the block that releases */

@@ -109,8 +109,8 @@ call(lw_emitter *e, const op *o, const char *name, const char *suffix)
                     args[0].text, args[1].text, args[2].text, suffix);
 }
 
-/* libdevice reduces the argument of sin, cos and tan exactly from these sizes on, in code that
- * is several times as long as the rest. LLVM reads the texts. */
+/* The argument of sin, cos and tan is reduced exactly from these sizes on, by libdevice and by
+ * gpu_single.c, in code that is longer than the rest. LLVM reads the texts. */
 static const struct {
     double size;
     const char *text;
@@ -118,8 +118,8 @@ static const struct {
     [LW_DT_f32] = {105615.0, "105615.0"}, [LW_DT_f64] = {2147483648.0, "2147483648.0"}};
 
 /* Tells LLVM that the argument is small, if its instructions show it, so that the code for
- * larger ones is removed. The condition is what libdevice tests, negated; it holds for NaN,
- * too. With `reassoc` LLVM may compute the argument in another way, of which nothing is known.
+ * larger ones is removed. The condition is what both test, negated; it holds for NaN, too. With
+ * `reassoc` LLVM may compute the argument in another way, of which nothing is known.
  */
 static void
 assume_small(lw_emitter *e, const op *o)
@@ -141,19 +141,25 @@ assume_small(lw_emitter *e, const op *o)
 }
 
 static bool
-has_long_reduction(lw_intrinsic which)
+is_of_angle(lw_intrinsic which)
 {
     return which == LW_IN_sin || which == LW_IN_cos || which == LW_IN_tan;
+}
+
+/* Whether libdevice's quick form of a function of f32 is called. */
+static bool
+has_quick_form(const lw_emitter *e, const op *o)
+{
+    return e->gpu && o->wide == LW_DT_f32 && o->row->gpu_fast_stem[0] &&
+           (e->inst->flags & LW_FAST_AFN);
 }
 
 static void
 call_library(lw_emitter *e, const op *o)
 {
-    bool quick = e->gpu && o->wide == LW_DT_f32 && o->row->gpu_fast_stem[0] &&
-                 (e->inst->flags & LW_FAST_AFN);
-    const char *stem = quick    ? o->row->gpu_fast_stem
-                       : e->gpu ? o->row->gpu_stem
-                                : o->row->host_stem;
+    const char *stem = has_quick_form(e, o) ? o->row->gpu_fast_stem
+                       : e->gpu             ? o->row->gpu_stem
+                                            : o->row->host_stem;
     lw_text variants;
     lw_name name;
 
@@ -162,7 +168,7 @@ call_library(lw_emitter *e, const op *o)
     lw_text_init(&variants);
     if (!e->gpu)
         vector_variants(e, o, &variants);
-    else if (!quick && has_long_reduction((lw_intrinsic)e->inst->a))
+    else if (!has_quick_form(e, o) && is_of_angle((lw_intrinsic)e->inst->a))
         assume_small(e, o);
     call(e, o, name.text, lw_text_get(&variants));
     if (variants.failed)
@@ -179,6 +185,27 @@ call_own(lw_emitter *e, const op *o, const char *name)
     arguments(e, o, args);
     lw_float_result(e, o->type, "call $t @$s($s$s$s)", o->wide, name, args[0].text,
                     args[1].text, args[2].text);
+}
+
+/* A sine, cosine or tangent of f32 on a GPU. Those of one number in one block share the
+ * reduction of the argument. */
+static void
+call_of_angle(lw_emitter *e, const op *o, const char *name)
+{
+    lw_ref of = e->func->lists.data[e->inst->b];
+    lw_angle *angle = &e->angle;
+    lw_name pair;
+
+    if (angle->of != of) {
+        assume_small(e, o);
+        pair = lw_def(e, "call { float, i32 } @$s(float $s)", lw_own_function(e, LW_OWN_angle),
+                      o->args[0].text);
+        angle->of = of;
+        angle->rest = lw_def(e, "extractvalue { float, i32 } $s, 0", pair.text);
+        angle->quarters = lw_def(e, "extractvalue { float, i32 } $s, 1", pair.text);
+    }
+    lw_float_result(e, o->type, "call float @$s(float $s, i32 $s)", name, angle->rest.text,
+                    angle->quarters.text);
 }
 
 static void
@@ -845,11 +872,10 @@ own_function(lw_emitter *e, const op *o, lw_intrinsic which)
 {
     if (which == LW_IN_log_normal && !e->gpu)
         which = LW_IN_log;
-    if (which == LW_IN_log_normal && o->wide == LW_DT_f32) {
-        if (e->inst->flags & LW_FAST_AFN)
-            return NULL;
+    if (has_quick_form(e, o))
+        return NULL;
+    if (which == LW_IN_log_normal && o->wide == LW_DT_f32)
         lw_declare(e, "float @__nv_logf(float)");
-    }
     if (which == LW_IN_fmod)
         lw_declare(e, "$t @$sfmod$s($t, $t)", o->wide, e->gpu ? "__nv_" : "",
                    float_letter(o->wide), o->wide, o->wide);
@@ -885,6 +911,8 @@ lw_emit_intrinsic(lw_emitter *e)
     else if (e->gpu && which == LW_IN_tanh && o.wide == LW_DT_f32 &&
              (e->inst->flags & LW_FAST_AFN))
         emit_quick_tanh(e, &o);
+    else if (own != NULL && e->gpu && is_of_angle(which))
+        call_of_angle(e, &o, own);
     else if (own != NULL)
         call_own(e, &o, own);
     else if (how == LW_HOW_LLVM)

@@ -64,6 +64,7 @@ declare_floats(lw_emitter *e)
         if (e->gpu) {
             lw_declare(e, "$t @llvm.nvvm.fabs.$s($t)", type, letter, type);
             lw_declare(e, "$t @llvm.nvvm.trunc.$s($t)", type, letter, type);
+            lw_declare(e, "$t @llvm.nvvm.mul.rn.$s($t, $t)", type, letter, type, type);
         } else {
             lw_declare(e, "$t @llvm.floor.f$u($t)", type, bits, type);
             lw_declare(e, "$t @llvm.trunc.f$u($t)", type, bits, type);
