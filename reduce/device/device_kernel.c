@@ -99,20 +99,25 @@ find_place(maker *m)
     lw_builder *b = &m->b;
     uint32_t lanes = m->key->lanes_log2, results = m->key->results_log2;
     uint32_t first_log2 = m->key->columns ? results : lanes; /* neighbours of the same kind */
-    lw_ref shift = i64(m, first_log2), in_block, first;
+    lw_ref first, rest;
 
-    m->place = m->tid = register_of(m, LW_SREG_TID_X);
-    first = low(m, m->tid, INT64_C(1) << first_log2);
-    m->lane = m->key->columns ? lw_ir_shr(b, m->tid, shift) : first;
-    in_block = m->key->columns ? first : lw_ir_shr(b, m->tid, shift);
+    m->place = m->lane = m->tid = register_of(m, LW_SREG_TID_X);
     m->split = register_of(m, LW_SREG_CTAID_Y);
-    m->result =
-        add(m, lw_ir_shl(b, register_of(m, LW_SREG_CTAID_X), i64(m, results)), in_block);
+    m->result = register_of(m, LW_SREG_CTAID_X);
+    if (results > 0) {
+        first = low(m, m->tid, INT64_C(1) << first_log2);
+        rest = lw_ir_shr(b, m->tid, i64(m, first_log2));
+        m->lane = m->key->columns ? rest : first;
+        m->result = lw_ir_shl(b, m->result, i64(m, results));
+        m->result = add(m, m->result, m->key->columns ? first : rest);
+    }
+    m->is_valid = lw_ir_int(b, LW_DT_b1, 1);
     if (n_results(m) > 1)
         m->result = times(m, m->result, i64(m, n_results(m)));
-    m->is_valid = is_less(m, m->result, m->results);
-    /* the others work on the last results, and store nothing */
-    m->result = smaller(m, m->result, minus(m, m->results, i64(m, n_results(m))));
+    if (results > 0) { /* the others work on the last results, and store nothing */
+        m->is_valid = is_less(m, m->result, m->results);
+        m->result = smaller(m, m->result, minus(m, m->results, i64(m, n_results(m))));
+    }
     if (m->key->slices) {
         find_slice(m);
         return;
