@@ -75,9 +75,9 @@ lane_range lw_reduce_take_in_order(maker *m, access *from);
 void lw_reduce_take_rest(maker *m, lw_ref takes, access *from);
 /* Combines the slots of a result's lanes into those of its first lane (device_join.c). */
 void lw_reduce_join_lanes(maker *m, const lane_range *range);
-/* Opens an IF that only the last block of its results enters, with the accumulators of all of
- * them combined. */
-void lw_reduce_join_blocks(maker *m);
+/* Leaves the open loop in all blocks but the last of the `splits` of its results, whose lanes
+ * combine what the blocks have left, in their order. Gives which lanes have some. */
+lane_range lw_reduce_meet(maker *m, lw_ref splits);
 /* Emits the whole kernel for short rows (device_rows.c). */
 void lw_reduce_short_rows(maker *m, access *from);
 /* The offset of item `number`, where rows have `row` items that are `step` bytes apart, and

@@ -178,7 +178,42 @@ add_memory(maker *m)
         if (m->key->masked)
             m->joined[i] = lw_ir_slot(&m->b, m->part[i]);
     }
-    m->flag = lw_ir_shared(&m->b, 4, 4);
+}
+
+/* Combines the lanes of each block, and then, in the last of a result's `splits` blocks, what
+ * all of them have left. That takes at most two iterations of one loop, as two texts would take
+ * twice as long to compile. */
+static void
+join(maker *m, lane_range range)
+{
+    lw_builder *b = &m->b;
+    lw_dtype type = lw_ir_type(b, range.n);
+    lw_ref n = lw_ir_slot(b, type), each = lw_ir_slot(b, type);
+    lw_ref blocks = lw_ir_slot(b, LW_DT_i64), splits; /* that are not yet combined */
+    bool skips = m->key->best && !m->key->columns;    /* the lanes are combined already */
+
+    lw_ir_set(b, blocks, m->splits);
+    lw_ir_set(b, n, skips ? lw_ir_zero(b, type) : range.n);
+    lw_ir_set(b, each, range.each);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE);
+    range.n = lw_ir_get(b, n);
+    range.each = lw_ir_get(b, each);
+    if (skips)
+        lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, range.n, lw_ir_zero(b, type)));
+    lw_reduce_join_lanes(m, &range);
+    if (skips)
+        lw_ir_end(b);
+    splits = lw_ir_get(b, blocks);
+    lw_ir_if(b, is_equal(m, splits, 1));
+    deliver(m);
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    range = lw_reduce_meet(m, splits);
+    lw_ir_set(b, n, lw_ir_cast(b, type, range.n));
+    lw_ir_set(b, each, lw_ir_cast(b, type, range.each));
+    lw_ir_set(b, blocks, i64(m, 1));
+    lw_ir_latch(b);
+    lw_ir_end(b);
 }
 
 static void
@@ -192,15 +227,7 @@ reduce_block(maker *m, access *from)
             : m->key->best  ? lw_reduce_take_best(m, from)
             : m->key->piece ? lw_reduce_take_in_order(m, from)
                             : lw_reduce_take(m, from);
-    if (!m->key->best || m->key->columns)
-        lw_reduce_join_lanes(m, &range);
-    lw_ir_if(&m->b, is_equal(m, m->splits, 1));
-    deliver(m);
-    lw_ir_else(&m->b);
-    lw_reduce_join_blocks(m);
-    deliver(m);
-    lw_ir_end(&m->b);
-    lw_ir_end(&m->b);
+    join(m, range);
 }
 
 static void

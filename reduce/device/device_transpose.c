@@ -40,14 +40,6 @@ row_bytes(const maker *m, uint32_t operand)
     return (m->key->piece + 1) * access_bytes(m, operand);
 }
 
-static void
-wait_for_warp(maker *m)
-{
-    lw_ref all = i32(m, -1);
-
-    lw_ir_kernel_call(&m->b, LW_KOP_syncwarp, LW_DT_void, &all, 1);
-}
-
 static words
 words_of(const maker *m, uint32_t operand)
 {

@@ -34,6 +34,11 @@ def test_a_block_of_one_result_looks_for_no_result():
     assert re.search(r"and i64 %\w+, 31\b", text) and not re.search(r"and i64 %\w+, 255\b", text)  # of the warp; of the block
 
 
+def test_one_text_combines_the_lanes_of_blocks_and_the_blocks():
+    for text in (TOTAL.inspect_nvvm("f4(f4)", "sm_90"), lw.reduce(lambda a, b: a - b).inspect_nvvm("f4(f4)", "sm_90")):
+        assert text.count("shfl.sync.bfly") == 8 and text.count("bar.red.or") == 1  # 5 within a warp of 32, 3 between 8 warps
+
+
 @pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_120"])
 @pytest.mark.parametrize("reduction, sig", [
     (TOTAL, "f4(f4)"), (TOTAL, "f8(f4[:])"), (TOTAL, "(i4)"), (MEAN, "f8(f8)"), (DOT, "f4(f4,f4)"),
