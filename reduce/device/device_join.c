@@ -115,11 +115,16 @@ lw_reduce_is_first_lane(maker *m)
 /* ---- blocks ---- */
 
 /* The number of the accumulator that block `split` leaves for the thread's result v: those of
- * neighbouring results are neighbours in memory. */
+ * neighbouring results are neighbours in memory. In 32 bits, which suffice: see choose_splits.
+ */
 static lw_ref
 partial_at(maker *m, lw_ref split, uint32_t v)
 {
-    return add(m, times(m, split, m->results), add(m, m->result, i64(m, v)));
+    lw_builder *b = &m->b;
+    lw_ref at = lw_ir_mul_no_wrap(b, split, lw_ir_cast(b, LW_DT_i32, m->results));
+
+    at = lw_ir_add_no_wrap(b, at, lw_ir_cast(b, LW_DT_i32, m->result));
+    return lw_ir_cast(b, LW_DT_i64, lw_ir_add_no_wrap(b, at, i32(m, v)));
 }
 
 /* Leaves the block's accumulators in device memory, and, unless this is the last block to
@@ -135,7 +140,7 @@ leave_partials(maker *m, lw_ref splits)
     lw_ir_if(b, lw_reduce_is_first_lane(m));
     for (uint32_t v = 0; v < n_results(m); v++) {
         get(m, m->slot[v], acc);
-        store_parts(m, m->partial, partial_at(m, m->split, v), acc);
+        store_parts(m, m->partial, partial_at(m, lw_ir_cast(b, LW_DT_i32, m->split), v), acc);
     }
     lw_ir_end(b);
     if (m->key->results_log2 > 0) /* threads other than the first have stored, too */
@@ -143,7 +148,7 @@ leave_partials(maker *m, lw_ref splits)
     lw_ir_set(b, is_last, lw_ir_int(b, LW_DT_b1, 0));
     lw_ir_if(b, is_equal(m, m->tid, 0));
     fence(m);
-    limit = lw_ir_cast(b, LW_DT_u32, minus(m, splits, i64(m, 1)));
+    limit = lw_ir_bitcast(b, LW_DT_u32, lw_ir_sub(b, splits, i32(m, 1)));
     counter =
         lw_ir_offset(b, m->counters, times(m, register_of(m, LW_SREG_CTAID_X), i64(m, 4)));
     old = lw_ir_atomic(b, LW_ATOMIC_INC, counter, &limit, 1);
@@ -205,11 +210,11 @@ take_partials(maker *m, lw_ref at, lw_ref last)
     lw_ref k;
 
     for (uint32_t i = 0; i < count; i++) {
-        k = smaller(m, add(m, at, i64(m, i)), minus(m, last, i64(m, 1)));
+        k = smaller(m, lw_ir_add(b, at, i32(m, i)), lw_ir_sub(b, last, i32(m, 1)));
         load_partials(m, k, x[i]);
     }
     for (uint32_t i = 0; i < count; i++) {
-        k = is_less(m, add(m, at, i64(m, i)), last);
+        k = is_less(m, lw_ir_add(b, at, i32(m, i)), last);
         for (uint32_t v = 0; v < n_results(m); v++) {
             get(m, m->slot[v], acc);
             lw_reduce_combine(m, acc, x[i][v], x[i][v]);
@@ -225,18 +230,18 @@ lw_reduce_meet(maker *m, lw_ref splits)
     lw_builder *b = &m->b;
     acc_parts x[MOST_VECTOR] = {{0}};
     lane_range range;
-    lw_ref at = lw_ir_slot(b, LW_DT_i64);
+    lw_ref at = lw_ir_slot(b, LW_DT_i32);
 
     leave_partials(m, splits);
-    range = lw_reduce_lane_of(m, i64(m, 0), splits, 1);
+    range = lw_reduce_lane_of(m, i32(m, 0), splits, 1);
     lw_ir_if(b, is_less(m, range.first, range.last));
     load_partials(m, range.first, x);
     for (uint32_t v = 0; v < n_results(m); v++)
         set(m, m->slot[v], x[v]);
-    lw_ir_set(b, at, add(m, range.first, i64(m, 1)));
+    lw_ir_set(b, at, lw_ir_add(b, range.first, i32(m, 1)));
     take_partials(m, lw_ir_while(b, at, range.last), range.last);
     lw_ir_latch(b);
-    lw_ir_while_end(b, at, i64(m, n_partials(m)));
+    lw_ir_while_end(b, at, i32(m, n_partials(m)));
     lw_ir_end(b);
     return range;
 }

@@ -189,10 +189,10 @@ join(maker *m, lane_range range)
     lw_builder *b = &m->b;
     lw_dtype type = lw_ir_type(b, range.n);
     lw_ref n = lw_ir_slot(b, type), each = lw_ir_slot(b, type);
-    lw_ref blocks = lw_ir_slot(b, LW_DT_i64), splits; /* that are not yet combined */
+    lw_ref blocks = lw_ir_slot(b, LW_DT_i32), splits; /* that are not yet combined */
     bool skips = m->key->best && !m->key->columns;    /* the lanes are combined already */
 
-    lw_ir_set(b, blocks, m->splits);
+    lw_ir_set(b, blocks, lw_ir_cast(b, LW_DT_i32, m->splits));
     lw_ir_set(b, n, skips ? lw_ir_zero(b, type) : range.n);
     lw_ir_set(b, each, range.each);
     lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE);
@@ -204,14 +204,14 @@ join(maker *m, lane_range range)
     if (skips)
         lw_ir_end(b);
     splits = lw_ir_get(b, blocks);
-    lw_ir_if(b, is_equal(m, splits, 1));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, splits, i32(m, 1)));
     deliver(m);
     lw_ir_break(b, 0);
     lw_ir_end(b);
     range = lw_reduce_meet(m, splits);
     lw_ir_set(b, n, lw_ir_cast(b, type, range.n));
     lw_ir_set(b, each, lw_ir_cast(b, type, range.each));
-    lw_ir_set(b, blocks, i64(m, 1));
+    lw_ir_set(b, blocks, i32(m, 1));
     lw_ir_latch(b);
     lw_ir_end(b);
 }

@@ -37,6 +37,7 @@ def test_a_block_of_one_result_looks_for_no_result():
 def test_one_text_combines_the_lanes_of_blocks_and_the_blocks():
     for text in (TOTAL.inspect_nvvm("f4(f4)", "sm_90"), lw.reduce(lambda a, b: a - b).inspect_nvvm("f4(f4)", "sm_90")):
         assert text.count("shfl.sync.bfly") == 8 and text.count("bar.red.or") == 1  # 5 within a warp of 32, 3 between 8 warps
+        assert not re.search(r"mul i64 %\w+, %p0\b", text)  # what blocks leave is counted in 32 bits
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_120"])
