@@ -42,6 +42,7 @@ void lw_reduce_map_element(maker *m, const access *from, uint32_t v, lw_ref *acc
 
 /* ---- which lane takes what ---- */
 
+/* Integers of one type. */
 typedef struct lane_range {
     lw_ref first, last, step;
     lw_ref n, each; /* lane k has an element where k * each < n */
@@ -50,11 +51,13 @@ typedef struct lane_range {
 static inline lw_ref
 has_element(maker *m, const lane_range *range, lw_ref lane)
 {
+    lane = lw_ir_cast(&m->b, lw_ir_type(&m->b, range->n), lane);
     return is_less(m, times(m, lane, range->each), range->n);
 }
 
-/* The lane's share of `begin` … `end` - 1. Where together is 0, neighbouring elements go to
- * neighbouring lanes; else a lane takes contiguous ones, a multiple of `together`. */
+/* The lane's share of `begin` … `end` - 1, counted in the type of these. Where together is 0,
+ * neighbouring elements go to neighbouring lanes; else a lane takes contiguous ones, a multiple
+ * of `together`. */
 lane_range lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, int64_t together);
 /* The lane's share of the block's accesses. */
 lane_range lw_reduce_lane_of_block(maker *m, bool in_order);
@@ -72,9 +75,9 @@ lane_range lw_reduce_take_in_order(maker *m, access *from);
 void lw_reduce_take_rest(maker *m, lw_ref takes, access *from);
 /* Combines the slots of a result's lanes into those of its first lane (device_join.c). */
 void lw_reduce_join_lanes(maker *m, const lane_range *range);
-/* Opens an IF that only the last block of its results enters, with the accumulators of all of
- * them combined. */
-void lw_reduce_join_blocks(maker *m);
+/* Leaves the open loop in all blocks but the last of the `splits` of its results, whose lanes
+ * combine what the blocks have left, in their order. Gives which lanes have some. */
+lane_range lw_reduce_meet(maker *m, lw_ref splits);
 /* Emits the whole kernel for short rows (device_rows.c). */
 void lw_reduce_short_rows(maker *m, access *from);
 /* The offset of item `number`, where rows have `row` items that are `step` bytes apart, and

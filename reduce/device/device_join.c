@@ -19,21 +19,24 @@ fence(maker *m)
 
 /* ---- lanes ---- */
 
-/* Combines the slots of `n` neighbouring lanes of a warp into that of the first. Each stands
- * for `many` lanes of the result. */
+/* Combines the slots of `n` neighbouring lanes of a warp into that of the first, where `has`
+ * tells for each lane of the warp whether its slot has an element. */
 static void
-join_warp(maker *m, int64_t n, lw_ref lane, int64_t many, const lane_range *range)
+join_warp(maker *m, int64_t n, lw_ref has)
 {
     lw_builder *b = &m->b;
+    lw_ref within = lw_ir_cast(b, LW_DT_i32, low(m, m->tid, WARP)), others;
     acc_parts acc = {0}, other = {0};
 
     assert(n >= 1 && n <= WARP);
+    others = lw_ir_kernel_call(b, LW_KOP_ballot, LW_DT_i32, (lw_ref[]){i32(m, -1), has}, 2);
+    others = lw_ir_shr(b, others, within); /* bit k: lane `within` + k */
     for (int64_t apart = 1; apart < n; apart *= 2) {
         get(m, m->slot[0], acc);
         for (uint32_t i = 0; i < m->n_parts; i++)
             other[i] = lw_warp_shuffle(&m->b, LW_KOP_shfl_xor, acc[i], i32(m, apart));
         /* only the first lane's accumulator is used in the end */
-        lw_ir_if(b, has_element(m, range, times(m, add(m, lane, i64(m, apart)), i64(m, many))));
+        lw_ir_if(b, is_set(m, lw_ir_and(b, others, i32(m, INT64_C(1) << apart))));
         lw_reduce_combine(m, acc, other, acc);
         set(m, m->slot[0], acc);
         lw_ir_end(b);
@@ -48,9 +51,10 @@ join_neighbours(maker *m, const lane_range *range)
     lw_builder *b = &m->b;
     int64_t lanes = INT64_C(1) << m->key->lanes_log2, warps = lanes / WARP;
     acc_parts acc = {0};
-    lw_ref lane = lw_ir_and(b, m->lane, i64(m, WARP - 1)), at;
+    lw_ref lane = low(m, m->lane, WARP), at;
 
-    join_warp(m, lanes < WARP ? lanes : WARP, m->lane, 1, range);
+    wait_for_warp(m); /* without it ptxas takes lanes for diverged, and shuffles get long */
+    join_warp(m, lanes < WARP ? lanes : WARP, has_element(m, range, m->lane));
     if (warps <= 1)
         return;
     lw_ir_if(b, is_equal(m, lane, 0));
@@ -62,7 +66,7 @@ join_neighbours(maker *m, const lane_range *range)
     at = add(m, at, smaller(m, lane, i64(m, warps - 1)));
     load_parts(m, m->shared, at, acc);
     set(m, m->slot[0], acc);
-    join_warp(m, warps, lane, WARP, range);
+    join_warp(m, warps, has_element(m, range, times(m, lane, i64(m, WARP))));
 }
 
 void
@@ -111,45 +115,51 @@ lw_reduce_is_first_lane(maker *m)
 /* ---- blocks ---- */
 
 /* The number of the accumulator that block `split` leaves for the thread's result v: those of
- * neighbouring results are neighbours in memory. */
+ * neighbouring results are neighbours in memory. In 32 bits, which suffice: see choose_splits.
+ */
 static lw_ref
 partial_at(maker *m, lw_ref split, uint32_t v)
 {
-    return add(m, times(m, split, m->results), add(m, m->result, i64(m, v)));
+    lw_builder *b = &m->b;
+    lw_ref at = lw_ir_mul_no_wrap(b, split, lw_ir_cast(b, LW_DT_i32, m->results));
+
+    at = lw_ir_add_no_wrap(b, at, lw_ir_cast(b, LW_DT_i32, m->result));
+    return lw_ir_cast(b, LW_DT_i64, lw_ir_add_no_wrap(b, at, i32(m, v)));
 }
 
-/* Leaves the block's accumulators in device memory and opens an IF that only the last block to
- * arrive enters. The first thread of a block fences for all of them, as barriers lie between
- * its fences and what the others do. */
+/* Leaves the block's accumulators in device memory, and, unless this is the last block to
+ * arrive, the loop that is open. The first thread of a block fences for all of them, as
+ * barriers lie between its fences and what the others do. */
 static void
-meet(maker *m)
+leave_partials(maker *m, lw_ref splits)
 {
     lw_builder *b = &m->b;
     acc_parts acc = {0};
-    lw_ref limit, old, counter;
+    lw_ref is_last = lw_ir_slot(b, LW_DT_b1), limit, old, counter, arrived;
 
     lw_ir_if(b, lw_reduce_is_first_lane(m));
     for (uint32_t v = 0; v < n_results(m); v++) {
         get(m, m->slot[v], acc);
-        store_parts(m, m->partial, partial_at(m, m->split, v), acc);
+        store_parts(m, m->partial, partial_at(m, lw_ir_cast(b, LW_DT_i32, m->split), v), acc);
     }
     lw_ir_end(b);
     if (m->key->results_log2 > 0) /* threads other than the first have stored, too */
         lw_ir_barrier(&m->b);
+    lw_ir_set(b, is_last, lw_ir_int(b, LW_DT_b1, 0));
     lw_ir_if(b, is_equal(m, m->tid, 0));
     fence(m);
-    limit = lw_ir_cast(b, LW_DT_u32, minus(m, m->splits, i64(m, 1)));
+    limit = lw_ir_bitcast(b, LW_DT_u32, lw_ir_sub(b, splits, i32(m, 1)));
     counter =
         lw_ir_offset(b, m->counters, times(m, register_of(m, LW_SREG_CTAID_X), i64(m, 4)));
     old = lw_ir_atomic(b, LW_ATOMIC_INC, counter, &limit, 1);
     fence(m);
-    lw_ir_store(b, m->flag,
-                lw_ir_select(b, lw_ir_compare(b, LW_OP_EQ, old, limit), i32(m, 1), i32(m, 0)),
-                0, 0);
+    lw_ir_set(b, is_last, lw_ir_compare(b, LW_OP_EQ, old, limit));
     lw_ir_end(b);
-    lw_ir_barrier(&m->b);
-    lw_ir_if(b,
-             lw_ir_compare(b, LW_OP_NE, lw_ir_load(b, LW_DT_i32, 1, m->flag, 0, 0), i32(m, 0)));
+    arrived = lw_ir_get(b, is_last);
+    arrived = lw_ir_kernel_call(b, LW_KOP_barrier_or, LW_DT_i32, &arrived, 1);
+    lw_ir_if(b, lw_ir_not(b, is_set(m, arrived)));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
 }
 
 /* How many blocks' accumulators are loaded at a time, so that their waits overlap. Those of
@@ -200,11 +210,11 @@ take_partials(maker *m, lw_ref at, lw_ref last)
     lw_ref k;
 
     for (uint32_t i = 0; i < count; i++) {
-        k = smaller(m, add(m, at, i64(m, i)), minus(m, last, i64(m, 1)));
+        k = smaller(m, lw_ir_add(b, at, i32(m, i)), lw_ir_sub(b, last, i32(m, 1)));
         load_partials(m, k, x[i]);
     }
     for (uint32_t i = 0; i < count; i++) {
-        k = is_less(m, add(m, at, i64(m, i)), last);
+        k = is_less(m, lw_ir_add(b, at, i32(m, i)), last);
         for (uint32_t v = 0; v < n_results(m); v++) {
             get(m, m->slot[v], acc);
             lw_reduce_combine(m, acc, x[i][v], x[i][v]);
@@ -214,25 +224,24 @@ take_partials(maker *m, lw_ref at, lw_ref last)
     }
 }
 
-/* Combines what the blocks of a result have left, in the order of the blocks. */
-void
-lw_reduce_join_blocks(maker *m)
+lane_range
+lw_reduce_meet(maker *m, lw_ref splits)
 {
     lw_builder *b = &m->b;
     acc_parts x[MOST_VECTOR] = {{0}};
     lane_range range;
-    lw_for loop;
+    lw_ref at = lw_ir_slot(b, LW_DT_i32);
 
-    meet(m);
-    range = lw_reduce_lane_of(m, i64(m, 0), m->splits, 1);
+    leave_partials(m, splits);
+    range = lw_reduce_lane_of(m, i32(m, 0), splits, 1);
     lw_ir_if(b, is_less(m, range.first, range.last));
     load_partials(m, range.first, x);
     for (uint32_t v = 0; v < n_results(m); v++)
         set(m, m->slot[v], x[v]);
-    loop = lw_ir_for(b, add(m, range.first, i64(m, 1)), range.last, i64(m, n_partials(m)),
-                     LW_LOOP_NO_UNROLL);
-    take_partials(m, loop.i, range.last);
-    lw_ir_for_end(b, &loop);
+    lw_ir_set(b, at, lw_ir_add(b, range.first, i32(m, 1)));
+    take_partials(m, lw_ir_while(b, at, range.last), range.last);
+    lw_ir_latch(b);
+    lw_ir_while_end(b, at, i32(m, n_partials(m)));
     lw_ir_end(b);
-    lw_reduce_join_lanes(m, &range);
+    return range;
 }

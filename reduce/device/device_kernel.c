@@ -99,20 +99,25 @@ find_place(maker *m)
     lw_builder *b = &m->b;
     uint32_t lanes = m->key->lanes_log2, results = m->key->results_log2;
     uint32_t first_log2 = m->key->columns ? results : lanes; /* neighbours of the same kind */
-    lw_ref shift = i64(m, first_log2), in_block, first;
+    lw_ref first, rest;
 
-    m->place = m->tid = register_of(m, LW_SREG_TID_X);
-    first = low(m, m->tid, INT64_C(1) << first_log2);
-    m->lane = m->key->columns ? lw_ir_shr(b, m->tid, shift) : first;
-    in_block = m->key->columns ? first : lw_ir_shr(b, m->tid, shift);
+    m->place = m->lane = m->tid = register_of(m, LW_SREG_TID_X);
     m->split = register_of(m, LW_SREG_CTAID_Y);
-    m->result =
-        add(m, lw_ir_shl(b, register_of(m, LW_SREG_CTAID_X), i64(m, results)), in_block);
+    m->result = register_of(m, LW_SREG_CTAID_X);
+    if (results > 0) {
+        first = low(m, m->tid, INT64_C(1) << first_log2);
+        rest = lw_ir_shr(b, m->tid, i64(m, first_log2));
+        m->lane = m->key->columns ? rest : first;
+        m->result = lw_ir_shl(b, m->result, i64(m, results));
+        m->result = add(m, m->result, m->key->columns ? first : rest);
+    }
+    m->is_valid = lw_ir_int(b, LW_DT_b1, 1);
     if (n_results(m) > 1)
         m->result = times(m, m->result, i64(m, n_results(m)));
-    m->is_valid = is_less(m, m->result, m->results);
-    /* the others work on the last results, and store nothing */
-    m->result = smaller(m, m->result, minus(m, m->results, i64(m, n_results(m))));
+    if (results > 0) { /* the others work on the last results, and store nothing */
+        m->is_valid = is_less(m, m->result, m->results);
+        m->result = smaller(m, m->result, minus(m, m->results, i64(m, n_results(m))));
+    }
     if (m->key->slices) {
         find_slice(m);
         return;
@@ -173,7 +178,42 @@ add_memory(maker *m)
         if (m->key->masked)
             m->joined[i] = lw_ir_slot(&m->b, m->part[i]);
     }
-    m->flag = lw_ir_shared(&m->b, 4, 4);
+}
+
+/* Combines the lanes of each block, and then, in the last of a result's `splits` blocks, what
+ * all of them have left. That takes at most two iterations of one loop, as two texts would take
+ * twice as long to compile. */
+static void
+join(maker *m, lane_range range)
+{
+    lw_builder *b = &m->b;
+    lw_dtype type = lw_ir_type(b, range.n);
+    lw_ref n = lw_ir_slot(b, type), each = lw_ir_slot(b, type);
+    lw_ref blocks = lw_ir_slot(b, LW_DT_i32), splits; /* that are not yet combined */
+    bool skips = m->key->best && !m->key->columns;    /* the lanes are combined already */
+
+    lw_ir_set(b, blocks, lw_ir_cast(b, LW_DT_i32, m->splits));
+    lw_ir_set(b, n, skips ? lw_ir_zero(b, type) : range.n);
+    lw_ir_set(b, each, range.each);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE);
+    range.n = lw_ir_get(b, n);
+    range.each = lw_ir_get(b, each);
+    if (skips)
+        lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, range.n, lw_ir_zero(b, type)));
+    lw_reduce_join_lanes(m, &range);
+    if (skips)
+        lw_ir_end(b);
+    splits = lw_ir_get(b, blocks);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, splits, i32(m, 1)));
+    deliver(m);
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    range = lw_reduce_meet(m, splits);
+    lw_ir_set(b, n, lw_ir_cast(b, type, range.n));
+    lw_ir_set(b, each, lw_ir_cast(b, type, range.each));
+    lw_ir_set(b, blocks, i32(m, 1));
+    lw_ir_latch(b);
+    lw_ir_end(b);
 }
 
 static void
@@ -187,15 +227,7 @@ reduce_block(maker *m, access *from)
             : m->key->best  ? lw_reduce_take_best(m, from)
             : m->key->piece ? lw_reduce_take_in_order(m, from)
                             : lw_reduce_take(m, from);
-    if (!m->key->best || m->key->columns)
-        lw_reduce_join_lanes(m, &range);
-    lw_ir_if(&m->b, is_equal(m, m->splits, 1));
-    deliver(m);
-    lw_ir_else(&m->b);
-    lw_reduce_join_blocks(m);
-    deliver(m);
-    lw_ir_end(&m->b);
-    lw_ir_end(&m->b);
+    join(m, range);
 }
 
 static void

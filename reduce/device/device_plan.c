@@ -387,6 +387,7 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     plan->partial_bytes = plan->counters_at = 0;
     if (plan->splits == 1)
         return;
+    assert(plan->results <= INT32_MAX / plan->splits); /* the kernel counts them in 32 bits */
     plan->counters_at = ((size_t)(plan->results * plan->splits) * bytes + 511) / 256 * 256;
     plan->partial_bytes = plan->counters_at + (size_t)plan->tiles * 4;
 }

@@ -124,30 +124,27 @@ lw_reduce_map_element(maker *m, const access *from, uint32_t v, lw_ref *acc)
 
 /* ---- lanes ---- */
 
-/* ceil(x / y) of values that are not negative. */
-static lw_ref
-ceil_divide(maker *m, lw_ref x, lw_ref y)
-{
-    return lw_ir_div(&m->b, add(m, x, minus(m, y, i64(m, 1))), y);
-}
-
 lane_range
 lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, int64_t together)
 {
-    lw_ref lanes = i64(m, INT64_C(1) << m->key->lanes_log2);
-    lane_range range = {.n = minus(m, end, begin)};
+    lw_builder *b = &m->b;
+    lw_dtype type = lw_ir_type(b, end);
+    int64_t lanes = INT64_C(1) << m->key->lanes_log2, all = lanes * together;
+    lw_ref lane = lw_ir_cast(b, type, m->lane);
+    lane_range range = {.n = lw_ir_sub(b, end, begin)};
 
-    if (together) {
-        range.each = ceil_divide(m, range.n, times(m, lanes, i64(m, together)));
-        range.each = times(m, range.each, i64(m, together));
-        range.first = add(m, begin, times(m, m->lane, range.each));
-        range.last = smaller(m, end, add(m, range.first, range.each));
-        range.step = i64(m, 1);
+    if (together) { /* ceil(n / all) * together */
+        range.each = lw_ir_add(b, range.n, lw_ir_int(b, type, all - 1));
+        range.each = lw_ir_div(b, range.each, lw_ir_int(b, type, all));
+        range.each = lw_ir_mul(b, range.each, lw_ir_int(b, type, together));
+        range.first = lw_ir_add(b, begin, lw_ir_mul(b, lane, range.each));
+        range.last = smaller(m, end, lw_ir_add(b, range.first, range.each));
+        range.step = lw_ir_int(b, type, 1);
     } else {
-        range.first = add(m, begin, m->lane);
+        range.first = lw_ir_add(b, begin, lane);
         range.last = end;
-        range.step = lanes;
-        range.each = i64(m, 1);
+        range.step = lw_ir_int(b, type, lanes);
+        range.each = lw_ir_int(b, type, 1);
     }
     return range;
 }

@@ -52,7 +52,6 @@ typedef struct maker {
     acc_parts partial, initial;
     lw_ref counters;
     acc_parts shared;            /* shared memory: a place for each thread's slots */
-    lw_ref flag;                 /* shared memory: whether this block is the last one */
     acc_parts slot[MOST_VECTOR]; /* the accumulators of the thread's results */
     lw_ref result, split;
 
@@ -197,6 +196,14 @@ register_of(maker *m, lw_sreg which)
 {
     return lw_ir_cast(&m->b, LW_DT_i64,
                       lw_ir_bitcast(&m->b, LW_DT_u32, lw_ir_sreg(&m->b, which)));
+}
+
+static inline void
+wait_for_warp(maker *m)
+{
+    lw_ref all = i32(m, -1);
+
+    lw_ir_kernel_call(&m->b, LW_KOP_syncwarp, LW_DT_void, &all, 1);
 }
 
 /* Flags of loads from operands, which do not change while a kernel runs. Code for the simulator

@@ -54,4 +54,4 @@ def test_the_kernel_reads_together(cc):
     assert reductions._affine._simulate(np.ones(50_000, "f4"), np.ones(50_000, "f4"), res=cc)[:4] == b"\x7fELF"
     if cc == 90:
         text = last.inspect_ptx("f4(f4)", "sm_90")
-        assert text.count("ld.global.nc.v4.u32") == 16 and text.count("st.shared.v4.u32") == 8 and text.count("bar.warp.sync") == 2
+        assert text.count("ld.global.nc.v4.u32") == 8 and text.count("st.shared.v4.u32") == 8 and text.count("bar.warp.sync") == 3

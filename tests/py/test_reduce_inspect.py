@@ -1,5 +1,7 @@
 """Looking into a Reduction, and compiling one ahead of time."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,17 @@ def test_several_results():
     ends(np.arange(3, dtype="i4"))
     assert ends.signatures == ["Tuple(int32, int32)(int32)"]
     assert "define" in ends.inspect_llvm(ends.signatures[0])
+
+
+def test_a_block_of_one_result_looks_for_no_result():
+    text = TOTAL.inspect_nvvm("f4(f4)", "sm_90")
+    assert re.search(r"and i64 %\w+, 31\b", text) and not re.search(r"and i64 %\w+, 255\b", text)  # of the warp; of the block
+
+
+def test_one_text_combines_the_lanes_of_blocks_and_the_blocks():
+    for text in (TOTAL.inspect_nvvm("f4(f4)", "sm_90"), lw.reduce(lambda a, b: a - b).inspect_nvvm("f4(f4)", "sm_90")):
+        assert text.count("shfl.sync.bfly") == 8 and text.count("bar.red.or") == 1  # 5 within a warp of 32, 3 between 8 warps
+        assert not re.search(r"mul i64 %\w+, %p0\b", text)  # what blocks leave is counted in 32 bits
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_120"])
