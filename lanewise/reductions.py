@@ -371,9 +371,10 @@ def _whole(axis: Any) -> Any:
     return tuple(operator.index(one) for one in axis) if isinstance(axis, tuple) else operator.index(axis)
 
 
-def _check_within(a: Any, axis: Any) -> None:
-    """AxisError for an axis of an array without axes, of which NumPy's reductions take 0 and -1, but neither its means nor its scans."""
-    if axis is not None and axis != () and len(a.shape) == 0:
+def _check_within(a: Any, axis: Any, where: Any = True) -> None:
+    """AxisError for an axis of an array without axes, of which NumPy's reductions take 0 and -1, but neither its scans nor its means,
+    unless there is a mask."""
+    if axis is not None and axis != () and len(a.shape) == 0 and (where is True or isinstance(axis, tuple)):
         raise np.exceptions.AxisError(axis[0] if isinstance(axis, tuple) else axis, 0)
 
 
@@ -421,7 +422,11 @@ def _warn_of_nothing(a: Any, axis: Any, where: Any, least: float, text: str, abo
         axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         counts: Any = math.prod(a.shape[one] for one in axes if -a.ndim <= one < a.ndim)
     else:
-        counts = np.count_nonzero(np.broadcast_to(where, np.broadcast_shapes(np.shape(where), a.shape)), axis=axis)
+        try:
+            mask = np.broadcast_to(where, a.shape)
+        except ValueError:  # which the reduction refuses
+            return
+        counts = np.count_nonzero(mask, axis=axis)
     if np.any(counts <= least):
         warnings.warn(text, RuntimeWarning, stacklevel=3 + above)
 
@@ -615,7 +620,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     if (answer := _theirs(a, "mean", axis, stream, progress, dtype=dtype, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
     a, axis = _array(a, "mean"), _whole(axis)
-    _check_within(a, axis)
+    _check_within(a, axis, where)
     _warn_of_nothing(a, axis, where, 0, "Mean of empty slice", above=1)
     dtype = _not_of_times(a, dtype)
     kind = _asked_for(dtype)
@@ -703,7 +708,7 @@ def _deviate(name, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
     if (answer := _theirs(a, name, axis, stream, progress, **given)) is not NotImplemented:
         return answer
     a, axis = _array(a, name), _whole(axis)
-    _check_within(a, axis)
+    _check_within(a, axis, where)
     _warn_of_nothing(a, axis, where, ddof, "Degrees of freedom <= 0 for slice", above=1)
     kind = _asked_for(dtype)
     mean = _around(a, mean, name)
@@ -803,7 +808,10 @@ def _flat(a: Any, axis: Any, name: str) -> tuple[Any, int]:
 
 
 def _scan(name: str, reduction: lw.Reduction, *arrays: Any, **given: Any) -> Any:
-    """reduction.accumulate(…), whose errors of arguments have the name of the function that was called."""
+    """reduction.accumulate(…), whose errors of arguments have the name of the function that was called. As in NumPy's scans, but not in its
+    reductions, the byte order of dtype= does not count."""
+    if (dtype := _asked_for(given.get("dtype"))) is not None and not dtype.isnative:
+        given["dtype"] = dtype.newbyteorder("=")
     try:
         return reduction.accumulate(*arrays, **given)
     except TypeError as error:

@@ -108,6 +108,37 @@ def test_scans_as_numpy(name, dtype):
             same(got.astype(wanted.dtype), wanted if dtype != "f2" else wanted.astype("f2").astype("f4"))
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "nancumsum", "nancumprod"])
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">i8", ">u2", ">c16"])
+def test_scans_ignore_the_byte_order_of_dtype(name, dtype):
+    for x in (np.array([1.5, 2, -3]), np.array([[1, 2, 3], [4, 5, 6]], "i4"), np.array([True, True])):
+        if np.dtype(dtype).kind not in "iu" or x.dtype.kind != "f":  # NumPy's nancumsum casts floats to no integers
+            wanted, got = (getattr(library, name)(x, axis=-1, dtype=dtype) for library in (np, reductions))
+            assert got.dtype == wanted.dtype and got.dtype.isnative and np.array_equal(got, wanted)
+    with pytest.raises(TypeError, match="dtype= must be a type that kernels compute in"):  # NumPy's reductions refuse it, too
+        reductions.sum(x, dtype=dtype)
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_where_of_an_array_without_axes(name):
+    """As NumPy's, which take axis=0 with a mask only."""
+    function, x = getattr(reductions, name), np.array(3.0)
+    for axis in (0, -1):
+        got = function(x, axis=axis, where=np.array(True))
+        assert got == getattr(np, name)(x, axis=axis, where=np.array(True)) and type(got) is np.float64
+    for axis, where in ((0, True), (-1, True), ((0,), np.array(True)), (1, np.array(True))):
+        for one in (function, getattr(np, name)):
+            with pytest.raises(np.exceptions.AxisError):
+                one(x, axis=axis, where=where)
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_a_mask_that_does_not_fit_is_refused_without_a_warning(name):
+    with warnings.catch_warnings(), pytest.raises(ValueError, match=r"where= of shape \(2,\) cannot be broadcast to \(\)"):
+        warnings.simplefilter("error")
+        getattr(reductions, name)(np.array(3.0), axis=(), where=[True, False])
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of empty slices
 @pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std"])
 def test_where(name):
