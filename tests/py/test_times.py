@@ -1,4 +1,5 @@
 """datetime64 and timedelta64: everything is compared with NumPy."""
+import datetime
 import itertools
 import warnings
 
@@ -157,6 +158,28 @@ def test_reductions_of_nothing_where_and_initial():
             lw.reductions.sum(x, initial=wrong)
     with pytest.raises(TypeError, match="initial="):
         lw.reductions.sum(np.arange(3), initial=first)
+
+
+@pytest.mark.parametrize("initial", [
+    datetime.date(2022, 1, 1), datetime.datetime(2022, 1, 1), np.datetime64("2022-01-01T00"), np.array("2022-01-01T00", "M8[h]"), np.datetime64("NaT", "us"),
+    datetime.timedelta(30000), np.timedelta64(720000, "h"), np.timedelta64("NaT", "us"),
+])
+def test_initial_of_other_classes_and_units(initial):
+    """What the unit of the elements holds without rounding."""
+    is_date = isinstance(initial, (datetime.date, np.datetime64, np.ndarray))
+    for unit in ("D", "s"):
+        x = np.array([18000, 19000]).astype("M8[D]" if is_date else "m8[D]").astype(f"{'M' if is_date else 'm'}8[{unit}]")
+        for name in ("min", "max") if is_date else ("min", "max", "sum"):
+            same(outcome(getattr(lw.reductions, name), x, initial=initial), outcome(getattr(np, name), x, initial=initial), (name, unit))
+
+
+@pytest.mark.parametrize("initial", [
+    datetime.datetime(2022, 1, 1, 13), np.datetime64("2022-01-01T13"), "2022-01-01", [datetime.date(2022, 1, 1)], 5, np.timedelta64(3, "D"), datetime.timedelta(3), object(),
+])
+def test_initial_that_no_date_is(initial):
+    """NumPy rounds it, or takes its number for one of days."""
+    with pytest.raises(TypeError, match=r"initial= must be a number that datetime64\[D\] can hold, not "):
+        lw.reductions.max(np.array(["2020-01-01"], "M8[D]"), initial=initial)
 
 
 def test_operators_of_reductions():
