@@ -416,18 +416,19 @@ def _asked_for(dtype: Any) -> Any:
 
 def _warn_of_nothing(a: Any, axis: Any, where: Any, least: float, text: str, above: int = 0) -> None:
     """As NumPy, where elements are so few: on the host, for on a device nobody waits for what a mask holds."""
-    if not isinstance(a, np.ndarray):
+    if not isinstance(a, np.ndarray) or (where is True and least <= 0 < a.size):
         return
     if where is True:
         axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         counts: Any = math.prod(a.shape[one] for one in axes if -a.ndim <= one < a.ndim)
     else:
         try:
-            mask = np.broadcast_to(where, a.shape)
+            mask = where if isinstance(where, np.ndarray) and where.shape == a.shape else np.broadcast_to(where, a.shape)
         except ValueError:  # which the reduction refuses
             return
         counts = np.count_nonzero(mask, axis=axis)
-    if np.any(counts <= least):
+    are_few = counts <= least
+    if are_few.any() if isinstance(are_few, np.ndarray) else are_few:
         warnings.warn(text, RuntimeWarning, stacklevel=3 + above)
 
 

@@ -613,6 +613,29 @@ def test_usual_calls(name):
                 assert told(function, x, given) == told(function.__wrapped__, x, given), (dtype, shape, given)
 
 
+LISTS = [[1.0, 2.5, -3.0], (4, 2, 9), [True, False], [1, 2.5, np.nan], (1j, 2 - 1j), [0], [1, np.float32(2)], [7, np.int8(3)], [[1, 2], [3, 4]], [], (2**70, 1), [1.0, "a"], [1, [2]], [None]]
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "argmax", "argmin", "count_nonzero", "cumsum", "cumprod", "nanmax", "nansum", "nanmean", "nanargmin"])
+def test_lists_of_numbers(name):
+    """They are made into arrays without a step in Python; others, and what makes no array of numbers, go to the Python function as they are."""
+    function = getattr(reductions, name)
+
+    def outcome(call, x, **given):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                got = call(x, **given)
+            except Exception as error:
+                return type(error), str(error)
+        return np.asarray(got).tobytes(), np.asarray(got).dtype, type(got), [str(one.message) for one in caught]
+
+    for x in LISTS:
+        for given in ({}, {"axis": 0}, {"axis": -1}, {"axis": 3}, {"axis": "x"}, {"axis": 0, "keepdims": True}):
+            if "keepdims" not in given or not name.startswith("cum"):
+                assert outcome(function, x, **given) == outcome(function.__wrapped__, x, **given), (x, given)
+
+
 # ---- complex elements with a real dtype= ----
 
 WITH_DTYPE = ["sum", "prod", "mean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nancumsum", "nancumprod"]
