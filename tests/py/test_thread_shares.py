@@ -149,7 +149,7 @@ SCANS = {
 @pytest.mark.parametrize("shape", [(1, 1000000), (2, 300000), (30, 40000), (700, 1000), (5, 3, 40000), (1, 32768 + 8128 * 7 + 1)])
 @pytest.mark.parametrize("name", SCANS)
 def test_scans(name, shape):
-    """Rows of several rounds, several rows of one round, and short rows."""
+    """Rows take several steps each, or share one step, or are short."""
     f, reference = SCANS[name]
     x = RNG.standard_normal(shape)
     result = check(lambda: f(x)) if x.size > 200000 else check_bits(lambda: f(x))
@@ -157,7 +157,7 @@ def test_scans(name, shape):
 
 
 def test_flags_of_long_scans():
-    """Whose values are looked at by all threads, if a product has become too small for a number."""
+    """All threads look at the values of a scan if a product has become too small for a number."""
     product = lw.reduce(map=lambda p: (p, p), combine=lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), finish=lambda a, b: a)
     x = np.full(500000, 0.5)
 

@@ -120,8 +120,6 @@ def test_parameters_with_defaults_become_operands():
 # ---- what they captured changes ----
 
 GLOBAL = 0.0
-LIST = [0.0]
-ARRAY = np.zeros(3)
 SCALE = 1.0
 
 

@@ -11,7 +11,6 @@ import lanewise as lw
 UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"]
 NAT = np.iinfo(np.int64).min
 STEPS = [0, 1, -1, 2, -2, 7, -7, 13, 59, -61, 365, -366, 1000, 12345, -99999, 10 ** 6 + 1, NAT]
-SOME = ["D", "h", "s", "ms", "3h", "7D", "25s"]
 NUMBERS = {"?": [True, False], "i1": [3, -7, 0], "u2": [5, 0, 1], "i4": [-2, 9, 0], "i8": [0, 1, -1, 2, 10 ** 12], "u8": [0, 3, 8],
            "f2": [0.5, -2, 0], "f4": [1.5, np.nan, np.inf], "f8": [0.0, -0.25, 3.75, np.nan, -np.inf, 1e300]}
 
@@ -176,7 +175,7 @@ def test_initial_of_other_classes_and_units(initial):
 @pytest.mark.parametrize("initial", [
     datetime.datetime(2022, 1, 1, 13), np.datetime64("2022-01-01T13"), "2022-01-01", [datetime.date(2022, 1, 1)], 5, np.timedelta64(3, "D"), datetime.timedelta(3), object(),
 ])
-def test_initial_that_no_date_is(initial):
+def test_initial_that_is_not_a_date(initial):
     """NumPy rounds it, or takes its number for one of days."""
     with pytest.raises(TypeError, match=r"initial= must be a number that datetime64\[D\] can hold, not "):
         lw.reductions.max(np.array(["2020-01-01"], "M8[D]"), initial=initial)
