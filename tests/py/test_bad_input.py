@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-import lanewise._pickling
+from lanewise import _pickling
 from lanewise.errors import CompileError, LanewiseError, SignatureError, TypingError, UnsupportedError
 
 X = np.arange(6.0)
@@ -612,7 +612,7 @@ OTHERS = [
     ("config list", lambda: setattr(lw.config, "threads", [1]), ValueError, "threads"),
     ("config with", lambda: lw.config(target="gpu").__enter__(), ValueError, "target"),
     ("cache clear keyword", lambda: lw.cache.clear(colour=1), TypeError, "colour"),
-    ("pickle version", lambda: lw._pickling.rebuild(99, "vectorize", None, None, None, {}), ValueError, "99"),
+    ("pickle version", lambda: _pickling.rebuild(99, "vectorize", None, None, None, {}), ValueError, "99"),
     ("pickle cut short", lambda: pickle.loads(pickle.dumps(total)[:-20]), (pickle.UnpicklingError, EOFError), ""),
     ("module attribute", lambda: getattr(lw, "fft"), AttributeError, "fft"),
     ("config attribute", lambda: getattr(lw.config, "colour"), AttributeError, "colour"),

@@ -400,7 +400,7 @@ def test_the_same_bits_a_thousand_times():
 
 
 class Foreign:
-    """An array that tells of itself by __cuda_array_interface__ alone."""
+    """An array that has only __cuda_array_interface__."""
 
     def __init__(self, array):
         self.array, self.__cuda_array_interface__ = array, array.__cuda_array_interface__
@@ -445,7 +445,7 @@ def test_out_of_other_libraries():
 
 
 class Tensor(Foreign):
-    """With a dtype that is not NumPy's, as PyTorch's tensors have."""
+    """A tensor whose dtype is not NumPy's, as PyTorch's are."""
 
     dtype, ndim, shape = object(), 1, (1000,)
 

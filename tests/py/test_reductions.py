@@ -121,7 +121,7 @@ def test_scans_ignore_the_byte_order_of_dtype(name, dtype):
 
 @pytest.mark.parametrize("name", ["mean", "var", "std"])
 def test_where_of_an_array_without_axes(name):
-    """As NumPy's, which take axis=0 with a mask only."""
+    """As NumPy's functions, they take axis=0 only with a mask."""
     function, x = getattr(reductions, name), np.array(3.0)
     for axis in (0, -1):
         got = function(x, axis=axis, where=np.array(True))
@@ -199,7 +199,7 @@ def test_initial_of_bools_is_a_truth_value(name):
 
 
 def _exact_variance(x, axis, where=True):
-    """By two passes in long double, around a mean that is subtracted from numbers near it."""
+    """The variance by two passes in long double, around a mean that is subtracted from numbers near it."""
     wide = np.clongdouble if x.dtype.kind == "c" else np.longdouble
     d = x.astype(wide) - x.reshape(-1)[0]
     d = d - np.mean(d, axis=axis, keepdims=True, where=where)
@@ -530,13 +530,13 @@ def test_means_that_are_no_means_of_the_array():
 
 
 def first_by_hand(x, largest):
-    """NumPy's answer: the first NaN, else the first of the best elements."""
+    """NumPy's answer: the first NaN, or else the first of the best elements."""
     return int(np.argmax(x) if largest else np.argmin(x))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i8", "u2"])
 def test_the_first_of_equal_elements_in_long_rows(dtype):
-    """Blocks and chunks are searched for once: ties, and NaN, on both sides of their borders."""
+    """Blocks and chunks are searched separately: there are ties and NaN on both sides of their borders."""
     rng = np.random.default_rng(3)
     for n in (63, 64, 65, 511, 513, 4159, 4160, 8321, 16641, 66_559, 66_561, 300_001):
         plain = rng.integers(0, 90, n).astype(dtype)
@@ -594,7 +594,7 @@ def test_usual_calls_of_deviations(name, dtype):
 
 @pytest.mark.parametrize("name", ["mean", "count_nonzero"])
 def test_usual_calls(name):
-    """The same of functions whose usual calls go to the reduction at once."""
+    """The same holds for functions whose usual calls go to the reduction directly."""
     rng, function = np.random.default_rng(1), getattr(reductions, name)
 
     def told(call, x, given):
@@ -642,7 +642,7 @@ WITH_DTYPE = ["sum", "prod", "mean", "var", "std", "cumsum", "cumprod", "nansum"
 
 
 def told(function, *args, **keywords):
-    """The result, and which categories of warnings there were but those of overflow."""
+    """The result, and the categories of all warnings but those of overflow."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         result = np.asarray(function(*args, **keywords))
@@ -683,7 +683,7 @@ def test_complex_deviations_from_a_given_mean(name):
 
 
 def test_variance_in_integers():
-    """The mean and each square are cut off to integers, of whatever elements."""
+    """The mean and each square are truncated to integers, whatever the elements are."""
     for x in ([0, 0, 0, 3], [0.0, 1.9], [0.0, 9.0, 9.5, 9.0], [1 + 2j, 3.5j, 4]):
         like_numpy("var", np.array(x), dtype="i8")
         like_numpy("std", np.array(x), dtype="i4")
@@ -692,7 +692,7 @@ def test_variance_in_integers():
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("name", ["prod", "nanprod"])
 def test_products_that_start_from_zero_or_infinity(name, dtype):
-    """The product of the elements overflows or underflows, and zero times infinity is NaN; NumPy starts from `initial`."""
+    """The product of the elements overflows or underflows, and zero times infinity is NaN, because NumPy starts from `initial`."""
     top, ours, numpys = np.finfo(dtype).max, getattr(reductions, name), getattr(np, name)
     tiny = 1e-9 if dtype == "f2" else 1e-300  # 0 in the narrow dtypes
     for n in (1, 3, 40, 3000):

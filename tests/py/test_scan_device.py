@@ -75,7 +75,7 @@ def test_refused(call, error, text):
 
 
 def test_target_cuda_copies_host_arrays():
-    """There, and the result back."""
+    """They are copied to the device, and the result is copied back."""
     sums = lw.reduce(lambda a, b: a + b, target="cuda").accumulate(np.ones(10))
     assert type(sums) is np.ndarray and sums.shape == (10,)
 
@@ -256,7 +256,7 @@ def test_keys(n):
 @needs_kernels
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "f2"])
 def test_large_arrays(dtype):
-    """Of 64 MiB and more; the results do not depend on the launch or on where elements lie."""
+    """They have 64 MiB and more; the results do not depend on the launch or on where elements are."""
     n = (1 << 26) // np.dtype(dtype).itemsize + 12_345
     x = np.random.default_rng(1).integers(-1, 2, n) if dtype != "f2" else np.arange(n) % 2 * 2 - 1
     wanted = np.cumsum(x).astype(dtype)

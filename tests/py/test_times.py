@@ -20,7 +20,7 @@ def times(kind, unit, steps=STEPS):
 
 
 def every_operand():
-    """An array of each kind in several units, and of numbers."""
+    """Arrays of each kind in several units, and of numbers."""
     for kind, unit in itertools.product("mM", ["Y", "M", "D", "s", "10ms", "generic"]):
         yield times(kind, unit)
     for dtype, values in NUMBERS.items():
@@ -31,7 +31,7 @@ NUMPY_2_5 = tuple(int(part) for part in np.__version__.split(".")[:2]) >= (2, 5)
 
 
 def outcome(function, *args, **keywords):
-    """What a call gives: its arrays, or the class of its exception."""
+    """The arrays that a call returns, or the class of its exception."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -42,7 +42,7 @@ def outcome(function, *args, **keywords):
 
 
 def same(ours, numpys, what):
-    """NumPy's dtype, units included, and values; or both refuse."""
+    """Check that dtypes, units included, and values are NumPy's, or that both refuse the call."""
     if isinstance(numpys, Exception) or isinstance(ours, Exception):
         assert isinstance(ours, Exception) and isinstance(numpys, Exception), (what, ours, numpys)
         assert isinstance(ours, TypeError), (what, ours)
@@ -90,7 +90,7 @@ def test_unary_ufuncs_are_numpys(name):
 
 @pytest.mark.parametrize("kind", "mM")
 def test_casts_between_units_are_numpys(kind, thorough):
-    """Every pair of units, or a third of the pairs, of NaT and of numbers before and after 1970, leap days included."""
+    """Every pair of units, or a third of the pairs, is tested with NaT and numbers before and after 1970, leap days included."""
     units = [*UNITS, "generic", "3Y", "5M", "7D", "25s", "10ms"]
     steps = [*STEPS, *range(-900, 900, 31), -719529, 2 ** 40 + 1, -2 ** 40 - 3, 10 ** 17 + 7, -10 ** 17 - 9]
     for (i, a), (j, b) in itertools.product(enumerate(units), enumerate(units)):
@@ -164,7 +164,7 @@ def test_reductions_of_nothing_where_and_initial():
     datetime.timedelta(30000), np.timedelta64(720000, "h"), np.timedelta64("NaT", "us"),
 ])
 def test_initial_of_other_classes_and_units(initial):
-    """What the unit of the elements holds without rounding."""
+    """The unit of the elements holds these without rounding."""
     is_date = isinstance(initial, (datetime.date, np.datetime64, np.ndarray))
     for unit in ("D", "s"):
         x = np.array([18000, 19000]).astype("M8[D]" if is_date else "m8[D]").astype(f"{'M' if is_date else 'm'}8[{unit}]")
