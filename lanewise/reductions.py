@@ -402,7 +402,10 @@ def _computed_in(a: Any, dtype: Any, out: Any) -> Any:
 
 def _not_of_times(a: Any, dtype: Any) -> Any:
     """dtype= of a sum or mean: a number's says nothing about timedelta64, for NumPy either."""
-    return None if dtype is not None and _kind(a) == "m" and _asked_for(dtype) is not None else dtype
+    kind = _asked_for(dtype)
+    if kind is None:
+        return dtype
+    return None if _kind(a) == "m" else kind
 
 
 def _asked_for(dtype: Any) -> Any:
