@@ -236,10 +236,10 @@ def _square_of_complex(x, mean):
 
 
 @functools.lru_cache(maxsize=None)
-def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+def _spread(name: str, is_complex: bool, ddof: float, kind: Any = None) -> lw.Reduction:
     """The moments around a mean that is given."""
-    return named("nanstd" if root else "nanvar", _merge_spread, map=_square_of_complex if is_complex else _square_of,
-                 finish=_variance(root, ddof, kind), identity=(0, math.nan))
+    return named(name, _merge_spread, map=_square_of_complex if is_complex else _square_of,
+                 finish=_variance(name == "nanstd", ddof, kind), identity=(0, math.nan))
 
 
 # ---- warnings, on the host alone: on a device nobody waits for the result ----
@@ -417,7 +417,7 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
     """
     if is_labelled(a):
         return _labelled.call(nanvar, locals())
-    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
+    return _deviate("nanvar", a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
 @_at_once(_NANSTD, "biuf", unless_nan=True)
@@ -429,13 +429,13 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
     """
     if is_labelled(a):
         return _labelled.call(nanstd, locals())
-    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
+    return _deviate("nanstd", a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
-def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress):
-    a = _all_elements._array(a, "nanstd" if root else "nanvar")
+def _deviate(name, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress):
+    a = _all_elements._array(a, name)
     if _all_elements._kind(a) in "biu":
-        of_all = _all_elements.std if root else _all_elements.var
+        of_all = _all_elements.std if name == "nanstd" else _all_elements.var
         return of_all(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction, stream=stream, progress=progress)
     if correction is not ... and correction is not np._NoValue:
         if ddof != 0:
@@ -448,13 +448,13 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
     if _all_elements._is_cast_to_real(a, kind):
         form, dtype = "real part", _all_elements._complex_of(a, kind)
     kind = kind.type if kind is not None and (form == "real part" or kind.kind == "c") else None
-    if (mean := _all_elements._around(a, mean, "nanstd" if root else "nanvar")) is not None:
-        arrays, reduction = (a, mean), _spread(form != "real", root, ddof, kind)
+    if (mean := _all_elements._around(a, mean, name)) is not None:
+        arrays, reduction = (a, mean), _spread(name, form != "real", ddof, kind)
         dtype = dtype_of_a if dtype is None else dtype  # that of mean= does not count for NumPy
     else:
         if form == "real part":
             _all_elements._warn_of_real(above=1)
-        arrays, reduction = (a,), _moments("nanstd" if root else "nanvar", form, ddof, kind)
+        arrays, reduction = (a,), _moments(name, form, ddof, kind)
     result = reduction(*arrays, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     _warn_of_few(a, result, axis, where, ddof, "Degrees of freedom <= 0 for slice.")
     return result

@@ -104,13 +104,17 @@ def both(a: Any, k: int, axis: int) -> tuple[Any, Any]:
     a = _proper(a)
     if _is_selected(a, k, axis):
         return selected(a, k, axis)
-    found = places(a, k, axis)
+    found = _places(a, k, axis)
     return np.take_along_axis(a, found, axis), found
 
 
 def places(a: Any, k: int, axis: int) -> Any:
     """Their indices along the axis, int64."""
-    a, n = _proper(a), a.shape[axis]
+    return _places(_proper(a), k, axis)
+
+
+def _places(a: Any, k: int, axis: int) -> Any:
+    n = a.shape[axis]
     if hasattr(a, "copy_to_host") and not isinstance(a, np.ndarray):
         return selected(a, k, axis)[1] if _is_selected(a, k, axis) else _sorted(a, k, axis)
     kind = type(a) if hasattr(a, "copy_to_host") else np.ndarray

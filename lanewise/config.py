@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import contextlib as _contextlib
+import operator as _operator
 import os as _os
 import sys as _sys
 import warnings as _warnings
@@ -50,7 +51,7 @@ def _expected(name: str, value: Any) -> str | None:
         return "checks, as a set or as a str with commas: " + ", ".join(_CHECKS)
     if name == "dump" and not _are_words(value, _STAGES):
         return "stages, as a set or as a str with commas: " + ", ".join(_STAGES)
-    if name == "threads" and value is not None and not _is_number_of_threads(str(int(value) if isinstance(value, bool) else value)):
+    if name == "threads" and value is not None and not _is_number_of_threads(value):
         return f"an integer from 0 to {MOST_THREADS}"
     return None
 
@@ -59,8 +60,14 @@ def _expected(name: str, value: Any) -> str | None:
 MOST_THREADS = 256
 
 
-def _is_number_of_threads(value: str) -> bool:
-    return value.isascii() and value.isdigit() and len(value) < 10 and int(value) <= MOST_THREADS
+def _is_number_of_threads(value: Any) -> bool:
+    """Whether it is an integer, or the digits of one, from 0 to MOST_THREADS."""
+    if isinstance(value, str):
+        return value.isascii() and value.isdigit() and len(value) < 10 and int(value) <= MOST_THREADS
+    try:
+        return 0 <= _operator.index(value) <= MOST_THREADS
+    except TypeError:
+        return False
 
 
 def _unknown(name: str) -> str:
@@ -104,7 +111,7 @@ class Config:
         expected = _expected(name, value)
         if expected is not None:
             raise ValueError(f"lanewise.config.{name} must be {expected}, not {value!r:.200}")
-        if isinstance(value, bool):
+        if isinstance(value, int):  # a bool, or a member of an IntEnum
             value = int(value)
         _core._setting_set(name, None if value is None else str(value))
 

@@ -261,22 +261,22 @@ _STD = later("std", "real", 0, make=_moments)
 
 
 @functools.lru_cache(maxsize=None)
-def _spread_in(is_complex: bool, root: bool, ddof: float, kind: Any) -> lw.Reduction:
+def _spread_in(name: str, is_complex: bool, ddof: float, kind: Any) -> lw.Reduction:
     """dtype=int: each square is cut off to one, as are the variance and its root."""
     of = _variance(False, ddof, kind)
-    return named("std" if root else "var",
+    return named(name,
                  map=(lambda x, mean: (1, kind((x - mean).real * (x - mean).real + (x - mean).imag * (x - mean).imag))) if is_complex
                  else (lambda x, mean: (1, kind((x - mean) * (x - mean)))),
-                 combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=(lambda n, squares: kind(np.sqrt(of(n, squares)))) if root else of,
+                 combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=(lambda n, squares: kind(np.sqrt(of(n, squares)))) if name == "std" else of,
                  identity=(0, 0))
 
 
 @functools.lru_cache(maxsize=None)
-def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+def _spread(name: str, is_complex: bool, ddof: float, kind: Any = None) -> lw.Reduction:
     """The moments around a mean that is given."""
     square_of = _square_of_complex if is_complex else _square_of
-    return named("std" if root else "var", map=lambda x, mean: (1, square_of(x - mean)), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
-                 finish=_variance(root, ddof, kind), identity=(0, 0))
+    return named(name, map=lambda x, mean: (1, square_of(x - mean)), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+                 finish=_variance(name == "std", ddof, kind), identity=(0, 0))
 
 
 def __getattr__(name: str) -> Any:
@@ -371,9 +371,10 @@ def _whole(axis: Any) -> Any:
     return tuple(operator.index(one) for one in axis) if isinstance(axis, tuple) else operator.index(axis)
 
 
-def _check_within(a: Any, axis: Any) -> None:
-    """AxisError for an axis of an array without axes, of which NumPy's reductions take 0 and -1, but neither its means nor its scans."""
-    if axis is not None and axis != () and len(a.shape) == 0:
+def _check_within(a: Any, axis: Any, where: Any = True) -> None:
+    """AxisError for an axis of an array without axes, of which NumPy's reductions take 0 and -1, but neither its scans nor its means,
+    unless there is a mask."""
+    if axis is not None and axis != () and len(a.shape) == 0 and (where is True or isinstance(axis, tuple)):
         raise np.exceptions.AxisError(axis[0] if isinstance(axis, tuple) else axis, 0)
 
 
@@ -401,7 +402,10 @@ def _computed_in(a: Any, dtype: Any, out: Any) -> Any:
 
 def _not_of_times(a: Any, dtype: Any) -> Any:
     """dtype= of a sum or mean: a number's says nothing about timedelta64, for NumPy either."""
-    return None if dtype is not None and _kind(a) == "m" and _asked_for(dtype) is not None else dtype
+    kind = _asked_for(dtype)
+    if kind is None:
+        return dtype
+    return None if _kind(a) == "m" else kind
 
 
 def _asked_for(dtype: Any) -> Any:
@@ -415,14 +419,19 @@ def _asked_for(dtype: Any) -> Any:
 
 def _warn_of_nothing(a: Any, axis: Any, where: Any, least: float, text: str, above: int = 0) -> None:
     """As NumPy, where elements are so few: on the host, for on a device nobody waits for what a mask holds."""
-    if not isinstance(a, np.ndarray):
+    if not isinstance(a, np.ndarray) or (where is True and least <= 0 < a.size):
         return
     if where is True:
         axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         counts: Any = math.prod(a.shape[one] for one in axes if -a.ndim <= one < a.ndim)
     else:
-        counts = np.count_nonzero(np.broadcast_to(where, np.broadcast_shapes(np.shape(where), a.shape)), axis=axis)
-    if np.any(counts <= least):
+        try:
+            mask = where if isinstance(where, np.ndarray) and where.shape == a.shape else np.broadcast_to(where, a.shape)
+        except ValueError:  # which the reduction refuses
+            return
+        counts = np.count_nonzero(mask, axis=axis)
+    are_few = counts <= least
+    if are_few.any() if isinstance(are_few, np.ndarray) else are_few:
         warnings.warn(text, RuntimeWarning, stacklevel=3 + above)
 
 
@@ -615,7 +624,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     if (answer := _theirs(a, "mean", axis, stream, progress, dtype=dtype, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
     a, axis = _array(a, "mean"), _whole(axis)
-    _check_within(a, axis)
+    _check_within(a, axis, where)
     _warn_of_nothing(a, axis, where, 0, "Mean of empty slice", above=1)
     dtype = _not_of_times(a, dtype)
     kind = _asked_for(dtype)
@@ -636,7 +645,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     """
     if dtype is None and out is None and where is True and mean is ... and correction is ... and stream is None and progress is None and _is_usual(a, axis, ddof):
         return _moments("var", "real", ddof)(a, axis=axis, keepdims=keepdims)
-    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
+    return _deviate("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
 @_at_once(_STD, "biuf")
@@ -648,7 +657,7 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     """
     if dtype is None and out is None and where is True and mean is ... and correction is ... and stream is None and progress is None and _is_usual(a, axis, ddof):
         return _moments("std", "real", ddof)(a, axis=axis, keepdims=keepdims)
-    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
+    return _deviate("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
 def _is_usual(a: Any, axis: Any, ddof: Any) -> bool:
@@ -693,19 +702,19 @@ def _broadcast_within(shape, whole):
         raise ValueError(f"mean= of shape {shape} cannot be broadcast to the array's {whole}: its mean over axis= with keepdims=True can")
 
 
-def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress):
+def _deviate(name, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress):
     if correction is not ... and correction is not np._NoValue:
         if ddof != 0:
             raise ValueError("ddof= and correction= are the same: give one")
         ddof = _degrees("correction", correction)
     ddof = _degrees("ddof", ddof)
     given = {"dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where, **({} if mean is ... else {"mean": mean})}
-    if (answer := _theirs(a, "std" if root else "var", axis, stream, progress, **given)) is not NotImplemented:
+    if (answer := _theirs(a, name, axis, stream, progress, **given)) is not NotImplemented:
         return answer
-    a, axis = _array(a, "std" if root else "var"), _whole(axis)
-    _check_within(a, axis)
+    a, axis = _array(a, name), _whole(axis)
+    _check_within(a, axis, where)
     _warn_of_nothing(a, axis, where, ddof, "Degrees of freedom <= 0 for slice", above=1)
-    kind, name = _asked_for(dtype), "std" if root else "var"
+    kind = _asked_for(dtype)
     mean = _around(a, mean, name)
     if mean is not None and _kind(mean) == "c" and _kind(a) != "c":
         raise TypeError(f"{name}: mean= is complex, but the array has the dtype {a.dtype}: pass mean.real, or a.astype(complex)")
@@ -713,18 +722,18 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
     if kind is not None and kind.kind in "iu":  # NumPy cuts off the mean and each square
         if mean is None:
             mean = _mean_in(kind.type)(a, axis=axis, where=where, keepdims=True, **_options(dtype=kind, stream=stream))
-        return _spread_in(_kind(a) == "c", root, ddof, kind.type)(a, mean, axis=axis, where=where, **options)
+        return _spread_in(name, _kind(a) == "c", ddof, kind.type)(a, mean, axis=axis, where=where, **options)
     if kind is not None and kind.kind == "b":
         dtype = None
     if _is_cast_to_real(a, kind):
         if mean is not None:
-            return _spread(True, root, ddof, kind.type)(a, mean, axis=axis, where=where, **_options(dtype=_complex_of(a, kind)), **options)
+            return _spread(name, True, ddof, kind.type)(a, mean, axis=axis, where=where, **_options(dtype=_complex_of(a, kind)), **options)
         _warn_of_real(above=1)
         return _moments(name, "real part", ddof, kind.type)(a, axis=axis, where=where, **_options(dtype=_complex_of(a, kind)), **options)
     dtype = _computed_in(a, dtype, out)
     is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
     kind = kind.type if kind is not None and kind.kind in "bc" else None
-    arrays, reduction = ((a,), _moments(name, "complex" if is_complex else "real", ddof, kind)) if mean is None else ((a, mean), _spread(is_complex, root, ddof, kind))
+    arrays, reduction = ((a,), _moments(name, "complex" if is_complex else "real", ddof, kind)) if mean is None else ((a, mean), _spread(name, is_complex, ddof, kind))
     return reduction(*arrays, axis=axis, where=where, **_options(dtype=dtype), **options)
 
 
@@ -803,7 +812,10 @@ def _flat(a: Any, axis: Any, name: str) -> tuple[Any, int]:
 
 
 def _scan(name: str, reduction: lw.Reduction, *arrays: Any, **given: Any) -> Any:
-    """reduction.accumulate(…), whose errors of arguments have the name of the function that was called."""
+    """reduction.accumulate(…), whose errors of arguments have the name of the function that was called. As in NumPy's scans, but not in its
+    reductions, the byte order of dtype= does not count."""
+    if (dtype := _asked_for(given.get("dtype"))) is not None and not dtype.isnative:
+        given["dtype"] = dtype.newbyteorder("=")
     try:
         return reduction.accumulate(*arrays, **given)
     except TypeError as error:

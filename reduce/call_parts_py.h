@@ -91,6 +91,12 @@ void lw_reduce_mask_job(lw_reduce_call *call);
  * operand. */
 int lw_reduce_new_scan_results(lw_reduce_call *call);
 int lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape);
+/* Refuse out=; always -1. ValueError: it has another shape than the result; both are arrays. */
+int lw_reduce_refuse_shape(PyObject *out, PyObject *result);
+/* TypeError: its dtype cannot take the result's. array: the dtype of the first of n_in arrays.
+ */
+int lw_reduce_refuse_dtype(PyArray_Descr *out, PyArray_Descr *result, uint32_t n_in,
+                           PyArray_Descr *array);
 /* The results as the caller gets them: in out= where it was given, scalars where they have no
  * dimension, a tuple of several. */
 PyObject *lw_reduce_hand_out(lw_reduce_call *call);

@@ -93,6 +93,32 @@ lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape)
     return new_results(call, ndim, shape, NULL);
 }
 
+int
+lw_reduce_refuse_shape(PyObject *out, PyObject *result)
+{
+    PyObject *came = PyObject_GetAttrString(out, "shape");
+    PyObject *wanted = PyObject_GetAttrString(result, "shape");
+
+    if (came != NULL && wanted != NULL)
+        PyErr_Format(PyExc_ValueError, "out= has shape %R, but the result has %.200R", came,
+                     wanted);
+    Py_XDECREF(came);
+    Py_XDECREF(wanted);
+    return -1;
+}
+
+int
+lw_reduce_refuse_dtype(PyArray_Descr *out, PyArray_Descr *result, uint32_t n_in,
+                       PyArray_Descr *array)
+{
+    PyErr_Format(
+        PyExc_TypeError,
+        "out= has dtype %.200R, which cannot take results of %.200R; the %sarray is of "
+        "%.200R",
+        out, result, n_in == 1 ? "" : "first ", array);
+    return -1;
+}
+
 static int
 put_out(lw_reduce_call *call, PyObject *out, uint32_t which)
 {
@@ -107,25 +133,13 @@ put_out(lw_reduce_call *call, PyObject *out, uint32_t which)
     }
     if (PyArray_FailUnlessWriteable((PyArrayObject *)out, "out=") < 0)
         return -1;
-    if (!PyArray_SAMESHAPE((PyArrayObject *)out, result)) {
-        PyObject *came = PyObject_GetAttrString(out, "shape");
-        PyObject *wanted = PyObject_GetAttrString((PyObject *)result, "shape");
-        if (came != NULL && wanted != NULL)
-            PyErr_Format(PyExc_ValueError, "out= has shape %R, but the result has %.200R", came,
-                         wanted);
-        Py_XDECREF(came);
-        Py_XDECREF(wanted);
-        return -1;
-    }
+    if (!PyArray_SAMESHAPE((PyArrayObject *)out, result))
+        return lw_reduce_refuse_shape(out, (PyObject *)result);
     if (!PyArray_CanCastTypeTo(PyArray_DESCR(result), PyArray_DESCR((PyArrayObject *)out),
-                               NPY_SAME_KIND_CASTING)) {
-        PyErr_Format(PyExc_TypeError,
-                     "out= has dtype %.200R, which cannot take results of %.200R; the %sarray "
-                     "is of %.200R",
-                     PyArray_DESCR((PyArrayObject *)out), PyArray_DESCR(result),
-                     call->n_in == 1 ? "" : "first ", PyArray_DESCR(call->in[0]));
-        return -1;
-    }
+                               NPY_SAME_KIND_CASTING))
+        return lw_reduce_refuse_dtype(PyArray_DESCR((PyArrayObject *)out),
+                                      PyArray_DESCR(result), call->n_in,
+                                      PyArray_DESCR(call->in[0]));
     if (PyArray_CopyInto((PyArrayObject *)out, result) < 0)
         return -1;
     Py_SETREF(call->result[which], (PyArrayObject *)Py_NewRef(out));

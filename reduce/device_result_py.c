@@ -113,29 +113,36 @@ lw_reduce_check_out_count(const device_call *d)
 }
 
 static int
-check_out(const device_call *d, const lw_device_array *out, const lw_device_array *result)
+refuse_dtype(const device_call *d, const lw_device_array *out, const lw_device_array *result)
+{
+    const lw_operand *first = &d->operand[0];
+    PyArray_Descr *descr = first->descr ? first->descr : lw_descr_of((lw_dtype)first->dtype);
+
+    return descr ? lw_reduce_refuse_dtype(out->descr, result->descr, d->call->n_in, descr) : -1;
+}
+
+static int
+check_out(const device_call *d, lw_device_array *out, lw_device_array *result)
 {
     bool same = out->ndim == result->ndim;
 
     for (int a = 0; same && a < out->ndim; a++)
         same = out->shape[a] == result->shape[a];
     if (!same)
-        PyErr_SetString(PyExc_ValueError, "out= has a different shape from the result");
-    else if (out->readonly)
+        return lw_reduce_refuse_shape((PyObject *)out, (PyObject *)result);
+    if (out->readonly) {
         PyErr_SetString(PyExc_ValueError, "out= is read-only");
-    else if (out->device != result->device)
+        return -1;
+    }
+    if (out->device != result->device)
         return lw_operand_refuse_devices(lw_reducer_name(d->call->self),
                                          (lw_located){"the array", result->device},
                                          (lw_located){"out=", out->device});
-    else if (result->dtype == LW_DT_void || out->dtype == LW_DT_void
-                 ? !PyArray_EquivTypes(out->descr, result->descr)
-                 : !lw_can_cast_same_kind((lw_dtype)result->dtype, (lw_dtype)out->dtype))
-        PyErr_Format(PyExc_TypeError,
-                     "out= has dtype %.200R, which cannot take results of %.200R", out->descr,
-                     result->descr);
-    else
-        return 0;
-    return -1;
+    if (result->dtype == LW_DT_void || out->dtype == LW_DT_void
+            ? !PyArray_EquivTypes(out->descr, result->descr)
+            : !lw_can_cast_same_kind((lw_dtype)result->dtype, (lw_dtype)out->dtype))
+        return refuse_dtype(d, out, result);
+    return 0;
 }
 
 /* The result is made apart, so that out= may be part of an operand. */

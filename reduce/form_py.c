@@ -361,6 +361,38 @@ is_other_time(lw_dtype dtype, PyObject *object)
     return (lw_is_time(from) || lw_is_time(dtype)) && !lw_can_cast_safe(from, dtype);
 }
 
+/* A time in a unit that the accumulator's dtype may be too coarse for, or one of Python's
+ * classes, as an array of this dtype; NULL without an exception where it is rounded, or is no
+ * such time. */
+static PyArrayObject *
+exact_time(lw_dtype dtype, PyObject *object)
+{
+    int type = lw_is_datetime(dtype) ? NPY_DATETIME : NPY_TIMEDELTA;
+    bool is_numpys = PyArray_Check(object) || PyArray_IsScalar(object, Generic);
+    PyArray_Descr *descr = lw_descr_of(dtype);
+    PyObject *given = PyArray_FromAny(object, is_numpys ? NULL : PyArray_DescrFromType(type), 0,
+                                      0, NPY_ARRAY_CARRAY_RO, NULL);
+    PyObject *held = NULL, *same = NULL;
+    bool is_exact = false;
+
+    Py_XINCREF(descr);
+    if (given != NULL && descr != NULL && PyArray_TYPE((PyArrayObject *)given) == type)
+        held = PyArray_CastToType((PyArrayObject *)given, descr, 0);
+    else
+        Py_XDECREF(descr);
+    if (held != NULL && PyArray_NDIM((PyArrayObject *)held) == 0) {
+        same = PyObject_RichCompare(given, held, Py_EQ);
+        is_exact = *(npy_int64 *)PyArray_DATA((PyArrayObject *)held) == NPY_DATETIME_NAT ||
+                   (same != NULL && PyObject_IsTrue(same) == 1);
+    }
+    PyErr_Clear();
+    Py_XDECREF(same);
+    Py_XDECREF(given);
+    if (!is_exact)
+        Py_CLEAR(held);
+    return (PyArrayObject *)held;
+}
+
 /* As an array of no dimension, usually; of dtype bool first where bools are asked for, whose
  * sum starts from True for 0.5, and not from 0. */
 static PyArrayObject *
@@ -387,14 +419,18 @@ read_number(const reader *self, PyObject *object)
 {
     lw_dtype dtype = self->r->acc[self->number];
     lw_reduce_item *out = &self->out[self->number];
-    PyArrayObject *array;
+    PyArrayObject *array = NULL;
+    bool is_other = is_other_time(dtype, object);
 
     memset(out, 0, sizeof *out);
-    if ((!is_number(object) && !PyTuple_Check(object)) || is_other_time(dtype, object))
-        return wrong_number(self, object, PyExc_TypeError);
     if (PyArray_Check(object) && !PyArray_CheckExact(object) && refuse_masked(self, object) < 0)
         return -1;
-    array = array_of_dtype(self, object);
+    if (lw_is_time(dtype) && is_other && !PyUnicode_Check(object) && object != Py_None)
+        array = exact_time(dtype, object);
+    if (array == NULL && ((!is_number(object) && !PyTuple_Check(object)) || is_other))
+        return wrong_number(self, object, PyExc_TypeError);
+    if (array == NULL)
+        array = array_of_dtype(self, object);
     if (array == NULL)
         return not_held(self, object);
     if (PyArray_SIZE(array) == 1)

@@ -73,7 +73,17 @@ lw_reduce_recalled_dtype(PyObject *dtype, lw_dtype *out)
     return *out != LW_DT_void;
 }
 
-/* axis=, out=, dtype=, and what the others say where they say nothing. */
+bool
+lw_reduce_says_nothing(PyObject *name, PyObject *value)
+{
+    if (value == Py_Ellipsis)
+        return PyUnicode_CompareWithASCIIString(name, "initial") == 0;
+    if (value == Py_True)
+        return PyUnicode_CompareWithASCIIString(name, "where") == 0;
+    return value == Py_False && PyUnicode_CompareWithASCIIString(name, "keepdims") == 0;
+}
+
+/* axis=, out=, dtype=, and others that say what leaving them out says. */
 static bool
 read_keyword(request *r, int which, PyObject *name, PyObject *value)
 {
@@ -85,13 +95,7 @@ read_keyword(request *r, int which, PyObject *name, PyObject *value)
     }
     if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0)
         return lw_reduce_recalled_dtype(value, &r->dtype);
-    if (which == LW_RECALL_ACCUMULATE)
-        return false;
-    if (value == Py_Ellipsis)
-        return PyUnicode_CompareWithASCIIString(name, "initial") == 0;
-    if (value == Py_True)
-        return PyUnicode_CompareWithASCIIString(name, "where") == 0;
-    return value == Py_False && PyUnicode_CompareWithASCIIString(name, "keepdims") == 0;
+    return which != LW_RECALL_ACCUMULATE && lw_reduce_says_nothing(name, value);
 }
 
 static bool

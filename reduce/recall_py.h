@@ -20,6 +20,8 @@ int lw_reduce_recall(lw_reducer *self, int which, PyObject *const *args, Py_ssiz
 enum { LW_REDUCE_NO_AXIS = INT32_MIN };
 bool lw_reduce_recalled_axis(PyObject *axis, int64_t *out);
 bool lw_reduce_recalled_dtype(PyObject *dtype, lw_dtype *out);
+/* Whether a keyword of a reduction says what leaving it out says. */
+bool lw_reduce_says_nothing(PyObject *name, PyObject *value);
 /* The call, which was launched so, if it is one to remember. */
 void lw_reduce_remember_job(lw_reduce_device *d, lw_reduce_entry *entry,
                             const lw_reduce_plan *plan);

@@ -1,9 +1,9 @@
 /* Functions of lanewise.reductions, whose usual calls go to a reduction without a step in
- * Python: those of one array, of NumPy's class or ours, with at most axis=, an int, None or,
- * for some functions, a tuple of ints, also by position, and keepdims=, a bool. All other calls
- * go to the Python function that this object stands for, and whose name, text and signature it
- * has. So do calls with NaN among the results, where such a result is a case of its own: then
- * only calls on the host are usual. */
+ * Python: those of one array, of NumPy's class or ours, or of a list or tuple of numbers, with
+ * at most axis=, an int, None or, for some functions, a tuple of ints, also by position, and
+ * keepdims=, a bool. All other calls go to the Python function that this object stands for, and
+ * whose name, text and signature it has. So do calls with NaN among the results, where such a
+ * result is a case of its own: then only calls on the host are usual. */
 #include "reduce/reduce_parts_py.h"
 
 #include "core/py/array/device_array.h"
@@ -222,6 +222,49 @@ call_unless_nan(reduction_function *self, PyObject *array, const usual_call *u)
     return result;
 }
 
+static bool
+is_number(PyObject *object)
+{
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object) ||
+           PyComplex_CheckExact(object);
+}
+
+/* A list or tuple whose first item is a number as an array; else NULL without an exception, and
+ * the Python function says why. */
+static PyObject *
+array_of_numbers(PyObject *object)
+{
+    PyObject *first, *array = NULL;
+
+    if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object))
+        return NULL;
+    first = PySequence_GetItem(object, 0);
+    if (first != NULL && is_number(first))
+        array = PyArray_FROM_O(object);
+    Py_XDECREF(first);
+    PyErr_Clear();
+    return array;
+}
+
+/* A call that is not usual as it came: with an array instead of a list it may be. */
+static PyObject *
+call_function(reduction_function *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t n = n_args + (kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *stack[3], *array = NULL, *result;
+
+    if (n_args > 0 && n <= (Py_ssize_t)(sizeof stack / sizeof *stack))
+        array = array_of_numbers(args[0]);
+    if (array == NULL)
+        return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    memcpy(stack, args, (size_t)n * sizeof *stack);
+    stack[0] = array;
+    result = self->vectorcall((PyObject *)self, stack, (size_t)n_args, kwnames);
+    Py_DECREF(array);
+    return result;
+}
+
 static PyObject *
 call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -236,7 +279,7 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
         if (result != NULL || PyErr_Occurred())
             return result;
     }
-    return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    return call_function(self, args, nargsf, kwnames);
 }
 
 /* ---- life ---- */

@@ -54,7 +54,7 @@ read_axis(request *r, PyObject *axis)
 }
 
 static bool
-read_keywords(request *r, PyObject *const *values, PyObject *kwnames)
+read_keywords(request *r, int which, PyObject *const *values, PyObject *kwnames)
 {
     r->axis = LW_REDUCE_NO_AXIS;
     r->several = NULL;
@@ -64,8 +64,10 @@ read_keywords(request *r, PyObject *const *values, PyObject *kwnames)
         if (PyUnicode_CompareWithASCIIString(name, "axis") == 0) {
             if (!read_axis(r, values[i]))
                 return false;
-        } else if (PyUnicode_CompareWithASCIIString(name, "dtype") != 0 ||
-                   !lw_reduce_recalled_dtype(values[i], &r->dtype))
+        } else if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0) {
+            if (!lw_reduce_recalled_dtype(values[i], &r->dtype))
+                return false;
+        } else if (which == LW_RECALL_ACCUMULATE || !lw_reduce_says_nothing(name, values[i]))
             return false;
     }
     return true;
@@ -122,7 +124,7 @@ read_request(request *r, int which, PyObject *const *args, Py_ssize_t n_args, Py
 {
     int ndim;
 
-    if (n_args != 1 || !read_array(r, args[0]) || !read_keywords(r, args + 1, kwnames))
+    if (n_args != 1 || !read_array(r, args[0]) || !read_keywords(r, which, args + 1, kwnames))
         return false;
     ndim = PyArray_NDIM(r->array);
     if (r->axis != LW_REDUCE_NO_AXIS && r->axis < 0)

@@ -1,7 +1,8 @@
-/* Calls on one small array of the host, with axis= and dtype= at most. Such a call is over in
- * some hundred nanoseconds, of which reading keywords, allocating memory for a call with any
- * number of operands and dimensions, and letting other threads run would take most. It runs the
- * same loops in the same order as other calls, so it gives the same bits. */
+/* Calls on one small array of the host, with axis= and dtype= at most, and other keywords only
+ * if they say what leaving them out says. Such a call is over in some hundred nanoseconds, of
+ * which reading keywords, allocating memory for a call with any number of operands and
+ * dimensions, and letting other threads run would take most. It runs the same loops in the same
+ * order as other calls, so it gives the same bits. */
 #ifndef LW_REDUCE_SHORT_PY_H
 #define LW_REDUCE_SHORT_PY_H
 

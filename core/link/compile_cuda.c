@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,24 +148,6 @@ make_ltoir(void *context, lw_error *err)
     return compile_to(j, LW_NVVM_LTOIR, j->out, err);
 }
 
-/* Makes the allocator keep freed memory, so that the next compilation can use it again. glibc
- * gives the free end of a heap back to the system if it is larger than a limit, which is 128 KB
- * at first; when a block of up to 32 MB that has a mapping of its own is freed, the limit
- * becomes twice the size of the block (mallopt(3), M_MMAP_THRESHOLD). Without this call, each
- * compilation takes 1500 to 2300 pages from the system anew, which is 3.6 of the 15 ms for
- * a*b+k of float32 (CUDA 13.0 on an EPYC, 2026-12-01). No page of the block is touched. */
-static void
-keep_freed_memory(void)
-{
-    static atomic_bool is_done;
-    void *volatile block; /* without volatile, compilers remove both calls */
-
-    if (atomic_exchange_explicit(&is_done, true, memory_order_relaxed))
-        return;
-    block = malloc((size_t)16 << 20);
-    free(block);
-}
-
 /* The libraries are looked for on the caller's thread, because Python may be asked where they
  * are, and an exception that a signal handler raises there belongs to the caller. */
 static lw_status
@@ -176,7 +157,6 @@ run_job(lw_deep_work make, job j, lw_error *err)
     lw_status status;
 
     LW_TRY(lw_toolchain_need(&toolchain, err));
-    keep_freed_memory();
     LW_TRY(lw_run_deep(make, &j, err));
 fail:
     return status;

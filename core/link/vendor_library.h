@@ -1,6 +1,6 @@
 /* Within core/link: a vendor's library, opened once for each path at which it is found, with
  * the table of its functions. It is never closed, because vendors' libraries do not support
- * that. */
+ * that. Opening one makes glibc keep freed memory, of which these libraries use much. */
 #ifndef LW_LINK_VENDOR_LIBRARY_H
 #define LW_LINK_VENDOR_LIBRARY_H
 

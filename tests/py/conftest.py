@@ -10,7 +10,7 @@ from lanewise import _core
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def target(request):
-    """The setting, for the time of a test: once for each."""
+    """The setting `target`, for the time of a test: the test runs once for each value."""
     if request.param == "cuda" and not lw.cuda.is_available():
         pytest.skip("no CUDA device")
     with lw.config(target=request.param):
@@ -19,7 +19,7 @@ def target(request):
 
 @pytest.fixture
 def cpu():
-    """The same, on the CPU alone."""
+    """The setting `target` is "cpu" for the time of a test."""
     with lw.config(target="cpu"):
         yield
 

@@ -8,7 +8,7 @@ da = pytest.importorskip("dask.array")
 
 
 def chunkings(rng, shape, empty=True):
-    """Sizes of blocks along each axis; empty: some of them 0."""
+    """Draw the sizes of the blocks along each axis; empty: some of them are 0."""
     result = []
     for n in shape:
         sizes, left = [], n
@@ -24,7 +24,7 @@ def shapes(rng, most=3, longest=7):
 
 
 class Pairs:
-    """Results in memory and lazy ones: what a Dask array says of itself is looked at at once, its numbers all together."""
+    """Pairs of results in memory and lazy ones. What a Dask array says of itself is compared at once, the numbers of all pairs together."""
 
     def __init__(self, rtol=0.0):
         self.rtol, self.all = rtol, []

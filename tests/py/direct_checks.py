@@ -50,7 +50,7 @@ def _same(a, b):
 
 
 def check(f, *args, direct=True, **kwargs):
-    """A call does the same as one with ``casting="same_kind"``, which is NumPy's; ``direct``: and goes without it. The result."""
+    """Compare a call with the same call with ``casting="same_kind"``, which goes through NumPy; ``direct``: the call itself must not. Returns the result."""
     before = _core._direct_calls()
     wanted = _outcome(f, args, {**kwargs, "casting": "same_kind"})
     assert _core._direct_calls() == before

@@ -24,7 +24,7 @@ needs_kernels = pytest.mark.skipif(FAKE, reason="the fake driver runs no kernels
 
 
 def build(folder: Path) -> Path:
-    """Compile the fake driver; the path of its library."""
+    """Compile the fake driver; returns the path of its library."""
     library = folder / "libcuda_fake.so"
     subprocess.run(
         [os.environ.get("CC", "gcc"), "-std=c17", "-D_DEFAULT_SOURCE", "-O1", "-fPIC", "-shared", f"-I{ROOT}",

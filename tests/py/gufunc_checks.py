@@ -15,7 +15,7 @@ def data(shape, dtype="float64", seed=0, low=-9, high=9):
 
 
 def check(function, *arrays):
-    """The device gives what the host does, with the signs of zeros, also in inputs that are written to."""
+    """Check that the device gives what the host gives, signs of zeros included, also in inputs that are written to."""
     host = [a.copy() if isinstance(a, np.ndarray) else a for a in arrays]
     device = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arrays]
     want, got = function(*host), function(*device)

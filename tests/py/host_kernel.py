@@ -51,7 +51,7 @@ def run(function, *args, **options):
 
 
 def check(function, *args, **options):
-    """Compiled and interpreted leave the same in all arrays; wide and narrow offsets."""
+    """Check that the compiled and the interpreted function leave the same in all arrays, with wide and with narrow offsets."""
     for narrow in (False, True):
         mine, theirs = ([_copy(a) for a in args] for _ in range(2))
         assert run(function, *mine, narrow=narrow, **options) is None
@@ -63,7 +63,7 @@ def check(function, *args, **options):
 
 
 def _copy(value):
-    """With the same strides: a copy of the memory all around."""
+    """A copy of all the memory around the array, viewed with the same strides."""
     if not isinstance(value, np.ndarray):
         return value
     base = value if value.base is None else value.base

@@ -11,7 +11,7 @@ from lanewise import cuda, errors
 
 @pytest.fixture(scope="module", autouse=True)
 def compiler():
-    """Skips the module where no GPU compiler is installed."""
+    """Skip the module if no GPU compiler is installed."""
     try:
         identity = cuda.jit(lambda x: None, target="cuda")
         identity.inspect_cubin("void(float32[::1])", "sm_90")
@@ -30,7 +30,7 @@ def kernel_of(function, **options):
 
 
 def calls(kernel, cc, name, sig):
-    """Does the machine code call the function, and is it there?"""
+    """Whether the machine code calls the function and contains it."""
     try:
         text = kernel.inspect_sass(sig, f"sm_{cc}")
     except errors.CompilerNotFound as missing:

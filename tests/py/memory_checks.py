@@ -9,7 +9,7 @@ from lanewise import runtime
 
 
 def check_that_typed_containers_end(work, times):
-    """Calls work several times: all that the calls allocate must be freed, and no container that Python knows may stay."""
+    """Run the calls several times and check that all they allocate is freed, and that no container that Python knows stays."""
     work()
     gc.collect()
     known = len(lw.typed._known)

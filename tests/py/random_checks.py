@@ -32,7 +32,7 @@ def distance(sample, cdf):
 
 
 def chi2(counts, expected):
-    """The statistic's distance from its mean in standard deviations; cells of fewer than 10 merged."""
+    """The distance of the statistic from its mean, in standard deviations; cells of fewer than 10 are merged."""
     c, e, rest_c, rest_e = [], [], 0.0, 0.0
     for got, wanted in zip(counts, expected):
         rest_c, rest_e = rest_c + got, rest_e + wanted

@@ -26,7 +26,7 @@ def read(name: str) -> str:
 
 
 def built(list_name: str) -> tuple[str, ...]:
-    """The folders that CMakeLists.txt names in this list."""
+    """The folders in this list of CMakeLists.txt."""
     named = re.findall(rf"^ *(?:set\(|list\(APPEND ){list_name}\s+([^)]*)\)", read("CMakeLists.txt"), re.M)
     return tuple(" ".join(named).split())
 

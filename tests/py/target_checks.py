@@ -14,7 +14,7 @@ def back(result):
 
 
 def check_equal(target, got, wanted):
-    """The same bits on a GPU. On a CPU another loop may use another function of libm."""
+    """Check that the bits are the same on a GPU. On a CPU another loop may use another function of libm."""
     if target == "cuda":
         np.testing.assert_array_equal(back(got), back(wanted))
     else:

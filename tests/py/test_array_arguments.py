@@ -203,7 +203,7 @@ PLACES = [
 
 @pytest.mark.parametrize("f, error, words, at", PLACES, ids=range(len(PLACES)))
 def test_errors_name_the_users_line(f, error, words, at):
-    """Not that of the function of lanewise's own that raises."""
+    """The error does not name the line of lanewise's own function that raises it."""
     with pytest.raises(error) as caught:
         lw.jit(f)(M.copy())
     place = (at or f).__code__

@@ -200,7 +200,7 @@ def test_repeated_with_the_typing_of_numba():
 
 
 def test_arrays_as_elements():
-    """The message names no variable of ours."""
+    """The message names no variable that lanewise has made."""
     with pytest.raises(lw.errors.TypingError, match=r"E140: a comprehension makes .* not of arrays(?s:.)*an element is float64\[::1\]") as caught:
         njit(lambda x: np.array([x for _ in range(2)]))(X)
     assert ".value" not in str(caught.value)

@@ -23,7 +23,7 @@ POSITIVE = abs(X[0])
 
 
 def changed(function):
-    """A function that changes its first argument: what the argument is then."""
+    """A function that returns its first argument after it has changed it."""
     def f(a, *rest):
         a = a.copy()
         assert function(a, *rest) is None
@@ -118,7 +118,7 @@ def test_index_out_of_bounds_changes_nothing(put):
 
 @needs_kernels
 def test_views_and_outputs(put):
-    """unstack gives views, put writes through views; out= is filled."""
+    """unstack returns views, put writes through views, and out= is filled."""
     d = put(X.copy())
     np.unstack(d)[1][...] = 0
     assert (back(d)[1] == 0).all()

@@ -16,7 +16,7 @@ def run(kernel, *args, **options):
 
 
 def check(kernel, *args, rtol=1e-13):
-    """The kernel and the same function as Python and NumPy run it."""
+    """Compare the kernel with the same function, run by Python and NumPy."""
     mine, theirs = [np.copy(a) for a in args], [np.copy(a) for a in args]
     run(kernel, *mine)
     with np.errstate(all="ignore"):
@@ -281,7 +281,7 @@ def test_items_are_read_before_any_is_assigned():
 
 
 def test_extents_that_differ_are_shown():
-    """By functions that are called on the host: those of the first axis that does not fit, and the line."""
+    """Functions that are called on the host name the extents of the first axis that does not fit, and the line."""
     f = lw.njit(lambda a, b: a + b)
     with pytest.raises(ValueError, match=r"the shapes differ, an axis has 4 elements, and 3 in the other array \(raised in `<lambda>` at .*test_array_expressions"):
         f(np.ones(3), np.ones(4))

@@ -23,7 +23,7 @@ Z = np.zeros((0, 4), "f4")
 
 
 def by_python(function, *args, **kwargs):
-    """What lanewise/_array_protocol.py answers."""
+    """The answer of lanewise/_array_protocol.py."""
     like = next(x for x in args if isinstance(x, (cuda.DeviceArray, list, tuple)))
     return _array_protocol.array_function(like[0] if isinstance(like, (list, tuple)) else like, function, (), args, kwargs)
 
@@ -134,7 +134,7 @@ def test_another_device():
 
 
 def test_order_of_streams():
-    """What is made is on the default stream, behind the one that used the operands last."""
+    """The result is on the default stream, which waits for the stream that used the operands last."""
     stream = cuda.stream()
     x = cuda.to_device(A, stream=stream)
     lw.ufuncs.add(x, x, out=x, stream=stream)
@@ -151,7 +151,7 @@ def test_order_of_streams():
 
 
 def test_many_small_arrays():
-    """One launch copies sixteen of them."""
+    """One launch copies sixteen arrays."""
     parts = [np.arange(n, dtype="f4") + n for n in range(1, 41)]
     there = [cuda.to_device(part) for part in parts]
     got, order = noted(lambda: np.concatenate(there))
@@ -170,7 +170,7 @@ def test_many_small_arrays():
 
 
 def noted(call):
-    """The result, and what the call put on which streams, with which events, where the fake driver tells it."""
+    """The result, and what the call put on which streams with which events, as far as the fake driver tells it."""
     if not FAKE:
         return call(), []
     driver = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"])
@@ -182,7 +182,7 @@ def noted(call):
 
 
 def bits(x):
-    """Of each number, the sign of a zero included; NaNs are alike."""
+    """The bits of each number, the sign of a zero included; all NaNs are equal."""
     x = x.copy_to_host() if isinstance(x, cuda.DeviceArray) else x
     return x.dtype, [None if np.isnan(value) else (float(value), bool(np.signbit(value))) for value in np.ravel(x)]
 
@@ -210,8 +210,8 @@ def test_clip_of_zeros_and_nans(dtype):
     lambda x, **like: np.full_like(x, np.inf), lambda x, **like: np.full_like(x, np.nan), lambda x, **like: np.full_like(x, -np.inf, "i4"), lambda x, **like: np.full_like(x, np.float32(np.inf)),
     lambda x, **like: np.full_like(x, 1e30, np.int16), lambda x, **like: np.full_like(x, 2.5j), lambda x, **like: np.full((2, 2), np.inf, np.int64, **like),
 ])
-def test_floats_that_no_integer_is(call):
-    """NumPy converts them, and warns."""
+def test_floats_that_are_not_integers(call):
+    """NumPy converts such floats, and warns."""
     x = np.arange(3)
     with pytest.warns() as expected:
         want = call(x)

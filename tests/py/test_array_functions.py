@@ -138,7 +138,7 @@ def test_dtype_initial_and_start():
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_dot_in_eight_sums(dtype):
-    """Fixed for each length, whatever the layout is."""
+    """The number of sums is fixed for each length, whatever the layout is."""
 
     @lw.njit(warn=False, fma=False)
     def dot(x, y):
@@ -223,8 +223,8 @@ def test_a_table_from_outside_and_a_function_passed_on():
     assert g(1) == 1 + 3 + 1 + 6
 
 
-def test_one_is_not_taken_for_the_other():
-    """Tuples and numbers still go the old way where rows are there too."""
+def test_tuples_and_rows_in_one_function():
+    """Tuples and numbers are still treated as such where there are rows, too."""
 
     def kernel(x, out):
         t = (x[0], x[1])
@@ -300,7 +300,7 @@ def test_math_dist_of_large_numbers_and_of_different_lengths():
 
 
 def test_blocks_share_the_loops():
-    """The loops stand in the body, where the sharing of large cores by a block finds them."""
+    """The loops are in the body, where the code that shares large cores among the threads of a block finds them."""
     def totals(x, out):
         out[0] = sum(x) + np.sum(x)
 
@@ -369,7 +369,7 @@ def test_arrays_without_axes():
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i4", "u8", "?"])
 def test_places_in_long_lines(dtype):
-    """The line is searched by blocks: equal elements, NaN and zeros of both signs, in the same block and in others, at its ends."""
+    """The line is searched in blocks. Equal elements, NaN and zeros of both signs are in the same block, in different blocks, and at the ends of blocks."""
     def f(x):
         return x.argmin(), x.argmax(), x[::2].argmin(), x[::-3].argmax()
 
@@ -390,7 +390,7 @@ def test_places_in_long_lines(dtype):
 
 @pytest.mark.parametrize("dtype", ["?", "i2", "f8", "c16"])
 def test_truth_in_long_lines(dtype):
-    """Elements are looked at 1024 at once, bools also by min() and max()."""
+    """1024 elements are looked at together; min() and max() of bools do so, too."""
     ends = (lambda x: (np.any(x), np.all(x)), lambda x: (any(x), all(x))) if dtype != "?" else (
         lambda x: (np.any(x), np.all(x), np.max(x), x.min()), lambda x: (np.max(x, initial=False), np.min(x, initial=True)))
     for f in ends:

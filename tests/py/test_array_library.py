@@ -173,7 +173,7 @@ NO_NAN = {"histogram", "histogram_range", "histogram_edges", "digitize", "digiti
 
 
 def chosen(name, dtypes, thorough):
-    """Two of the dtypes, other ones for each expression; the layouts of the last."""
+    """Two of the dtypes, which differ from expression to expression; the layouts of the last."""
     k = sum(map(ord, name))
     some = dtypes if thorough else [dtypes[k % len(dtypes)], dtypes[-1]]
     for dtype in dict.fromkeys(some):
@@ -411,7 +411,7 @@ def test_lists_and_tuples_that_change():
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "c16"])
 @pytest.mark.parametrize("n", [257, 258, 3001])
 def test_medians_of_long_rows(dtype, n):
-    """They are selected, not sorted."""
+    """The middle elements are selected; the row is not sorted."""
     r = np.random.default_rng(n)
     rows = [r.normal(size=n) * 50, np.arange(n), np.arange(n)[::-1], np.zeros(n), r.integers(0, 3, n), np.r_[np.arange(n // 2), np.arange(n - n // 2)[::-1]]]
     if dtype[0] in "fc":
@@ -637,7 +637,7 @@ def bools(shape):
     lambda x: np.correlate(x, x[:3]), lambda x: np.correlate(x[:3], x, "same"), lambda x: np.trapezoid(x), lambda x: np.trapezoid(x, dx=2), lambda x: np.inner(x, x),
 ], ids=range(10))
 def test_products_of_bools(f):
-    """They are bools, as in NumPy, and so are their sums."""
+    """They are bools, as in NumPy, and so are sums of them."""
     for n in (5, 400):
         check(f, bools(n))
 

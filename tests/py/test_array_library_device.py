@@ -126,7 +126,7 @@ def test_out(put):
 
 @needs_kernels
 def test_many_elements(put):
-    """Several blocks of threads: counts are exact, whatever the order."""
+    """Several blocks of threads count, and the counts are exact in any order."""
     x = g.integers(0, 1000, 300_000)
     same(back(np.bincount(put(x))), np.bincount(x))
     y = g.normal(size=300_000)

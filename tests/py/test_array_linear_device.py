@@ -26,7 +26,7 @@ LOW = (TALL[0] @ np.ones((4, 1))) * g.normal(size=(1, 4))  # of rank 1
 
 @pytest.fixture(params=["a thread for each matrix", "all threads"])
 def way(request, monkeypatch):
-    """Both of what is chosen by the size of the matrices."""
+    """Run a test with both algorithms that are chosen by the size of the matrices."""
     monkeypatch.setattr(linear, "_is_large", lambda a: request.param == "all threads")
 
 

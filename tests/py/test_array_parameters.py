@@ -68,7 +68,7 @@ def test_parameters_are_numpys(name, home, helper, signature):
 
 
 def test_rows_have_signatures():
-    """The comparison is not empty."""
+    """The table that is compared is not empty."""
     if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
         assert len(list(pairs())) > 130
     assert len(list(pairs())) > 60

@@ -132,7 +132,7 @@ def test_lists_of_sets_and_slices_to_delete(f):
 
 @pytest.mark.parametrize("f", [lambda x: np.round(x), lambda x: np.around(x, decimals=0), lambda x: np.round(x, 0), lambda x: x.round(), lambda x: np.round(x[0, 1])], ids=range(5))
 def test_bools_are_rounded_to_floats(f):
-    """As np.rint has it; its float16 is a float32 in compiled code."""
+    """As np.rint does it; its float16 is a float32 in compiled code."""
     x = np.array([[True, False, True]])
     got, wanted = lw.njit(f)(x), f(x)
     np.testing.assert_array_equal(got, wanted)

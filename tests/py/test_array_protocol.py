@@ -83,7 +83,7 @@ def check(got, want):
 
 @pytest.mark.parametrize("group", CASES)
 def test_as_numpy(group, target):
-    """dtype, shape and values; on a device what NumPy gives as an array or a scalar."""
+    """dtype, shape and values are NumPy's; on a device, also whether the result is an array or a scalar."""
     for function, args, *more in CASES[group]:
         keywords = more[0] if more else {}
         got = function(*to("device", args), **{name: to("device", value) for name, value in keywords.items()})
@@ -128,7 +128,7 @@ def test_outputs(target):
 
 
 def outcome(call):
-    """What comes back, on the host, or the class of the error."""
+    """The result, copied to the host, or the class of the error."""
     try:
         result = call()
     except Exception as error:
@@ -162,7 +162,7 @@ def test_outputs_of_dot(target):
 
 
 def test_orders_as_numpy(target):
-    """"K" is the order in which the elements lie."""
+    """"K" is the order of the elements in memory."""
     x = np.arange(24.0).reshape(2, 3, 4)
     for view in (lambda a: a, lambda a: a.T, lambda a: a.transpose(1, 0, 2), lambda a: a[::-1, :, ::-1].transpose(2, 0, 1), lambda a: a[:, ::2].transpose(2, 0, 1)):
         h, d = view(x), view(cuda.to_device(x))
@@ -228,7 +228,7 @@ def test_refused(call, problem, message, target):
 
 
 def test_others_decide_by_themselves(target):
-    """An argument whose type knows functions of its own is asked."""
+    """An argument whose type implements the function itself is asked."""
     class Other:
         def __array_function__(self, function, types, args, kwargs):
             return "other"

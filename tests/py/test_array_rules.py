@@ -74,7 +74,7 @@ CALLS = [
 
 
 def shown(made):
-    """With dtype and shape; numbers are Python's in compiled functions."""
+    """The result with its dtype and shape; numbers are Python's in compiled functions."""
     if isinstance(made, tuple):
         return tuple(map(shown, made))
     return (made.dtype, made.shape, made.tolist()) if isinstance(made, np.ndarray) else made

@@ -532,7 +532,7 @@ def test_arrays_of_constant_shape(first, monkeypatch):
 
 
 def random_index(rng, shape):
-    """An index that NumPy takes, and the shape it gives."""
+    """An index that NumPy accepts, and the shape of what it selects."""
     items, rest = [], list(shape)
     n_named = rng.integers(0, len(shape) + 1)
     ellipsis = rng.integers(0, n_named + 1) if rng.random() < 0.3 else -1
@@ -582,7 +582,7 @@ def test_random_views(seed, tmp_path):
 
 @pytest.mark.parametrize("w", [0, 1, 3, 9, 10, -1, -9])
 def test_differences_as_indices(w, target):
-    """Where they are negative they count from the end; in 32 bits, in other arithmetic and in two dimensions too."""
+    """Negative differences count from the end, also in 32 bits, in other arithmetic and in two dimensions."""
     @lanewise.forall
     def read(i, a, w, out):
         k = i - w

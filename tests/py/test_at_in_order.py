@@ -12,7 +12,7 @@ INDICES = [0, 3, 0, -1, 2, 0, 3, -4]
 
 
 def on_device(ufunc, a, indices, *b):
-    """The host's stand-ins of device arrays go to NumPy's loops by themselves: here the device's way."""
+    """at() as device arrays do it: by themselves, the host's stand-ins of device arrays use NumPy's loops."""
     with lw.config(target="cpu"):
         d = lw.cuda.to_device(a)
         _ufunc_methods.at(ufunc, d, indices, *b)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-import lanewise._pickling
+from lanewise import _pickling
 from lanewise.errors import CompileError, LanewiseError, SignatureError, TypingError, UnsupportedError
 
 X = np.arange(6.0)
@@ -42,7 +42,7 @@ def one(x):
 
 
 def refused(work, error, words=""):
-    """Work raises the error, with the words in its text, within two seconds, twice the same."""
+    """Check that the work raises the error, with the words in its text, within two seconds, and again when it is repeated."""
     texts = []
     for _ in range(2):
         start = time.perf_counter()
@@ -63,7 +63,7 @@ def table(rows):
 
 
 class Odd:
-    """Raises at whatever it is asked."""
+    """An object that raises an exception whatever it is asked."""
 
     def __repr__(self):
         raise ZeroDivisionError("odd")
@@ -394,7 +394,7 @@ def without_source():
 
 
 def made(text, *args, **scope):
-    """The first call of the function g in the text."""
+    """The first call of the function g that is defined in the text."""
     return from_text(text, **scope)[0](*(args or (X,)))
 
 
@@ -521,7 +521,7 @@ def test_functions(work, error, words):
 @pytest.mark.parametrize("depth", [100, 1000, 10_000])
 @pytest.mark.parametrize("shape", ["parentheses", "unary", "sum", "calls", "ternary", "ifs", "powers"])
 def test_deep_functions(shape, depth):
-    """Compiled, or refused by name; CPython itself cannot compile some of them."""
+    """They are compiled, or refused by name; CPython itself cannot compile some of them."""
     text = {
         "parentheses": "def g(x): return " + "(" * min(depth, 90) + "x" + ")" * min(depth, 90),
         "unary": "def g(x): return " + "-" * depth + "x",
@@ -612,7 +612,7 @@ OTHERS = [
     ("config list", lambda: setattr(lw.config, "threads", [1]), ValueError, "threads"),
     ("config with", lambda: lw.config(target="gpu").__enter__(), ValueError, "target"),
     ("cache clear keyword", lambda: lw.cache.clear(colour=1), TypeError, "colour"),
-    ("pickle version", lambda: lw._pickling.rebuild(99, "vectorize", None, None, None, {}), ValueError, "99"),
+    ("pickle version", lambda: _pickling.rebuild(99, "vectorize", None, None, None, {}), ValueError, "99"),
     ("pickle cut short", lambda: pickle.loads(pickle.dumps(total)[:-20]), (pickle.UnpicklingError, EOFError), ""),
     ("module attribute", lambda: getattr(lw, "fft"), AttributeError, "fft"),
     ("config attribute", lambda: getattr(lw.config, "colour"), AttributeError, "colour"),
@@ -768,7 +768,7 @@ def test_place_of_a_generators_state(place):
 
 
 def bad_lanes(good):
-    """What stands for a xoroshiro128p generator's 65536 lanes, which kernels index without a look at their number."""
+    """What pretends to be the 65536 lanes of a xoroshiro128p generator, which kernels index without checking how many there are."""
     return ["x", 3, [1], [[1, 2]], good[:-1], good[:0], np.tile(good, 2), good[None], good.view("u1"), good.view("u8"), np.full(good.shape, np.nan),
             np.array(["a"]), good.astype(good.dtype.newbyteorder()), np.zeros_like(good)]
 

@@ -16,7 +16,7 @@ ORIGINALS = [np.zeros, np.array, np.shape, np.sort, np.where, np.sin, np.linalg.
 
 
 class Wrapped:
-    """As libraries wrap NumPy's functions in objects of their own."""
+    """An object that wraps a function of NumPy, as libraries make them."""
 
     def __init__(self, original):
         for name in ("__module__", "__name__", "__qualname__"):
@@ -57,7 +57,7 @@ def test_a_wrapper_is_not_what_it_wraps(original):
 
 
 class Random:
-    """Named like Python's, but another class."""
+    """A class that has the name of Python's, but is another one."""
 
     def random(self):
         return 4.5

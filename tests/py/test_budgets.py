@@ -284,7 +284,7 @@ def test_time_grows_with_length():
 
 
 def unrolled(n):
-    """4096 iterations of n statements, written out."""
+    """A function whose loops over tuples are unrolled to 4096 iterations of n statements."""
     items = ", ".join(f"x + {i}" for i in range(64))
     return function_of(f"def f(x):\n    t = ({items})\n    for a in t:\n        for b in t:\n" + "            x = x * a + b\n" * n + "    return x\n")
 

@@ -29,7 +29,7 @@ runs = pytest.mark.skipif(FAKE, reason="the fake driver runs no kernels")
 
 
 class Foreign:
-    """Another library's array."""
+    """An array of another library."""
 
     def __init__(self, array):
         self.array = array

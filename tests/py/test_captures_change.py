@@ -372,7 +372,7 @@ DOORS = {"vectorize": (lw.vectorize, lambda f: f(3.0)), "guvectorize": (lw.guvec
 
 @pytest.mark.parametrize("door", DOORS)
 def test_two_calls_read_a_function_at_once(door, monkeypatch):
-    """Reading runs Python's code, and other threads while it does."""
+    """Reading a function runs Python code, during which other threads run."""
     global K
     make, call = DOORS[door]
     f, inner = make(lambda x: x * K + K), []
@@ -392,7 +392,7 @@ def test_two_calls_read_a_function_at_once(door, monkeypatch):
 
 
 def test_names_of_the_package_are_not_compared_in_calls(monkeypatch):
-    """NumPy's functions are compiled from private modules of the package: a call need not look whether these have changed."""
+    """NumPy's functions are compiled from private modules of the package; calls do not check whether these have changed."""
     from lanewise import _new_arrays
 
     f = lw.njit(lambda x: np.sort(x))
@@ -403,7 +403,7 @@ def test_names_of_the_package_are_not_compared_in_calls(monkeypatch):
 
 
 def test_names_of_the_package_are_not_compared(monkeypatch):
-    """Methods of lists and dicts have hundreds of them, and each call would compare them."""
+    """Methods of lists and dicts use hundreds of names, which each call would compare."""
     from lanewise import _growing_dicts, _growing_lists
 
     def fail(*args):

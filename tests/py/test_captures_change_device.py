@@ -80,7 +80,7 @@ DOORS = [ufunc, eager, gufunc, forall, kernel, reduction]
 
 @pytest.mark.parametrize("door", DOORS)
 def test_each_call_looks(door):
-    """Without running a kernel: what cannot be compiled any more is told, and the old value still can."""
+    """No kernel runs: a value that cannot be compiled raises an exception, and the old value still works."""
     global K
     call, d = door(), cuda.to_device(np.arange(3.0))
     call(d)
@@ -123,7 +123,7 @@ def test_a_bound_call_sees_the_change():
 
 @pytest.mark.skipif(cuda.config.ENABLE_CUDASIM, reason="the array lies in the host's memory")
 def test_a_captured_device_array_is_in_the_code():
-    """Its address, as of global memory; code for the CPU cannot read it."""
+    """Its address is a constant of the code; code for the CPU cannot read it."""
     captured = cuda.to_device(np.arange(3.0))
     ptx = str(lw.compile(lambda i: captured[i], "float64(int64)", target="sm_90", output="ptx"))
     assert str(captured.__cuda_array_interface__["data"][0]) in ptx and "ld.global" in ptx

@@ -400,8 +400,8 @@ def test_results_stay_while_contents_are_compared_by_threads():
     assert set(seen) <= {1.0, 2.0}
 
 
-def test_all_functions_of_a_reduction_are_told_of():
-    """Each has captures of its own, and one warning for all would forget the others."""
+def test_all_functions_of_a_reduction_warn():
+    """Each function has its own captures, so that one warning for all would leave out the others."""
     scale, offset = np.full(200, 2.0), np.full(200, 0.0)
     total = lw.reduce(map=lambda x: x * scale[7], combine=lambda a, b: a + b + offset[7])
     assert total(np.ones(3)) == 6
@@ -457,8 +457,8 @@ def test_a_finalizer_of_frozen_elements_calls_the_function():
 
 @pytest.mark.parametrize("run", [_vectorize, _guvectorize, _reduce, _scan, _forall, _jit, _jit_on_the_host])
 @pytest.mark.parametrize("as_list", [False, True])
-def test_what_is_large_stays_frozen_after_a_name_was_bound_anew(target, run, as_list):
-    """The object made anew tells of it and goes on; no second one is made of the changed contents."""
+def test_large_objects_stay_frozen_after_a_name_is_rebound(target, run, as_list):
+    """The object that is made then warns and goes on; no second object is made when the contents change."""
     table = [2.0] * 1000 if as_list else np.full(1000, 2.0)
     call = run(lambda: table[7])
     assert call() == 2

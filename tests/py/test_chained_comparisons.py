@@ -37,7 +37,7 @@ class Backwards(NamedTuple):
 
 
 class Counted:
-    """Comparisons change the left operand, or both."""
+    """A number whose comparisons change the left operand, or both."""
 
     def __init__(self, x):
         self.x = x

@@ -39,7 +39,7 @@ HEAD = "import math\nimport numpy as np\nk = None\ndef g(x, k):\n    return x * 
 
 
 def made(value, body):
-    """A function of its own module, whose global k is this."""
+    """A function in a module of its own, whose global k has this value."""
     space = {"__name__": "changing"}
     exec(HEAD + f"def f(x):\n    return {body}\n", space)
     space["k"] = value
@@ -203,7 +203,7 @@ DOORS = ["vectorize", "vectorize, device", "called", "guvectorize", "guvectorize
 
 
 def steps(run, change, n=12):
-    """The results after each change, and what W206 said."""
+    """The results after each change, and the warnings W206."""
     results, told = [], []
     for step in range(n):
         change(step)
@@ -274,7 +274,6 @@ def test_bits_on_a_gpu(kind, body):
 # ---- what has to be a constant ----
 
 N = 1
-FLAG = True
 
 
 def unrolled(x):
@@ -454,7 +453,7 @@ def test_a_sum_that_leaves_int64_is_compiled_for_itself():
 
 
 def test_dask_arrays():
-    """The stages of reductions have captures of their own."""
+    """The stages of reductions have their own captures."""
     global K
     array = pytest.importorskip("dask.array")
     f, r = lw.vectorize(lambda x: x * K), lw.reduce(map=lambda x: x * K, combine=lambda a, b: a + b)

@@ -244,7 +244,7 @@ def test_the_axis_that_an_index_is_outside_of():
 
 @pytest.mark.parametrize("function", [lambda x, n: x ** n, lambda x, n: np.power(x, n), lambda x, n: pow(x, n)])
 def test_integers_to_negative_powers(function):
-    """NumPy's ValueError with check="divide", for every pair of integers; 0 without it. Floats are not concerned."""
+    """NumPy's ValueError with check="divide", for every pair of integer types; 0 without it. Floats are not affected."""
     says = "Integers to negative integer powers are not allowed."
     checked, plain = lw.jit(check="divide")(function), lw.jit(function)
     for x, n in [(2, -1), (np.int32(3), np.int32(-2)), (np.int8(3), np.int64(-2)), (0, -1)]:

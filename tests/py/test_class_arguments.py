@@ -222,7 +222,7 @@ def test_results():
 
 
 def test_init_is_not_run_again():
-    """A result is made from its fields: what `__init__` does was done by compiled code."""
+    """A result is made from its fields, because compiled code has already done what `__init__` does."""
     class Positive:
         def __init__(self, x):
             assert x > 0, "not positive"
@@ -324,7 +324,7 @@ def test_fields_are_those_of_the_object():
 
 
 class Grown:
-    """Its methods name attributes that `__init__` does not assign."""
+    """A class whose methods use attributes that `__init__` does not assign."""
     def __init__(self, x):
         self.x = x
 

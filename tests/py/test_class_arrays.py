@@ -106,7 +106,7 @@ class Holder:
 
 
 class Behind:
-    """Only a property names its fields."""
+    """A class whose fields are named by a property only."""
     def set_all(self, value):
         self.pair = value
 
@@ -281,7 +281,7 @@ class Count:
 
 
 def test_targets(tmp_path):
-    """What is evaluated on the way to the place is evaluated once."""
+    """Each part of a target is evaluated once."""
     statements = ["a[c.next()].lo = 1.0", "a[c.next()].lo += 1.0", "a[c.next()].width = 1.0", "num[c.next():3] += 1.0", "a['lo'][c.next()] += 1.0",
                   "num[num > c.next()] = 3.0", "num[num > c.next()] += 3.0", "num[num > c.next()] += c.next()", "num[num > c.next()] *= num[num > 0]", "num[[c.next(), c.next()]] += c.next()", "num[:] = num + c.next()", "num[[c.next(), c.next()]] = 3.0", "x = num[[c.next(), c.next()]]",
                   "num[c.next()] = c.next() + c.next()", "num[c.next()] += c.next()", "a[c.next()] = a[c.next()] + a[c.next()]", "num[c.next()] = num[c.next()] = c.next()"]
@@ -533,7 +533,7 @@ class Crooked(NamedTuple):
 
 
 def test_elements_of_namedtuples_with_an_index_of_their_own():
-    """A tuple iterates and compares its items, whatever its class makes of an index."""
+    """A tuple iterates over and compares its items, whatever `__getitem__` of its class does."""
     a = np.zeros(3, dtype_of(Crooked, x=float, y=float))
     a["x"], a["y"] = (1, 1, 3), (2, 2, 4)
     assert a[0] == a[1] and a[0] != a[2] and a[0] < a[2] and a[0] == Crooked(1.0, 2.0)

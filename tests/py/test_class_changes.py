@@ -36,7 +36,7 @@ class Body:
 
 
 class Bag:
-    """What jitclass is used for most: an array that grows, and a count."""
+    """The most frequent use of jitclass: an array that grows, and a count."""
 
     def __init__(self, n):
         self.items = np.zeros(n)

@@ -30,7 +30,7 @@ def made(n):
 
 @lw.njit
 def kept(n):
-    """`np.ones` takes the memory that is free, so what `__init__` made must not be."""
+    """np.ones takes free memory, and would overwrite the array of `__init__` if that were freed too early."""
     bag = Bag(n)
     other = np.ones(n)
     return bag.items.sum() + other.sum()

@@ -707,7 +707,7 @@ def stepped(i, p, out):
 
 
 def test_arguments_do_not_change():
-    """The caller would see it: Python's object stays as it was, so that it is refused."""
+    """Python's object would stay as it was, which the caller would notice, so the function is refused."""
     p = Particle(Vec(1.0, 2.0), Vec(3.0, 4.0))
     with pytest.raises(lw.errors.CompileError, match=r"E165: a field of `Particle` is assigned(.|\n)*p.step\(0.5\)(.|\n)*`p` is an argument"):
         lw.forall(stepped)(3, p, np.zeros(3))

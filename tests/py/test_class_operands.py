@@ -68,7 +68,7 @@ def b():
 
 
 def same(array, objects):
-    """Whether these are the objects."""
+    """Check that the results are these objects."""
     assert array.dtype.type is dtype_of(type(objects[0])).type, array.dtype
     assert array.tobytes() == array_of(objects, array.dtype).tobytes(), (array, objects)
 
@@ -341,7 +341,7 @@ def test_reductions(a, b):
 
 
 def test_order_of_combination(a):
-    """What is not associative shows it."""
+    """A function that is not associative shows the order."""
     last = lw.reduce(lambda x, y: Interval(x.lo, y.hi))
     got = last(np.stack([a, a]), axis=1)
     same(got, [Interval(0.0, 5.0)] * 2)

@@ -466,7 +466,7 @@ def by_operands(x, y, z):
 
 
 def counted(text):
-    """How often each instruction stands in it."""
+    """How often each instruction is in the code."""
     lines = [line.split() for line in text.splitlines() if re.match(r"\s+[a-z]", line) and not line.strip().startswith((".", "//"))]
     return Counter(words[1] if words[0].startswith("@") else words[0] for words in lines)
 
@@ -481,7 +481,7 @@ def test_objects_cost_nothing():
 
 
 def test_arrays_of_objects_cost_as_much_as_arrays_of_fields():
-    """In a kernel: the same loads, stores and arithmetic."""
+    """The kernels have the same numbers of loads, stores and arithmetic instructions."""
     def objects(i, a, out):
         out[i] = a[i].norm()
 

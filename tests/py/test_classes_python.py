@@ -251,7 +251,7 @@ def test_arguments_are_evaluated_as_written(f):
 
 
 def test_operators_raise():
-    """A method behind an operator, a property or an index that raises: the function that uses it knows that it does."""
+    """If a method behind an operator, a property or an index raises an exception, the function that uses it can raise it."""
     class Guarded(NamedTuple):
         x: float
         y: float

@@ -1,4 +1,4 @@
-"""Loops whose numbers of rounds are polynomials of an outer loop's counter, cut down to a few bits: LLVM computes such numbers by
+"""Loops whose numbers of iterations are polynomials of an outer loop's counter, truncated to a few bits: LLVM computes such numbers by
 closed forms of its own, and some are wrong (core/emit/closed_form.c)."""
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def test_ranks_in_three_dimensions(where):
 
 
 def test_writes_to_another_block(where):
-    """A histogram whose counts are spread over the blocks of a cluster."""
+    """The counts of a histogram are distributed over the blocks of a cluster."""
     @cuda.jit
     def histogram(x, out):
         part = cuda.shared.array(16, int32)

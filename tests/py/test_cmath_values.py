@@ -39,7 +39,7 @@ def rect(r, angle):
 
 
 def cpython(name, *arguments):
-    """None where CPython raises."""
+    """CPython's result, or None if CPython raises an exception."""
     try:
         return getattr(cmath, name)(*arguments)
     except (ValueError, OverflowError):
@@ -74,7 +74,7 @@ def test_complex_results():
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_narrow_numbers_have_the_same_signs():
-    """complex64: computed in float64 and rounded; 1e300 is an infinity there."""
+    """complex64 is computed in float64 and rounded; 1e300 becomes infinite."""
     numbers = [z for z in NUMBERS if 1e300 not in (z.real, z.imag)]
     with np.errstate(all="ignore"):
         results = functions(np.array(numbers, np.complex64))

@@ -186,7 +186,7 @@ def shifted(n, c, a):
 @pytest.mark.parametrize("dtype", ["i4", "i8"])
 @pytest.mark.parametrize("function", [without_larger, only_from, within, beyond_a_constant, shifted])
 def test_loops_that_compare_their_index_with_negative_numbers(target, function, dtype):
-    """libNVVM's, which splits such loops and compares without a sign."""
+    """libNVVM splits such loops, and compares without a sign."""
     n, c = (np.ravel(x) for x in np.meshgrid(np.array([-3, 0, 1, 3, 5], dtype), np.array([-9, -3, -1, 0, 2, 4], dtype)))
     wanted = [function(int(k), int(m), 1.37) for k, m in zip(n, c)]
     got = back(lw.vectorize(function)(*on(target, (n, c, np.full(n.shape, 1.37)))))
@@ -198,7 +198,7 @@ def test_loops_that_compare_their_index_with_negative_numbers(target, function, 
 @pytest.mark.gpu
 @pytest.mark.skipif(FAKE or not lw.cuda.is_available(), reason="no CUDA device that runs kernels")
 def test_loops_that_are_linked_with_ltoir():
-    """The same, of nvJitLink, which compiles what is linked as LTO-IR."""
+    """nvJitLink, which compiles what is linked as LTO-IR, has the same fault."""
     code, _ = lw.cuda.compile(lambda x: x * 2, lw.float32(lw.float32), output="ltoir", abi_info={"abi_name": "lto_twice"})
     twice = lw.cuda.declare_device("lto_twice", "float32(float32)", abi="c", link=[lw.cuda.LTOIR(code)])
 
@@ -315,7 +315,7 @@ def ends_where_an_inverse_is_more(n, d, a):
 @pytest.mark.parametrize("function", [ends_where_it_wraps, ends_where_32_bits_wrap, ends_where_8_bits_wrap, ends_where_calls_say_so, ends_where_a_function_of_both_says_so, ends_where_a_sum_is_less, ends_where_a_difference_is_more,
                                       ends_where_a_multiple_is_less, ends_where_an_inverse_is_more])
 def test_loops_that_end_where_a_sum_wraps(target, function, dtype):
-    """libNVVM's: they ended after one iteration."""
+    """libNVVM ended such loops after one iteration."""
     n, d = (np.ravel(x) for x in np.meshgrid(np.array([1, 5, 40], dtype), np.array([5, 7, 30], dtype)))
     wanted = [function(int(k), int(m), 1.37) for k, m in zip(n, d)]
     got = back(lw.vectorize(function)(*on(target, (n, d, np.full(n.shape, 1.37)))))
@@ -446,7 +446,7 @@ def test_ptx_has_none_of_them(arch):
 
 @pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
 def test_integers_beyond_float16_are_infinite(target, dtype):
-    """LLVM's: an integer of few significant bits, as float16 and back, was finite."""
+    """LLVM: an integer with few significant bits, converted to float16 and back, was finite."""
     x = np.array([0, 1, 2, 3, 1023, 2047], dtype)
     f = lw.vectorize(lambda x: (float(np.float16(x << 20)), np.float32(np.float16(x * 4096)), np.float16(-(x << 17)) + np.float16(1)))
     with np.errstate(all="ignore"):
@@ -486,7 +486,7 @@ def of_counters(x):
 @pytest.mark.parametrize("opt", [True, False])
 @pytest.mark.parametrize("function", [quotient, narrow_difference, in_a_variable, of_counters])
 def test_a_computed_constant_nan_differs_from_itself(target, function, opt):
-    """libNVVM's: 0/0, which it leaves to the device to compute, is the same constant as 0/0 and so equal to it."""
+    """libNVVM leaves 0/0 to the device to compute, but regards it as the same constant as another 0/0, and so as equal to it."""
     f = lw.vectorize(function, opt=opt)
     with np.errstate(invalid="ignore"):
         assert [bool(back(part)[0]) for part in f(*on(target, (np.ones(1),)))] == [False, False]

@@ -30,7 +30,7 @@ def bases():
 
 
 def exact(z, p):
-    """From products and a square root in extended precision."""
+    """The power, computed by products and a square root in extended precision."""
     z, result = z.astype(np.clongdouble), np.ones(z.shape, np.clongdouble)
     for _ in range(math.floor(abs(p))):
         result = result * z
@@ -40,7 +40,7 @@ def exact(z, p):
 
 
 def errors(values, z, p):
-    """In units of float64's epsilon, relative to the absolute value."""
+    """The errors relative to the absolute value, in units of float64's epsilon."""
     wanted = exact(z, p)
     return (abs(values - wanted) / abs(wanted) / np.finfo(float).eps).astype(float)
 

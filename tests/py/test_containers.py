@@ -172,7 +172,7 @@ def test_masks():
 
 
 class Arrow:
-    """What a pyarrow array shows of itself."""
+    """The attributes of a pyarrow array."""
 
     def __init__(self, values):
         self.values = values

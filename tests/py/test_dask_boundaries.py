@@ -61,7 +61,7 @@ def test_along_two_axes(boundary):
 
 
 def test_large_arrays_read_no_other_memory():
-    """Of more than the size from which on memory is mapped."""
+    """The arrays are so large that their memory is mapped."""
     n = 300_000
     d = da.from_array(np.arange(float(n)), chunks=100_000)
     got = lw.map_blocks(around, d, depth=2).compute(scheduler="synchronous")

@@ -87,7 +87,7 @@ def arrays(rng):
 
 
 def in_chunks(rng, *inputs):
-    """Each with chunks of its own, or all with the same."""
+    """Dask arrays of the arguments, each with its own chunks, or all with the same."""
     same = chunkings(rng, inputs[0].shape)
     return [da.from_array(one, chunks=chunkings(rng, one.shape) if rng.random() < 0.3 else same) for one in inputs]
 

@@ -87,7 +87,7 @@ def test_kernels_take_device_blocks(target):
 @pytest.mark.gpu
 @pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")
 def test_random_blocks_lie_where_the_generator_draws():
-    """Where it says when it is called, not where the setting says when the blocks are made."""
+    """The generator's target at the time of the call counts, not the setting at the time when the blocks are made."""
     from lanewise.random import Generator
 
     for name, args in (("random", ()), ("normal", (1.0, 2.0)), ("gamma", (2.0,)), ("integers", (9,)), ("poisson", (3.0,)), ("dirichlet", ([1.0, 2.0],)), ("choice", (9,))):

@@ -1,7 +1,6 @@
 """Keys of Dask's: other names for other results, and the same names for the same program, in whatever process."""
 
 import importlib
-import subprocess
 import sys
 
 import numpy as np
@@ -34,7 +33,7 @@ def filling(table):
 
 
 def shown_alike():
-    """Two arrays whose texts are the same, for both have too many elements to show."""
+    """Two arrays that have the same text, because both have too many elements to show."""
     a = np.zeros(5000)
     b = a.copy()
     b[2500] = 1

@@ -3,7 +3,6 @@
 import inspect
 import sys
 
-import numpy as np
 import pytest
 
 import lanewise as lw
@@ -15,7 +14,7 @@ pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions h
 
 
 def functions():
-    """Of a closure: they travel to other processes by their text."""
+    """Functions made in a function: they are pickled as text."""
     class Bad(ValueError):
         def __init__(self, text):
             super().__init__(text)

@@ -45,7 +45,7 @@ def along_all(lines, x, out):
 
 @pytest.fixture
 def lazy():
-    """A Dask array, and how many of its blocks were computed."""
+    """A Dask array, and a list with an item for each of its blocks that has been computed."""
     seen = []
 
     def count(block):
@@ -130,7 +130,7 @@ def shifted_along(line, x, out, mode=0):
 
 
 def in_all_ways(f, names, keyword_only, values):
-    """The call of a function with its first arguments by position and the others by name, for each number of these."""
+    """Call the function with its first arguments by position and the others by name, for each number of the former."""
     for n in range(len(names) - len(keyword_only) + 1):
         yield f(*(values[name] for name in names[:n]), **{name: values[name] for name in names[n:]})
 
@@ -141,7 +141,7 @@ def in_all_ways(f, names, keyword_only, values):
      (from_table, ("x", "line", "table", "mode", "y"), ("mode", "y")), (moved, ("line", "x", "y"), ("y",)), (shifted_along, ("line", "x", "mode"), ())],
 )
 def test_static_values_and_arguments_by_name(f, names, keyword_only):
-    """The static value was lost, and an argument given by name taken for an output."""
+    """The static value was lost, and an argument that was given by name was taken for an output."""
     x, pairs = np.arange(6.0), Pairs()
     d = da.from_array(x, chunks=6 if f is shifted_along else 4)
     values = {"line": Line(2.0), "x": x, "mode": 2, "table": np.array([10.0, 20.0, 30.0]), "y": x / 2}
@@ -171,7 +171,7 @@ def test_where_beside_excluded_and_static_arguments():
 
 
 def test_an_argument_named_as_ours():
-    """The names of parameters of the functions that take the call."""
+    """The arguments have the names of parameters of the internal functions that receive the call."""
     f = lw.vectorize(lambda x, ufunc, method=1: x + ufunc * method, static=("ufunc", "method"))
     d = da.arange(6.0, chunks=4)
     np.testing.assert_array_equal(f(x=d, ufunc=2, method=3), np.arange(6.0) + 6)

@@ -112,7 +112,7 @@ sys.stdout.buffer.write(pickle.dumps((f, total, bound, f(np.arange(3.0)))))
 
 
 def test_classes_of_main_travel(tmp_path):
-    """To a process without the file: their text is all that there is."""
+    """The process that receives them has no file, only the text of the class."""
     script = tmp_path / "program.py"
     script.write_text(MAIN)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -167,7 +167,7 @@ sys.stdout.buffer.write(pickle.dumps((make(), lw.reduce(helper), copied)))
 
 
 def test_errors_in_other_processes_name_the_users_file(tmp_path):
-    """And they are of the user's classes, those of functions and of classes too; to a process without the file."""
+    """They are instances of the user's classes, also if these are local to functions and classes, and if the other process does not have the file."""
     cloudpickle = pytest.importorskip("cloudpickle")
     script = tmp_path / "program.py"
     script.write_text(RAISES.replace("import pickle,", "import cloudpickle as pickle,"))

@@ -94,7 +94,7 @@ def test_types(target, tmp_path):
 
 
 def test_without_debug_there_are_none():
-    """Nor where optimised code is asked for, nor in reductions, which recognise their functions by their code."""
+    """There are none either if optimised code is asked for, or in reductions, which recognise their functions by their code."""
     plain = lw.compile(kernel, SIGNATURE, target="sm_90", output="nvvm")
     assert "DILocalVariable" not in plain and "FullDebug" not in plain and "noinline" not in plain
     assert plain == lw.compile(lw.jit(debug=False)(kernel), SIGNATURE, target="sm_90", output="nvvm")
@@ -222,7 +222,7 @@ def test_gdb_shows_variables(tmp_path):
 
 @needs_gdb
 def test_gdb_steps_through_functions(tmp_path):
-    """A breakpoint at a function by its name, which nothing has compiled yet; its arguments; the caller's variables; one line after the other."""
+    """A breakpoint is set at a function by its name before it is compiled; gdb shows its arguments and the caller's variables, and steps from line to line."""
     shown = gdb(tmp_path, "break helper\nrun\nprint a\nprint b\nup\nprint s\ndown\nnext\nprint product\nnext\nprint both\nfinish\nnext\n"
                           "delete\nbreak halve\ncontinue\nprint x\nnext\nprint half\ndelete\ncontinue\n")
     numbers = re.findall(r"\$\d+ = (.*)", shown)

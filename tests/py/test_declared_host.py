@@ -126,7 +126,7 @@ def test_gpus_have_the_other_code():
 
 
 def test_the_caches_tell_them_apart():
-    """One IR serves both targets: what is left of it is the key."""
+    """The IR is the same for both targets, so the cache key must contain the rest."""
     f = lw.vectorize(lambda x: twice(x))
     assert f(np.float32(2)) == 4
     g = lw.vectorize(lambda x: cuda_only(x))

@@ -252,8 +252,6 @@ def test_view_as_other_dtype():
 
 # ---- assignment ----
 
-VALUES = {"scalar": 7, "negative": -3, "float": 2.9, "numpy": np.float32(5), "zero": 0}
-
 
 @pytest.mark.parametrize("dtype", DTYPES + ["M8[s]", RECORD])
 @pytest.mark.parametrize("value", [0, 1, 77])

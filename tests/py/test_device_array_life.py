@@ -144,7 +144,7 @@ def test_arrays_follow_streams():
 
 
 def test_arrays_keep_their_stream():
-    """The driver's; the Stream objects go."""
+    """An array keeps the stream of the driver, also when the Stream object is gone."""
     def n_streams():  # of a real driver nobody can ask
         return ctypes.CDLL(lw.config.driver).fake_cuda_live(b"streams") if FAKE else None
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import lanewise as lw
 from fake_driver import FAKE, needs_device
 from lanewise import _device_arrays, cuda
 
@@ -82,7 +81,7 @@ VALUES = [0, -3, 2.5, True, 1e9, np.float32(1.5), np.int64(7), 300, 2 + 1j, np.n
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 @pytest.mark.filterwarnings("ignore")
 def test_numbers_that_are_assigned(value):
-    """Converted, or refused, as the elements of one array are by x[...] = value."""
+    """They are converted or refused as the elements of an array are by x[...] = value."""
     for dtype in DTYPES:
         a = numbers((20,), dtype)
         key, flags = places(20, (9,)), np.arange(20) % 3 == 1
@@ -140,7 +139,7 @@ def test_masks(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_kernels(dtype):
-    """The kernels themselves, on NumPy arrays."""
+    """The kernels run on NumPy arrays."""
     from lanewise import _device_array_kernels as kernels
 
     for n in (1, 33, 100001):
@@ -197,7 +196,7 @@ def test_refused():
 
 
 def test_without_python(monkeypatch):
-    """The common forms do not come to lanewise/_device_arrays.py."""
+    """The usual forms do not call lanewise/_device_arrays.py."""
     a = numbers((10,), "f4")
     x, i, rows = cuda.to_device(a), cuda.to_device(np.array([1, -1, 3])), cuda.to_device(numbers((10, 3), "i2"))
 

@@ -23,7 +23,7 @@ def same(got, expected):
 
 
 class Direct:
-    """The functions themselves, on NumPy arrays."""
+    """Calls the functions themselves on NumPy arrays."""
 
     array = staticmethod(np.array)
     get, put = staticmethod(functions.getitem), staticmethod(functions.setitem)
@@ -33,7 +33,7 @@ class Direct:
 
 
 class Device:
-    """What a user writes."""
+    """Does what a user writes."""
 
     array = staticmethod(lambda a: cuda.to_device(np.array(a)))
     get, put = staticmethod(operator.getitem), staticmethod(operator.setitem)
@@ -363,7 +363,7 @@ def test_from_cuda_array_interface():
 
 @needs_device
 def test_shapes_without_kernels():
-    """On the fake driver, too: what needs no result of a kernel."""
+    """What needs no result of a kernel works on the fake driver, too."""
     d = cuda.to_device(X)
     for key in KEYS:
         key = key[0] if len(key) == 1 else key
@@ -395,7 +395,7 @@ def test_kernels_compile_for_gpus(cc):
 
 @needs_device
 def test_masked_arrays_are_no_indices():
-    """A mask would be ignored, here as where a value or a host array is masked."""
+    """The mask would be ignored, as it would if a value or a host array were masked."""
     x, places = np.array([1.0, 2.0, 3.0]), np.ma.array([0, 1, 2], mask=[0, 1, 0])
     d, half = cuda.to_device(x), cuda.device_array(3, lw.bfloat16)
 

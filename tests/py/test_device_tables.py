@@ -22,7 +22,7 @@ def test_operators_are_ufuncs_of_numpy(name):
 
 @pytest.mark.parametrize("name", names("device_functions"))
 def test_functions_with_a_shortcut_have_their_other_forms(name):
-    """C leaves the forms of a call that it does not know to this file."""
+    """C passes the forms of a call that it does not know to the Python file."""
     assert getattr(np, name) in _array_protocol._FUNCTIONS or name in _array_protocol._BY_METHOD
 
 

@@ -12,7 +12,7 @@ import lanewise as lw
 
 @pytest.fixture
 def scaled():
-    """A ufunc whose loops of float32, float64 and int64 NumPy has run."""
+    """A ufunc whose loops for float32, float64 and int64 NumPy has already run."""
     f = lw.vectorize(lambda x, y: x * 3 + y)
     for dtype in ("f4", "f8", "i8"):
         f(np.ones(3, dtype), np.ones(3, dtype))
@@ -195,8 +195,8 @@ def test_many_rows_are_copied_together_or_numpys(scaled):
 
 
 @pytest.mark.parametrize("dtype", ["i1", "i2", "f4", "f8", "c16"])
-def test_rows_that_lie_across(dtype):
-    """Rows of any length, transposed or with steps, into outputs of any layout."""
+def test_transposed_rows(dtype):
+    """Rows of any length, transposed or with steps, are written to outputs of any layout."""
     random, add = np.random.default_rng(7), lw.ufuncs.add
     memory = np.arange(60000).astype(dtype)
     for _ in range(60):

@@ -13,7 +13,7 @@ import lanewise as lw
 
 @pytest.fixture
 def product():
-    """A matrix by a vector, in float64, float32 and int64."""
+    """Multiplies a matrix by a vector, in float64, float32 and int64."""
 
     @lw.guvectorize("(m,n),(n)->(m)")
     def product(a, v, out):
@@ -30,7 +30,7 @@ def product():
 
 @pytest.fixture
 def extent():
-    """Two outputs without core dimensions, and a Python number among the inputs."""
+    """Has two outputs without core dimensions, and a number among its inputs."""
 
     @lw.guvectorize("(n),()->(),()")
     def extent(x, scale, low, high):

@@ -29,7 +29,7 @@ def test_all_pairs_of_8_bits(dtype):
 
 
 def near_multiples(dtype, n):
-    """Pairs whose quotient is an integer, or the least possible distance from one."""
+    """Pairs whose quotient is an integer, or as close to one as possible."""
     rng, ends = np.random.default_rng(3), np.iinfo(dtype)
     y = np.concatenate([rng.integers(ends.min, ends.max, n, dtype=dtype, endpoint=True), rng.integers(max(ends.min, -300), 300, n).astype(dtype),
                         np.array([ends.min, ends.min + 1, ends.max, ends.max - 1, 0, 1, 2, 3, ends.max // 2 + 1], dtype)])
@@ -51,7 +51,7 @@ def test_quotients_near_integers(dtype):
 
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u4"])
 def test_no_warning_but_that_of_a_division_by_zero(dtype):
-    """Also beside floats, whose flags are looked at."""
+    """Floats in the same function do not change that; their flags are read."""
     f = lw.vectorize(lambda x, y, z: z + x % y + x // y)
     x = np.array([np.iinfo(dtype).max, np.iinfo(dtype).min, 7] * 30, dtype)
     with warnings.catch_warnings():
@@ -80,7 +80,7 @@ def test_loops_that_divide(dtype):
 
 
 def test_where_vectors_divide():
-    """A loop that waits for each remainder divides integers; one over elements divides floats."""
+    """A loop that needs each remainder for the next iteration divides integers; one over elements divides floats."""
     x = np.arange(1, 9, dtype="i4")
 
     def gcd(x, y):

@@ -88,7 +88,7 @@ def test_device(consumer, versioned):
 @needs_device
 @pytest.mark.parametrize("consumer", sorted(set(DEVICE_CONSUMERS) - {"jit tuple"}))
 def test_device_good(consumer):
-    """The same consumers take the exporter that nothing was changed of, and give back what it lent."""
+    """The same consumers accept the exporter without a change, and give back its tensor."""
     exporter = Exporter(memory())
     DEVICE_CONSUMERS[consumer](exporter)
     assert exporter.deleted >= 1
@@ -96,7 +96,7 @@ def test_device_good(consumer):
 
 @needs_device
 def test_device_beyond_the_last():
-    """A tensor of a device that is not there is malformed; it is no failure of the driver."""
+    """A tensor on a device that does not exist is malformed; the driver has not failed."""
     for consume in (cuda.from_dlpack, plus_one, add):
         with pytest.raises(BufferError, match="there is no CUDA device 99"):
             consume(Exporter(memory(), device_id=99))

@@ -49,7 +49,7 @@ def run_doctest(text: str, name: str, names: dict) -> None:
 
 
 def docstrings():
-    """(name, docstring) of everything public, Python's and C's."""
+    """(name, docstring) of all public objects, in Python and in C."""
     seen: set[int] = set()
     stack = [(name, importlib.import_module(name)) for name in MODULES]
     stack.append(("lanewise._core", lw._core))
@@ -116,7 +116,7 @@ def test_the_api_pages_have_every_public_function(tmp_path, monkeypatch):
 
 
 def blocks(name: str) -> list[tuple[int, str]]:
-    """(line, text) of the Python blocks."""
+    """(line, text) of the Python blocks of a document."""
     text = read(name)
     return [(text.count("\n", 0, m.start()) + 2, m[1]) for m in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S)]
 
@@ -147,7 +147,7 @@ def test_examples_of_documents(name, tmp_path):
 
 
 def test_the_tutorial_is_one_program(tmp_path, run_python):
-    """Its part for GPUs runs on the CPU here."""
+    """Here, its part for GPUs runs on the CPU."""
     program = "".join(text for _, text in blocks(TUTORIAL) if ">>>" not in text)
     (tmp_path / "start.py").write_text(program, encoding="utf-8")
     said = run_python(str(tmp_path / "start.py"), LANEWISE_TARGET="cpu").stdout.splitlines()
@@ -181,7 +181,7 @@ def test_generated_parts_are_fresh():
 
 
 def test_the_site_is_searched_for_broken_links(tmp_path):
-    """What docs/build.py does with the pages that it has built."""
+    """docs/build.py searches the pages that it has built."""
     spec = importlib.util.spec_from_file_location("links", ROOT / "docs" / "links.py")
     links = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(links)

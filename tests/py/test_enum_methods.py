@@ -73,7 +73,7 @@ class Holds(enum.Enum):
 
 
 class Odd(enum.IntEnum):
-    """Whose values are not the numbers that the members are."""
+    """An enum whose values are not the numbers of its members."""
 
     def __new__(cls, number):
         made = int.__new__(cls, number)

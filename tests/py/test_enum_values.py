@@ -277,7 +277,7 @@ def test_many_members():
 
 
 def test_classes_made_in_functions():
-    """Two of one name are two classes, and the class outlives its name."""
+    """Two classes of one name are different, and a class stays alive when its name is gone."""
     def make():
         class Local(enum.Enum):
             A = 1
@@ -293,7 +293,7 @@ def test_classes_made_in_functions():
 
 
 def test_identity_prunes():
-    """What is no member of the class is not identical to one, which is known when the function is compiled."""
+    """An object that is no member of the class is not identical to one, which is known at compile time."""
     @njit
     def first(a):
         if a is Color.RED or a is Shake.MINT:
@@ -415,7 +415,7 @@ def test_members_by_value_elsewhere(target):
 
 
 def test_in_tuples_and_objects_that_are_arguments():
-    """There they are values: one specialisation for all members."""
+    """There, members are values: one specialisation serves all of them."""
     @njit
     def first(t):
         return t[0], t[0] is Color.RED, t
@@ -480,7 +480,7 @@ def test_for_gpus(capability):
 
 
 def test_with_debug_information():
-    """Debuggers are shown the number of the member."""
+    """Debuggers show the number of the member."""
     @lw.jit(target="cpu", debug=True, opt=False)
     def kernel(x, out):
         c, pair = pick(x), (pick(-x), x)

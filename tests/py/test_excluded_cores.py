@@ -199,6 +199,7 @@ def test_operands_must_fit_the_layout():
 
 @pytest.mark.parametrize("call, exception, message", [
     (lambda: look_up(X), TypeError, "missing a required argument: 'table'"),
+    (lambda: look_up(X, y=np.ones((4, 3))), TypeError, "got the output 'y' by name: pass it by out="),
     (lambda: look_up(X, TABLE, times=[1]), TypeError, "static argument `times` must be hashable"),
     (lambda: look_up(X, TABLE, np.zeros(3)), TypeError, "`times` must be hashable .* outputs follow all other arguments or are passed as out="),
     (lambda: look_up(X, 3.0), TypeError, "excluded argument `table` must be an array"),

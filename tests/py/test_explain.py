@@ -136,7 +136,7 @@ def test_notebooks_get_html_alone(capsys, monkeypatch):
 
 
 def check(text):
-    """Every tag that is opened is closed."""
+    """Check that every tag that is opened is closed."""
     opened = []
 
     class Reader(html.parser.HTMLParser):

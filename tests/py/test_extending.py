@@ -190,7 +190,7 @@ BUILT_IN = [  # what is overloaded, a call of it, its types
 
 @pytest.mark.parametrize("register, subject, call, said, given", BUILT_IN, ids=[getattr(row[1][-1], "__name__", row[1][-1]) for row in BUILT_IN])
 def test_what_is_built_in_cannot_be_overloaded(register, subject, call, said, given):
-    """It stays what it is where the overload is for other types, and where it would be ignored that is an error."""
+    """An overload for other types leaves it as it is; one that would be ignored is an error."""
     table = {extending.overload: extending._functions, extending.overload_method: extending._methods, extending.overload_attribute: extending._attributes}[register]
     register(*subject)(lambda *args: None)
     try:
@@ -371,7 +371,7 @@ class Mode(enum.Enum):
 
 
 def told(*args, **keywords):
-    """The types that a selector gets for a call."""
+    """The types that a selector receives for a call."""
     raise RuntimeError
 
 

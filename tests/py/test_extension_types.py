@@ -20,7 +20,7 @@ from lanewise.extending import make_attribute_wrapper, models, overload, overloa
 
 
 def model(typeclass, *members, wrap=True):
-    """A StructModel of these members, each with an attribute of its name."""
+    """A StructModel with these members, and an attribute for each of them."""
     @register_model(typeclass)
     class Model(models.StructModel):
         def __init__(self, dmm, fe_type):
@@ -30,7 +30,7 @@ def model(typeclass, *members, wrap=True):
 
 
 def new_type(name):
-    """A class of types without parameters, and its type."""
+    """A class of types without parameters, and its only type."""
     typeclass = type(name + "Type", (types.Type,), {"__init__": lambda self: types.Type.__init__(self, name=name)})
     return typeclass, typeclass()
 
@@ -38,7 +38,7 @@ def new_type(name):
 # ---- the example of numba's documents, with everything but its builders ----
 
 class Span:
-    """A part of the real line."""
+    """An interval of real numbers."""
 
     def __init__(self, lo, hi):
         self.lo = lo
@@ -187,7 +187,7 @@ def test_a_type_costs_what_its_members_cost():
 
 
 def test_fifteen_lines():
-    """What it takes for a class that can be compiled: its type, and nothing of numba's builders."""
+    """A class can be compiled with fifteen lines, which define its type and use none of numba's builders."""
     program = textwrap.dedent("""
         class Interval:
             def __init__(self, lo, hi):

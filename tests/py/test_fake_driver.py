@@ -38,8 +38,7 @@ ONLY_ON_TWO = {"test_two_devices"}  # with all cases, but for the sanitizers
 @pytest.mark.distinct_cases
 @pytest.mark.parametrize("name, devices", [(name, 1) for name in sorted(ON_ONE | ON_TWO)] + [(name, 2) for name in sorted(ON_TWO | ONLY_ON_TWO)])
 def test_on_fake_driver(name, devices, fake_driver, run_python, request):
-    """Each with one case of every parametrised test: the simulator and tests/gpu.sh run all. With --thorough six of them, whole files,
-    and those that run on two devices also on one."""
+    """Run the file with one case of each parametrised test; the simulator and tests/gpu.sh run all. With --thorough six cases run, whole files, and files for two devices also on one."""
     thorough, sanitized = request.config.getoption("--thorough"), "LW_ASAN" in os.environ
     if name in LONG and sanitized:
         pytest.skip("runs without the sanitizer")

@@ -165,7 +165,7 @@ def test_operands_by_name_that_do_not_fit(args, names, text):
 
 
 def test_a_misspelt_operand_is_named():
-    """NumPy counts the positional arguments first, and says how many are missing."""
+    """NumPy would first say how many positional arguments are missing."""
     x = np.ones(3)
     for f in (lw.vectorize(lambda spot, strike: spot - strike), lw.vectorize("dd->d")(lambda spot, strike: spot - strike),
               lw.guvectorize("(n),()->(n)")(lambda spot, strike, out: None)):

@@ -259,7 +259,7 @@ def test_a_number_becomes_what_the_signature_says():
 
 
 class Lends:
-    """An array of another library, with one of NumPy behind it."""
+    """An array of another library that holds an array of NumPy."""
 
     def __init__(self, array):
         self.array = array
@@ -494,7 +494,7 @@ def test_bounds_are_checked_on_demand():
 
 
 def test_attributes():
-    """What functools.wraps would give."""
+    """The attributes that functools.wraps sets."""
 
     @lw.forall
     def documented(i, out):
@@ -547,7 +547,7 @@ def test_pickle_and_copy():
 
 
 def test_explained():
-    """lw.explain: kernels, functions of arrays, and what they call."""
+    """lw.explain shows kernels, functions of arrays, and what they call."""
     def halve(i, x):
         x[i] = helper(x[i]) * 0.5
 
@@ -670,7 +670,7 @@ def test_resources():
 
 
 def test_neighbouring_threads_touch_neighbouring_elements():
-    """Which index is fastest is read off the subscripts: in C order the one in the last place."""
+    """The subscripts say which index is fastest: in C order, the one in the last place."""
     rows = outer.inspect_nvvm("(float64[::1], float64[::1], float64[:, ::1])")
     columns = lw.forall(ndim=2)(swapped).inspect_nvvm("(float64[:, ::1])")
     assert rows.count("define") and columns.count("define")

@@ -65,7 +65,7 @@ def many(i, x, y):
 
 
 def accesses(kernel, signature):
-    """Loads and stores of the loop that takes four indices: "L" and "S" in the order of the text."""
+    """The loads and stores of the loop that computes four indices, "L" and "S" in the order of the text."""
     loop = next(part for part in kernel.inspect_ptx(signature, "sm_90").split("$L__BB")[1:] if "ld.global" in part)
     return "".join("L" if re.match(LOAD, found) else "S" for found in re.findall(f"{LOAD}|{STORE}", loop))
 

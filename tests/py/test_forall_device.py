@@ -174,7 +174,7 @@ def test_readers_of_errors_wait_only_when_they_must():
 
 
 def test_more_than_two_to_the_31():
-    """Indices beyond 32 bits have code of their own."""
+    """Indices that do not fit 32 bits have separate code."""
     d = cuda.to_device(np.zeros(10, "u1"))
     wide(range(2**31, 2**31 + 10), d)
     wide(10, d)

@@ -479,7 +479,7 @@ APART = np.array([0, 5, 2, 1, 4, 3])
 
 
 def lines_of(function, *texts):
-    """The line of the first one that has this text, for each text."""
+    """For each text, the number of the first line that contains it."""
     source, first = inspect.getsourcelines(function)
     return [first + next(i for i, line in enumerate(source) if text in line) for text in texts]
 

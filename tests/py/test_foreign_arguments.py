@@ -49,7 +49,7 @@ ARGUMENTS = {"top1": (X,), "affine_scan": (X,), "segmented_sum": (W,), "topk": (
 
 @pytest.fixture(autouse=True)
 def on_the_host():
-    """Where a GPU is stood for, streams are taken and mean nothing."""
+    """With a stand-in for a GPU, streams are accepted and have no effect."""
     with lw.config(target="auto"):
         yield
 
@@ -192,7 +192,7 @@ def test_arrows_nulls_are_refused_by_name():
 
 @pytest.mark.parametrize("name", ["reduce", "accumulate", "reduceat", "at"])
 def test_methods_of_ufuncs_do_not_pass_over_masks(name):
-    """Those of NumPy do, and say that nothing is masked."""
+    """NumPy's methods ignore them, and return results without a mask."""
     m = np.ma.array(X, mask=[0, 1, 0, 0])
     given = {"reduceat": ([0, 2],), "at": ([0], 1.0)}.get(name, ())
     for f in (add, lw.add):

@@ -61,7 +61,7 @@ def test_generator_takes_them(name, target):
 
 
 def test_blocks_that_cross_a_multiple_of_2_to_the_32(target):
-    """A launch must not: such numbers are drawn to arrays."""
+    """One launch cannot cross it, so these numbers are drawn to arrays."""
     for skipped in (2**32 - 600, 2**32 - 500, 2**32 - 400):
         there, here = Generator(11, target="cuda"), Generator(11, target="cpu")
         for g in (there, here):

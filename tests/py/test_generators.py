@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import cuda, errors
+from lanewise import cuda
 
 
 def run(kernel, *args):

@@ -63,7 +63,7 @@ declare float @llvm.fabs.f32(float)
 
 
 def on_cpu(text, name, factor=1.0):
-    """The function of this name in NVVM text, for arrays on the CPU."""
+    """The function of this name from NVVM text, compiled for arrays on the CPU."""
     found = re.search(rf"^define internal double @{name}\(double %x\).*?^}}", text, re.M | re.S).group(0)
     found = re.sub(r'asm "rcp\.approx\.ftz\.f64[^"]*", "=d,d"', "@inverse", found).replace(" nounwind readnone\n", "\n").replace("llvm.nvvm.fabs.d", "llvm.fabs.f64").replace("llvm.nvvm.fabs.f", "llvm.fabs.f32")
     llvm.initialize_native_target()
@@ -89,7 +89,7 @@ def text_of(name):
 
 
 def bits(rng):
-    """Any positive number, each exponent as likely."""
+    """Positive numbers with random bits; all exponents are equally likely."""
     return rng.integers(1, 0x7FF << 52, N).view(np.float64)
 
 
@@ -166,7 +166,7 @@ def test_special_values(name):
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="needs a long double of 64 bits")
 @pytest.mark.parametrize("case", RANGES)
 def test_on_gpus(case, target):
-    """What a GPU computes has the bits of the same text on the CPU, but where its inverse leads to other bits."""
+    """On a GPU the bits are those of the same text on the CPU, except where its inverse leads to other bits."""
     if target != "cuda":
         pytest.skip("needs a GPU")
     name = case.split(",")[0]

@@ -6,8 +6,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from fake_driver import build
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +26,7 @@ def test_the_script_is_bash():
 
 
 def test_what_is_marked_for_gpus_is_chosen():
-    """By the script's own words: of every file with such tests the mark, the file's name or a test's has one of them."""
+    """The script chooses tests by words: every file that has tests for GPUs has one of them in its mark, its name or the name of a test."""
     script = (ROOT / "tests/gpu.sh").read_text()
     words = " ".join(re.search(r'chosen="(.*?)"', script, re.S)[1].split()).split(" or ")
     texts = {path.name: path.read_text() for path in (ROOT / "tests/py").glob("test_*.py") if path.name != Path(__file__).name}

@@ -109,8 +109,8 @@ def test_maxima_that_keep_nan_are_one_instruction_where_there_is_one(target, dty
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
 @pytest.mark.parametrize("function, hidden", [(of_a_sum, True), (of_a_longer_sum, True), (of_a_square, True), (of_a_counter, False)])
-def test_llvm_makes_no_closed_form_of_what_is_cut_down(target, function, hidden):
-    """Its own loses a bit: a loop of s % 4 rounds ran for ever."""
+def test_llvm_makes_no_closed_forms_of_truncated_counts(target, function, hidden):
+    """LLVM's closed form loses a bit: a loop of s % 4 iterations never ended."""
     text = ptx(lw.jit(function), "void(int64, int64[:])", target)
     assert ("begin inline asm" in text) is hidden
 
@@ -196,7 +196,7 @@ def mirrored(x, y):
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
-def test_what_is_only_read_goes_by_the_read_only_path(target):
-    """Across barriers and beside memory that the kernel changes, too."""
+def test_arrays_that_are_only_read_use_the_read_only_path(target):
+    """Such loads use the read-only path also across barriers, and beside memory that the kernel changes."""
     text = mirrored.inspect_ptx("(float32[::1], float32[::1])", target)
     assert len(re.findall(r"ld\.global\.nc\.[fb]32", text)) == 2 and len(re.findall(r"ld\.global\.[fb]32", text)) == 1

@@ -304,7 +304,7 @@ def test_other_doors():
 
 @pytest.mark.parametrize("item", ["None", "b'bytes'"])
 def test_an_item_that_is_no_number(item):
-    """The call that fails is inferred again for its message, below callers that came later."""
+    """The failing call is inferred again for its message, below callers that came later."""
     text = f"""
 def f(n):
     out = []

@@ -399,7 +399,7 @@ def test_a_loop_over_an_excluded_array():
 
 
 def raises(f):
-    """Whether the code that was compiled has a status to look at."""
+    """Whether the compiled code has a status that callers check."""
     return re.search(r"define internal \{ i32, .*@lw_body", f.inspect_llvm()) is not None
 
 

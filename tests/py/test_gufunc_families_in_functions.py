@@ -72,7 +72,7 @@ def array(shape, seed=1, dtype="f8"):
 
 
 def both(call, compiled, *arguments):
-    """The results of the call in Python and in the compiled function, or the kinds of their errors."""
+    """The results of the call from Python and from the compiled function, or the classes of their errors."""
     results = []
     for function in (call, compiled):
         copies = [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]

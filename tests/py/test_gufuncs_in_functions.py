@@ -52,7 +52,7 @@ def fill(x, y):
 
 
 def compiled(gufunc, n):
-    """A compiled function of n arguments that passes all of them on."""
+    """A compiled function of n arguments that passes all of them to the gufunc."""
     if n == 2:
         return lw.jit(lambda x, y: gufunc(x, y))
     if n == 3:

@@ -309,7 +309,7 @@ def test_a_gufunc_is_a_ufunc():
 
 
 def test_masked_arrays():
-    """Items would be made of masked elements; without core dimensions masks are those of the elements."""
+    """An item would contain masked elements; without core dimensions, the masks are those of the elements."""
     m = np.ma.array(np.arange(6.0).reshape(2, 3), mask=[[0, 1, 0], [0, 0, 0]])
     double = lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")(lambda x, out: _double(x, out))
     for call in (lambda: total_of(m), lambda: total_of(m[0]), lambda: double(m), lambda: double(m.data, m.copy()),
@@ -326,7 +326,7 @@ def _first(x, out):
 
 
 def test_methods_of_ufunc_serve_gufuncs():
-    """What stands in Ufunc is reached through the class too: it must not take one object for the other."""
+    """Methods of Ufunc are also reached through the class Gufunc, and must not take one object for the other."""
     g = lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)", identity=1)(lambda x, out: _double(x, out))
     face = lw.Ufunc
     for name in ("nin", "nout", "nargs", "ntypes", "types", "signatures", "identity", "signature", "stats", "__signature__", "py_func"):
@@ -594,7 +594,7 @@ def test_unknown_sizes():
 
 
 def layouts():
-    """Layouts with a function that gives the sum of all core elements of the inputs, for each output."""
+    """Layouts, each with a function that gives, for each output, the sum of all core elements of the inputs."""
     make = np.random.default_rng(11)
     for seed in range(40):
         names = ["i", "j", "3", "2"]
@@ -641,7 +641,7 @@ def test_layouts_at_random(seed, operands):
 
 
 def sums_and_rows(n_in):
-    """Of n_in inputs (n): the sum of all, and their sum by element."""
+    """Of n_in inputs with core dimension n: the sum of all elements, and the sums of corresponding elements."""
     lines = ["def f(" + ", ".join(f"x{k}" for k in range(n_in)) + ", total, rows):", "    total[0] = 0", "    for i in range(rows.shape[0]):",
              "        rows[i] = " + " + ".join(f"x{k}[i]" for k in range(n_in)), "        total[0] += rows[i]"]
     return "\n".join(lines)

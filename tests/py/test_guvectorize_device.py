@@ -93,7 +93,7 @@ def data(shape, dtype="float32", seed=0):
 
 
 def check(function, *arrays, **keywords):
-    """Host and device give the same arrays; C order on the fake driver, which cannot copy others back."""
+    """Check that host and device give the same arrays; in C order on the fake driver, which cannot copy other layouts back."""
     want = function(*arrays, **keywords)
     if FAKE:
         keywords["order"] = "C"
@@ -224,7 +224,7 @@ def neighbours(x, y):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 @pytest.mark.parametrize("shape", [(1, 512), (3, 1000), (2, 129), (70, 600), (2, 3, 700)])
 def test_spread(shape, dtype):
-    """Maps and sums over large cores: a block an item."""
+    """A block computes each item of maps and sums over large cores."""
     x = data(shape, dtype, 1)
     check(squares, x)
     check(slices, np.minimum(x, 8))
@@ -291,7 +291,7 @@ def test_views(view, items):
 
 @pytest.mark.parametrize("items", [6, 4200])
 def test_unaligned(items):
-    """Operands that do not start at a multiple of 16 bytes."""
+    """The addresses of operands are no multiples of 16 bytes."""
     a, b = data(items * 3 + 1, seed=1), data(items * 3 + 3, seed=2)
     want = cross(a[1:].reshape(items, 3), b[3:].reshape(items, 3))
     got = cross(cuda.to_device(a)[1:].reshape(items, 3), cuda.to_device(b)[3:].reshape(items, 3))
@@ -327,7 +327,7 @@ def test_out_of_several():
 
 @pytest.mark.parametrize("items", [6, 4200])
 def test_what_is_not_written_stays(items):
-    """As on the host: elements of `out` that the body leaves alone keep their values."""
+    """As on the host, elements of `out` that the body does not write keep their values."""
     x = data((items, 3), seed=1)
     start = data(items, seed=9)
     want = positive(x, start.copy())
@@ -535,7 +535,7 @@ def test_raises():
 
 
 def root_index(function, x):
-    """What the host says."""
+    """The error that the host raises."""
     with pytest.raises(ValueError) as raised:
         function(x)
     return raised.value.index
@@ -557,7 +557,7 @@ def test_casts():
 
 
 def test_copies_are_made():
-    """Without looking at the numbers: also where no kernel runs."""
+    """The numbers are not compared, so this runs without kernels, too."""
     declared = lw.guvectorize(["(f8[:],f8[:],f8[:])"], "(3),(3)->(3)")(cross.py_func)
     x, y = cuda.to_device(data((50, 3), "int32", 1)), cuda.to_device(data((50, 3), "float32", 2))
     assert declared(x, y).dtype == "float64"
@@ -651,7 +651,7 @@ CASES = [(matvec, "mn,n->m"), (dot, "n,n->"), (cross, "n,n->n"), (outer, "m,n->m
 
 
 def random_operand(rng, core, loop, sizes, dtype):
-    """A host array and the way to view it: some loop sizes 1, axes in any order, steps."""
+    """A host array and how to view it: some loop dimensions have size 1, axes are in any order, and there are steps."""
     kept = loop[rng.integers(0, len(loop) + 1):]
     shape = [1 if rng.random() < 0.25 else n for n in kept] + [sizes[c] for c in core]
     order = rng.permutation(len(shape)) if not FAKE or rng.random() < 0.7 else np.arange(len(shape))
@@ -686,7 +686,7 @@ def test_anything(seed):
     {"keepdims": False, "casting": 3}], ids=str)
 @pytest.mark.parametrize("function", [dot, outer], ids=["dot", "outer"])
 def test_mistakes_as_numpy(function, keywords):
-    """The first mistake that NumPy sees, in its words."""
+    """The error is about the mistake that NumPy would find first, in its words."""
     def outcome(*arrays):
         try:
             return function(*arrays, **keywords).shape
@@ -699,7 +699,7 @@ def test_mistakes_as_numpy(function, keywords):
 
 @pytest.mark.parametrize("order", ["C", "F", "A", "K"])
 def test_strides_of_new_outputs(order):
-    """Where NumPy puts them, also with axes."""
+    """They are those of NumPy's outputs, also with axes=."""
     calls = [(dot, {"axis": 0}), (dot, {"axis": 1, "keepdims": True}), (cross, {"axes": [(0,), (1,), (2,)]}), (cross, {"axis": 0}),
              (outer, {}), (outer, {"axes": [(0,), (1,), (0, 2)]}), (outer, {"axes": [(2,), (0,), (3, 1)]})]
     for axes in ((0, 1, 2), (2, 0, 1), (1, 0, 2), (2, 1, 0)):

@@ -36,7 +36,7 @@ def row_sums(a, b, x, y):
 
 @lw.guvectorize("(m,n)->(m)", warn=False)
 def both_ways(a, x):
-    """Not by rows alone: threads read neighbours of the first row, too."""
+    """The array is not read by rows alone: neighbouring threads also read neighbouring elements of the first row."""
     for i in range(a.shape[0]):
         x[i] = a[0, i]
         for k in range(a.shape[1]):
@@ -45,7 +45,7 @@ def both_ways(a, x):
 
 @lw.guvectorize("(m,n)->(m),()", warn=False)
 def rows_and_all(a, x, y):
-    """Not of rows alone: the last loop combines what several threads add."""
+    """The last loop combines what several threads have added."""
     for i in range(a.shape[0]):
         x[i] = 0
         for k in range(a.shape[1]):
@@ -77,7 +77,7 @@ def test_matrices_times_vectors(shape, simulated):
 
 @pytest.mark.parametrize("shape", [(2051, 17, 19), (2049, 32, 32), (2048, 24, 33), (16500, 20, 17)], ids=str)
 def test_many_small_matrices(shape, simulated):
-    """A warp works on each of them. Results are those of one thread, bit for bit; the host computes them that way."""
+    """A warp works on each matrix. The results have the bits of those of one thread, and of the host."""
     rng = np.random.default_rng(shape[1])
     for dtype in ("f4", "f8", "i1") if shape[0] < 10000 else ("f4",):
         a, x = rng.normal(0, 9, shape).astype(dtype), rng.normal(0, 9, (shape[0], shape[2])).astype(dtype)
@@ -163,7 +163,7 @@ def longer(a, x, y):
 
 @lw.guvectorize("(m,n)->(m)", warn=False)
 def with_next(a, y):
-    """Rows belong to two iterations each."""
+    """Each row is used in two iterations."""
     for i in range(a.shape[0] - 1):
         y[i] = 0
         for k in range(a.shape[1]):
@@ -173,7 +173,7 @@ def with_next(a, y):
 
 @lw.guvectorize("(m,n)->(m)", warn=False)
 def after_the_first(a, y):
-    """What is read in front of the loop is written in it."""
+    """The loop writes what is read in front of it."""
     before = y[0]
     for i in range(a.shape[0]):
         total = before

@@ -1,5 +1,5 @@
-"""Loops of gufunc bodies whose variables stay as one round sets them (the largest and its place, the last
-that is positive, flags), shared by a block on the device, against the host side of the same function, to the bit."""
+"""Loops of gufunc bodies whose variables keep what one iteration assigns (the largest element and its index, the
+last that is positive, flags), shared by a block on the device, against the host side of the same function, to the bit."""
 
 import itertools
 import warnings
@@ -20,7 +20,7 @@ def bits(array):
 
 
 def check(function, *arrays, note=""):
-    """The device gives what the host does, zeros with their signs."""
+    """Check that the device gives what the host gives, signs of zeros included."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lw.errors.PerformanceWarning)
         want = function(*arrays)
@@ -266,7 +266,7 @@ def test_the_first_that_comes(n):
     check(of_some, np.zeros((2, n), "int64"))
 
 
-# ---- what the last round leaves, and flags ----
+# ---- what the last iteration leaves, and flags ----
 
 
 @lw.guvectorize("(n),()->(),(),(),(),()")
@@ -374,7 +374,7 @@ def stops_first(x, k, whole, more):
 
 @pytest.mark.parametrize("n", [40, 300])
 def test_flags_beyond_the_end(n):
-    """Rounds that one thread would not look at load nothing that is not there: then one thread makes them all."""
+    """Iterations that one thread would not run load no elements beyond the end; otherwise one thread runs all iterations."""
     assert mapping(guarded, "dl->??") == SHARED
     x = np.arange(4.0 * n).reshape(4, n)
     x[:, n - 1] = np.nan
@@ -394,7 +394,7 @@ SCANNED = {
     "how often": "if x[i] > m:\n            m = x[i]\n            k += 1",
 }
 NEVER = {
-    "a round of several": "if x[i] > m:\n            m = x[i]\n            if i % 2:\n                k = i",
+    "an iteration of several": "if x[i] > m:\n            m = x[i]\n            if i % 2:\n                k = i",
     "another": "if x[i] > m:\n            m = x[i - 1]\n            k = i",
     "not by it": "if x[i] > m:\n            m = x[i]\n        if x[i] > 1:\n            k = k * 2 + i",
     "else": "if x[i] > m:\n            m = x[i]\n            k = i\n        else:\n            m = m - 1",

@@ -175,7 +175,7 @@ def convolve(x, w, out):
 
 @pytest.fixture
 def old_numpy():
-    """As on NumPy 2.0, which does not ask for sizes."""
+    """Act as NumPy 2.0, which does not ask for sizes."""
     _core._make_gufunc_outputs(True)
     yield
     _core._make_gufunc_outputs(False)
@@ -235,7 +235,7 @@ def test_outputs_that_are_made(old_numpy):
 
 @lw.guvectorize("(n),()->()")
 def quantile(x, q):
-    """Of sorted rows."""
+    """The quantile of sorted rows."""
     at = q * (x.shape[0] - 1)
     i = int(at)
     if i + 1 == x.shape[0]:

@@ -97,7 +97,7 @@ def test_integers_wrap_around_as_on_one_thread(dtype):
 @pytest.mark.parametrize("function", [recurrence, by_variable])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_products_that_overflow(function, dtype):
-    """The product of the factors is infinite, or 0 times infinity: one thread then computes what it would have computed alone."""
+    """The product of the factors is infinite, or 0 times infinity: the result is then what one thread alone would have computed."""
     a, b = np.full((5, 3000), 1.5, dtype), np.zeros((5, 3000), dtype)
     b[1, 7] = 1  # overflows
     b[2, 2900] = 1
@@ -169,7 +169,7 @@ def test_values_that_are_exact_on_one_thread(dtype, n):
 
 
 def test_small_factors_are_shared_and_accurate():
-    """A product of all factors that underflows costs neither accuracy nor the shared loop."""
+    """If the product of all factors underflows, the loop is still shared, and as accurate."""
     x = np.random.default_rng(1).uniform(1, 2, (2, 5000))
     got, want = by_variable(cuda.to_device(x / 4), cuda.to_device(x)).copy_to_host(), by_variable(x / 4, x)
     np.testing.assert_allclose(got, want, rtol=1e-15)
@@ -190,7 +190,7 @@ def both(a, b, y, z, last):
 
 @pytest.mark.parametrize("n", [1, 31, 33, 127, 255, 256, 257, 511, 1023, 1025, 2047, 2049, 4095, 4097, 8191, 8192, 8193, 16385, 20001])
 def test_ragged_rows_of_several_outputs(n):
-    """Rows shorter than a step, of whole steps, and with a rest; few rows, and none."""
+    """Some rows are shorter than a step, some consist of whole steps, some have a remainder; there are few rows, or none."""
     for dtype in ("float32", "float64", "int32"):
         for rows in (0, 1, 3):
             a = data((rows, n), dtype, seed=n, low=0, high=3)
@@ -215,7 +215,7 @@ def guarded(x, back, y):
 
 
 def test_elements_that_not_every_iteration_reads():
-    """What a later step will load is brought into the cache only where each iteration loads it."""
+    """Elements of a later step are prefetched only if each iteration loads them."""
     x = data((2, 20001), low=1)
     for back in (0, 1, 19000):
         np.testing.assert_allclose(guarded(cuda.to_device(x), back).copy_to_host(), guarded(x, back), rtol=1e-13)
@@ -317,7 +317,7 @@ def skip_inside(a, b, y):
 
 @pytest.mark.parametrize("n", [64, 700])
 def test_iterations_that_end_before_the_store(n):
-    """The element that such an iteration leaves is not the one before: only what an inner loop skips does not matter."""
+    """An iteration that ends early leaves an element that is not the previous one; what only an inner loop skips does not matter."""
     a, b = data((3, n), seed=n, low=-1, high=2), data((3, n), seed=1, low=-3, high=4)
     for function in (skip, skip2):
         check(function, a, b)

@@ -309,7 +309,7 @@ rows.softmax(x)
 @pytest.mark.skipif(not FAKE, reason="needs no device")
 @pytest.mark.parametrize("cc", [75, 90, 100, 120])
 def test_each_element_is_read_once_and_written_once(cc, run_python, tmp_path):
-    """The kernel for a GPU: 8 elements of each of 128 threads, and x[0]; y, which is stored in two loops, is stored in the last one."""
+    """The kernel for a GPU loads 8 elements in each of 128 threads, and x[0]; y, which two loops store, is stored in the last of them."""
     from fake_driver import ROOT
 
     program = tmp_path / "rows.py"

@@ -1,4 +1,4 @@
-"""Loops of gufunc bodies that carry values from round to round, shared by a block on the device, against
+"""Loops of gufunc bodies with loop-carried variables, shared by a block on the device, against
 the host side of the same function. Data are small whole numbers, so that any order of sums is exact."""
 
 import warnings
@@ -540,7 +540,7 @@ class Program:
 
 
 def drawn(seed, n, items=2):
-    """Whether it is shared, the host's results and the device's."""
+    """Whether the loop is shared, and the results of the host and of the device."""
     text = Program(seed).text
     names = {}
     exec(compile(text, f"<drawn {seed}>", "exec"), {"__builtins__": __builtins__}, names)
@@ -717,8 +717,8 @@ def last_place(x, v):
     return -1
 
 
-def test_searches_make_no_round_that_is_not_there():
-    """Loads behind the round that ends the loop are of elements, or one thread's."""
+def test_searches_load_nothing_beyond_the_last_iteration():
+    """The loads after the iteration that ends the loop are of existing elements, or one thread makes them."""
     x = data((2, 70))
     x[:, 40] = 77
     rows = lw.guvectorize("(m,n),()->()")(row_with.py_func)
@@ -746,12 +746,12 @@ def test_a_search_that_raises():
         checked(cuda.to_device(x), 77).copy_to_host()
 
 
-# ---- several rounds a thread ----
+# ---- several iterations in a thread ----
 
 
 @lw.guvectorize("(n),()->(n)")
 def window_in_one_loop(a, w, out):
-    """What is read in a branch, or only now and then, is kept from the first walk to the second."""
+    """What is read in a branch, or in few iterations, is kept between the two passes."""
     total = a[0] - a[0]
     for i in range(len(a)):
         total += a[i]
@@ -762,7 +762,7 @@ def window_in_one_loop(a, w, out):
 
 @lw.guvectorize("(n),(n)->(n),()")
 def runs(a, b, out, top):
-    """Two carried variables, one of them by a branch that waits for it."""
+    """Two loop-carried variables, of which one changes in a branch whose condition reads it."""
     best = a[0]
     count = 0
     for i in range(len(a)):

@@ -77,7 +77,7 @@ def test_what_is_left_alone_stays():
 
 
 def test_cores_that_do_not_fit():
-    """The first operands that fit are staged, the others not."""
+    """The first operands that fit are copied to shared memory, the others are not."""
     check(smooth, data((2, 5000), "float64"))   # x fits, y does not
     check(smooth, data((2, 7000), "float64"))   # neither
     check(smooth, data((1025, 18), "float64"))  # many items

@@ -23,7 +23,7 @@ def half(request):
 
 
 def called(function, *arguments, dtype):
-    """What a kernel makes of arrays, element by element."""
+    """The results of a kernel for each element of the arrays."""
     n = len(inspect.signature(function).parameters)
     text = f"def kernel({', '.join('abc'[:n])}, out):\n    i = cuda.grid(1)\n    if i < out.size:\n        out[i] = f({', '.join(x + '[i]' for x in 'abc'[:n])})\n"
     space = {"f": function, "cuda": cuda}
@@ -76,7 +76,7 @@ def test_comparisons(half):
 
 
 def rounded(exact, mode, precision, least, largest):
-    """A Fraction as the nearest multiple of the last bit's place, in a direction; overflow as IEEE 754 has it."""
+    """A Fraction, rounded in a direction to a multiple of the last bit's value; overflow is that of IEEE 754."""
     if exact == 0:
         return 0.0
     size = abs(exact)

@@ -357,7 +357,7 @@ def host():
 
 @pytest.fixture
 def nowhere(monkeypatch):
-    """No driver, and the default setting."""
+    """There is no driver, and the setting is the default."""
     if cuda.is_available():
         pytest.skip("there is a GPU")
     with lw.config(target="auto"):
@@ -704,7 +704,7 @@ def test_what_numpy_makes_of_a_masked_array_and_a_stand_in(cpu):
 
 
 def test_ufuncs_of_numpy_give_stand_ins(cpu):
-    """The results of a stand-in's own answer: of its class, also without axes, and the outputs that were given."""
+    """The results have the stand-in's class, also without axes, and so have outputs that were given."""
     x = np.arange(6.0).reshape(2, 3) + 1
     d, one, out = cuda.to_device(x), cuda.to_device(np.array(3.0)), cuda.device_array((2, 3))
     where = cuda.to_device(np.array([True, False, True]))

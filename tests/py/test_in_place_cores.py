@@ -15,7 +15,7 @@ def every_second(x, y):
 
 
 def plain(function, x, *rest):
-    """The function on each item, in order."""
+    """Call the function for each item, in order."""
     for index in np.ndindex(x.shape[:-1]):
         function(x[index], *(r[index] for r in rest))
 

@@ -52,7 +52,7 @@ def drawn(rng, targets, values):
 
 
 def strided(rng, n, dtype):
-    """An array of small numbers, which is also valid as an index."""
+    """An array of small numbers, which can also be used as indices."""
     numbers = np.array([rng.randrange(3) for _ in range(n)])
     kind = rng.randrange(3)
     if kind == 0:
@@ -64,7 +64,7 @@ def strided(rng, n, dtype):
 
 
 def operands(rng, flat):
-    """x, y, at, m: of which some share memory."""
+    """x, y, at and m, of which some share memory."""
     n, dtype = 6, rng.choice(["f8", "f4", "i8", "i4", "u1"] if flat else ["f8", "i8", "i2"])
     if flat:
         x = strided(rng, n, dtype)
@@ -83,7 +83,7 @@ def operands(rng, flat):
 
 
 def again(arrays):
-    """The same arrays, sharing memory in the same way."""
+    """Copies of the arrays, which share memory in the same way."""
     copies = {}
 
     def copied(a):
@@ -100,7 +100,7 @@ def again(arrays):
 
 
 def reference(statement):
-    """NumPy copies the value of a store under one mask only if it is contiguous, or by chance; we always do."""
+    """NumPy copies the value that is stored under one mask only if it is contiguous, or by chance; compiled code always does."""
     target, operator, value = statement.partition(" = ")
     is_mask = target in ("x[m]", "x[~m]") or ">" in target
     return f"{target} = np.copy({value})" if operator and is_mask else statement
@@ -298,7 +298,7 @@ def test_array_expressions_before_a_call_that_writes(f):
 
 @pytest.mark.parametrize("f", [lambda x, out: fused(x, out), lambda x, out: summed(x, out)])
 def test_array_expressions_stay_one_loop(f):
-    """Functions that write to nothing but what they make cost no array."""
+    """If a function writes only to arrays that it makes, no temporary array is needed."""
     njit(f)(np.arange(5.0), np.zeros(5))
     made = lw.compile(f, "void(float64[::1], float64[::1])", target="sm_90", output="ptx")
     assert "malloc" not in made

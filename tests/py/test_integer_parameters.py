@@ -24,7 +24,7 @@ DRAWS = {
 
 
 def with_state(draw):
-    """The draw from a state of its own."""
+    """Draw with a state that is made for this."""
     def f(x):
         states = lw.local(1, xoroshiro128p_dtype)
         init_xoroshiro128p_state(states, 0, 7)
@@ -92,7 +92,7 @@ def test_integers_of_every_kind_are_seeds():
 
 @pytest.mark.parametrize("seed", [-(2**63), -5, -1, 0, 2**63, 2**64 - 1])
 def test_the_whole_range_of_seeds(seed):
-    """As a constant, as a Python int, as a number of NumPy, and in plain Python; a negative seed is the unsigned one of the same bits."""
+    """Seeds are constants, Python ints, or numbers of NumPy, also in plain Python; a negative seed is the unsigned one with the same bits."""
     strong = np.int64(seed) if seed < 2**63 else np.uint64(seed)
     wanted = philox_uniform_float64(strong, 3, 2**40)
     f = lw.vectorize(lambda seed, i: philox_uniform_float64(seed, i, 2**40))

@@ -338,7 +338,7 @@ assert (np.bincount(order) == np.bincount(np.arange(5 * 10**7).astype(np.uint8))
 
 
 def test_control_c_in_accumulate(run_python, tmp_path):
-    """What is there already stays."""
+    """Results that have been written stay."""
     script = tmp_path / "accumulate.py"
     script.write_text(START + """
 signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -358,7 +358,7 @@ assert (total.accumulate(source, out=out) == wanted).all()
 
 
 def test_a_handler_that_raises_nothing(run_python, tmp_path):
-    """It runs soon, and the call goes on to its end, with the same result to the bit."""
+    """The handler runs soon, and the call goes on to its end and gives the same bits."""
     script = tmp_path / "handled.py"
     script.write_text(START + """
 y = np.arange(2_000_000) * 0.1
@@ -379,7 +379,7 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 
 @pytest.mark.slow_with_sanitizers
 def test_cuts_between_costly_elements_change_no_bit(run_python, tmp_path):
-    """Where a call of costly elements is looked at depends on the clock; its result does not."""
+    """The clock decides at which elements a costly call is interrupted; the result does not depend on it."""
     script = tmp_path / "cuts.py"
     script.write_text(START + """
 near = lambda x: slow(x, 300)
@@ -536,7 +536,7 @@ assert gc.isenabled()
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_control_c_while_compiling(name, run_python, tmp_path):
-    """It ends the program's work, not the process; the next call works."""
+    """The program's work ends, not the process, and the next call works."""
     script = tmp_path / "interrupted.py"
     script.write_text(COMPILE + f"""
 import random
@@ -631,7 +631,7 @@ def _total_of_row(x, out):
     (lambda: lw.guvectorize("(n)->()")(_total_of_row), np.ones((3, 3), "f4")),
 ], ids=["vectorize", "guvectorize"])
 def test_an_exception_of_a_handler_is_not_remembered(make, operand):
-    """Only what the compiler said of the function is true of the next call, too."""
+    """Only what the compiler reports about the function is remembered for the next call."""
     f = make()
 
     def late(*_):

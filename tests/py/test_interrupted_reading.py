@@ -10,7 +10,7 @@ from lanewise import extending, njit
 
 
 class Asked:
-    """An object outside of the functions; as if Ctrl-C were pressed whenever one of its attributes is looked up."""
+    """An object that raises KeyboardInterrupt whenever one of its attributes is looked up."""
 
     count = 0
 
@@ -49,7 +49,7 @@ def test_the_same_function_again():
 
 
 def test_an_ordinary_exception_is_no_interrupt():
-    """It is an object without the attribute, as before."""
+    """The object counts as one without the attribute."""
     odd = Asked(RuntimeError)
     before = Asked.count
     with pytest.raises(lw.errors.CompileError):

@@ -107,7 +107,7 @@ def test_the_loops_are_jammed():
 
 @pytest.mark.parametrize("name", ["jit", "prange", "forall"])
 def test_arrays_that_share_memory(name):
-    """With one thread: y is a part of a or of x, so the order of iterations is visible."""
+    """There is one thread. y is a part of a or of x, so the results show the order of iterations."""
     for begin in (0, 1, 5, 30, 64, 90):
         for m in (4, 9, 10):
             memory = np.random.default_rng(begin).random(200)
@@ -221,7 +221,7 @@ def scaled_and_added(a, x, y):
 
 
 def starts_with_loop(a, x, y, z):
-    """z[i] is set in the head as well, and both are read behind it."""
+    """z[i] is set in the loop's head as well, and both are read after it."""
     for i in range(a.shape[0]):
         y[i] = i
         z[i] = 2.0

@@ -648,7 +648,7 @@ def test_ints_in_tuples_fit_the_declared_type():
 @pytest.mark.parametrize(("declared", "given"), [("uint8", np.int64(5)), ("uint8", np.uint64(2**63)), ("int32", np.int64(2**40)),
                                                  ("int64", np.uint64(1)), ("int64", np.uint64(2**64 - 1)), ("int8", np.uint8(1)), ("int8", np.uint8(200)), ("uint64", np.int8(-3))])
 def test_numpy_integers_fit_the_declared_type(declared, given):
-    """As Python's do."""
+    """They are checked as Python's are."""
     kernel = cuda.jit(f"void(int64[:], {declared})", target="cpu")(_keeps)
     value = lw.jit(f"int64({declared})", target="cpu")(lambda n: int(n))
     out = np.zeros(1, np.int64)

@@ -243,7 +243,7 @@ def test_a_callback_that_raises():
 
 @needs_device
 def test_ints_fit_the_declared_type_at_every_launch():
-    """The first launch, those that find its types again, and one made ready."""
+    """This holds for the first launch, for later ones that find its types again, and for a launch that is prepared."""
     def keeps(out, n):
         out[0] = n
 

@@ -256,7 +256,7 @@ def test_configured_kernels_pickle(cpu):
 
 
 def test_memory_is_read_again_behind_a_barrier():
-    """What another thread wrote: LLVM may not keep the value of before."""
+    """Another thread may have written it, so LLVM may not keep the value from before the barrier."""
     @cuda.jit
     def k(x, out):
         t = cuda.threadIdx.x

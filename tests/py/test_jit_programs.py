@@ -14,7 +14,7 @@ from lanewise import cuda, f4, float32, float64, i4, int32, u1
 
 
 def assert_compiles(kernel):
-    """What ran on the CPU is code for a GPU too."""
+    """Check that what ran on the CPU also compiles for a GPU."""
     pytest.importorskip("cuda.pathfinder", reason="libNVVM and nvJitLink are looked for with it")
     cubins = kernel.inspect_cubin(target="sm_90")
     assert cubins and all(cubin[1:4] == b"ELF" for cubin in cubins.values())

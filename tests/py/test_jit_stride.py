@@ -1,4 +1,4 @@
-"""Kernels whose loops step by what only the launch knows: four rounds at a time give what one at a time gives."""
+"""Kernels whose loops have a step that is known only at launch: they run four iterations together, and give what one at a time gives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def saxpy(a, x, y, out):
 
 @cuda.jit
 def positives(x, out, last):
-    """Branches, a carried sum, a variable that outlives the loop."""
+    """Branches, a loop-carried sum, and a variable that is read after the loop."""
     total = 0
     seen = -1
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
@@ -106,7 +106,7 @@ LIMITS = [(0, 10, 3), (5, 5, 1), (9, 3, 2), (-7, 30, 4), (0, 100, 2**32 - 1), (2
 
 @pytest.mark.parametrize("start, stop, step", LIMITS)
 def test_limits(start, stop, step, target):
-    """Nothing overflows near the ends of what a range may have."""
+    """Nothing overflows near the ends of the values that a range may have."""
     @cuda.jit
     def visit(x, start, stop, step, out):
         for i in range(start, stop, step):
@@ -115,13 +115,13 @@ def test_limits(start, stop, step, target):
 
     x, out = np.ones(1, np.int64), np.zeros(2, np.int64)
     visit[1, 1](x, start, stop, np.uint32(step), out)
-    rounds = range(start, stop, step)
-    assert out[0] == len(rounds)
-    assert out[1] == np.bitwise_xor.reduce(np.array(rounds, np.int64), initial=0)
+    iterations = range(start, stop, step)
+    assert out[0] == len(iterations)
+    assert out[1] == np.bitwise_xor.reduce(np.array(iterations, np.int64), initial=0)
 
 
 def test_same_array_twice(target):
-    """What overlaps is read where it was written."""
+    """The arrays overlap, so that elements are read where they were written."""
     x = np.zeros(100, "f4")
     x[0] = 1
 

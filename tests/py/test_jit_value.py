@@ -284,7 +284,7 @@ def test_nothing_leaks():
 
 
 def test_is_of_bools():
-    """There is one True and one False."""
+    """There is only one True and one False."""
     same = lw.jit(lambda b, x: ((x > 0) is True, b is False, b is not (x > 0), (x > 0) is None))
     for b in (True, False):
         for x in (-1.0, 2.0):
@@ -366,7 +366,7 @@ def test_tuples_of_functions():
 
 
 def test_an_argument_that_is_returned_is_the_callers_array():
-    """As in numba: not another array over the same memory. Where two arguments could be it, or something differs, it is a view."""
+    """As in numba, the result is not another array over the same memory. It is a view if it could be either of two arguments, or if something differs."""
     f = lw.njit(lambda x: x)
     h = lw.njit(lambda x, y: (y, x[1:]))
     x, m = np.arange(4.0), np.ones((2, 3))

@@ -6,7 +6,6 @@ import pytest
 
 import lanewise as lw
 from lanewise import errors
-import lanewise.errors
 
 
 class Own(Exception):

@@ -292,7 +292,7 @@ def roots(start, out):
 
 @pytest.mark.parametrize("start, count", [(1.0, 1 << 24), (1e-30, 1 << 16), (9e29, 1 << 16)])
 def test_sqrt_normal_is_correctly_rounded(start, count, target):
-    """Every float32 of two binades: all roots there are."""
+    """Every float32 of two binades is tested, which have all fractions of roots."""
     first = np.float32(start).view(np.uint32)
     count = count if target == "cuda" else 1 << 14
     out = np.zeros(count, np.float32)
@@ -312,7 +312,7 @@ def logarithms(x, plain, normal, is_zero):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_log_normal_is_log(dtype, target):
-    """A zero is still one after its logarithm, which is a wrong number."""
+    """A zero stays zero after the logarithm, which is a wrong result."""
     n = 1 << (20 if target == "cuda" else 12)
     rng = np.random.default_rng(7)
     least, most = (1e-4, 6e4) if dtype == "float16" else (1e-30, 1e30)
@@ -345,7 +345,7 @@ def normal_operations(x, y, root, quotient):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_normal_operations_are_correctly_rounded(dtype, target):
-    """Random numbers, squares and products and their neighbours, 0 as dividend, and 0 as float64 radicand."""
+    """Operands are random numbers, squares, products and their neighbours, 0 as dividend, and 0 as float64 radicand."""
     n = 1 << (20 if target == "cuda" else 12)
     rng = np.random.default_rng(7)
     a, b = (rng.uniform(1, 2, n).astype(dtype) for _ in range(2))
@@ -373,7 +373,7 @@ def test_normal_operations_are_correctly_rounded(dtype, target):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_normal_operations_as_gpu_code(dtype):
-    """None of the instructions that branch; every architecture has those that are left."""
+    """No instruction branches; every architecture has those that remain."""
     kernel = cuda.jit(normal_operations.py_func)
     with lw.config(target="cpu"):
         kernel[1, 32](*(np.ones(32, dtype) for _ in range(4)))

@@ -17,7 +17,6 @@ LIBDEVICE = rows("libdevice", "LIBDEVICE")
 ROWS = [(row[1].strip('"'), row[6].strip('"')) for row in rows("kernel_names", "KERNEL_NAME")]
 ROWS += [(f"lanewise.cuda.libdevice.{row[0]}", "(x)") for row in LIBDEVICE]
 CALLS = [path for path, signature in ROWS if signature]
-VALUES = [path for path, signature in ROWS if not signature]
 ANYWHERE = ("BITS", "SELP", "FLOAT", "LOCAL", "CONST_ARRAY")
 KERNEL_ONLY = {row[1].strip('"') for row in rows("kernel_names", "KERNEL_NAME") if row[4] not in ANYWHERE}
 
@@ -167,7 +166,7 @@ def test_all_of_libdevice_is_there():
 
 
 def like_the_cpu(name, *arguments):
-    """cuda.libdevice.<name> of columns of arguments, on the CPU."""
+    """The results of cuda.libdevice.<name> on the CPU for columns of arguments."""
     space = {"cuda": cuda}
     letters = "xyz"[:len(arguments)]
     source = f"def f({', '.join(letters)}):\n    return cuda.libdevice.{name}({', '.join(letters)})\n"
@@ -234,7 +233,7 @@ def test_what_only_gpus_have():
 @pytest.mark.slow_with_sanitizers
 @pytest.mark.parametrize("target", ["sm_75", "sm_120"])
 def test_all_of_libdevice_links(target):
-    """One function that calls every one: no name is left unresolved, every signature is the library's."""
+    """One function calls all of libdevice's: every name is resolved, and every signature is the library's."""
     lines = []
     for name, result, arguments, *_ in LIBDEVICE:
         call = f"cuda.libdevice.{name}({', '.join(arguments.strip(chr(34)))})"

@@ -89,7 +89,7 @@ def test_overloads_by_what_numba_calls_them(cpu):
 
 
 def test_types_of_variables():
-    """`overload.type_annotation.typemap`, as programs for numba read it; `_type_annotation` is its other name there."""
+    """`overload.type_annotation.typemap`, as programs for numba read it; numba's other name is `_type_annotation`."""
     pair = np.dtype([("a", "f4"), ("b", "i8")])
 
     @cuda.jit("void(int32[::1], float32)", target="cpu")

@@ -31,7 +31,7 @@ def reverse(x):
 
 @pytest.mark.parametrize("kind", ["forall", "jit"])
 def test_new_specialisations_at_once(kind, tmp_path):
-    """Sixteen threads, eight types: eight specialisations, eight compiles, right results."""
+    """Sixteen threads call with eight types: there are eight specialisations, eight compilations, and right results."""
     with lw.config(cache_dir=str(tmp_path)):
         number = fresh()
 
@@ -62,7 +62,7 @@ def test_new_specialisations_at_once(kind, tmp_path):
 
 
 def test_layouts_at_once():
-    """The same dtype by other strides and other overlaps, from threads that all start with a new kernel."""
+    """All threads start with a new kernel, and call it with the same dtype, but different strides and overlaps."""
     f = lw.forall(body)
     flat = np.arange(128.0)
     cases = [(flat[:64], np.zeros(64)), (flat[::2], np.zeros(64)), (flat[:64], np.zeros((64, 2))[:, 1]), (flat[::-2], np.zeros(64)),
@@ -82,7 +82,7 @@ def test_layouts_at_once():
 
 
 def test_launches_at_once():
-    """Blocks with barriers, each thread's on stacks of its own; configurations made and dropped meanwhile."""
+    """The blocks have barriers, so each thread has stacks of its own; configurations are made and dropped meanwhile."""
     def work(i):
         for k in range(30):
             x = np.arange(64, dtype=np.float32) + i
@@ -173,7 +173,7 @@ scaled(5, x, out), waits[1, 64](few.copy(), 2), plain[1, 64](few.copy(), 2)
 
 @forks
 def test_fork_while_kernels_run(run_python, tmp_path):
-    """The child has one thread, no lock and no stack that another one held; it starts its own pool."""
+    """The child has one thread, and no lock or stack of another one; it starts its own pool."""
     script = tmp_path / "forks.py"
     script.write_text(START + """
 stop = []
@@ -206,7 +206,7 @@ for thread in threads:
 
 @pytest.mark.parametrize("call", ["waits[4000, 64](few, 20_000)", "plain[4000, 64](few, 200_000)"])
 def test_control_c_ends_a_long_launch(call, run_python, tmp_path):
-    """Between two blocks, and the next launch is whole."""
+    """The launch ends between two blocks, and the next launch is complete."""
     script = tmp_path / "interrupted.py"
     script.write_text(START + f"""
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -247,7 +247,7 @@ assert (mine == 1500 + 1499 * 750).all()
 
 
 def test_control_c_ends_a_long_forall(run_python, tmp_path):
-    """What an element stores behind its loop is stored or not, and the next call is whole."""
+    """What an element stores after its loop is stored or not, and the next call is complete."""
     script = tmp_path / "forall.py"
     script.write_text(START + """
 @lw.forall

@@ -101,7 +101,7 @@ def run(f, kind, x, y, out):
 
 
 def runs_in_vectors(compiled):
-    """By masks: LLVM itself keeps loops that end at different times as they are."""
+    """Whether the code has masks: LLVM alone does not vectorise loops that end at different times."""
     return re.search(r"<\d+ x i1>", str(compiled.inspect_llvm())) is not None
 
 
@@ -125,7 +125,7 @@ def test_calls(f, kind, dtype):
 
 @lw.jit
 def behind(x, y, out):
-    """Each iteration reads what the one before has written."""
+    """Each iteration reads what the one before it has written."""
     for i in range(1, x.shape[0]):
         out[i] = inner_escape(out[i - 1] * 1e-3 + x[i], y[i])
 
@@ -200,7 +200,7 @@ def until_break(x, y, out, seen):
 
 
 def carried(x, y, out, seen):
-    """The inner loop goes on where the one of the iteration before has stopped."""
+    """The inner loop continues where that of the iteration before has stopped."""
     z = 0.5
     for i in range(x.shape[0]):
         k = 0
@@ -214,7 +214,7 @@ def carried(x, y, out, seen):
 
 
 def leaves(x, y, out, seen):
-    """The loop around the inner one ends early: later iterations would not end."""
+    """The outer loop ends early; later iterations would not end."""
     for i in range(x.shape[0]):
         s = 1.0
         k = 0

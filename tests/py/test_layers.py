@@ -40,7 +40,7 @@ def sources() -> list[str]:
 
 
 def includes(name: str) -> list[tuple[int, str, str]]:
-    """(line, "<" or '"', what is included)."""
+    """(line, "<" or '"', the file that is included)."""
     text = without_comments(read(name))
     pattern = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
     return [(text.count("\n", 0, m.start()) + 1, m[1], m[2]) for m in pattern.finditer(text)]
@@ -86,7 +86,7 @@ def test_there_is_something_to_read():
 
 
 def test_every_folder_has_a_place():
-    """The one in the build is CMakeLists.txt's to say, the one among the layers LAYER's."""
+    """CMakeLists.txt lists it for the build, and LAYER among the layers."""
     found = {folder_of(name) for name in files() if name.endswith((".c", ".h")) and not name.startswith(("tests/", PUBLIC + "/"))}
     faults = [f"folder {folder} is in none of CMakeLists.txt's LW_PURE, LW_MIXED and LW_PYTHON" for folder in sorted(found - set(SOURCE))]
     faults += [f"folder {folder} is not in LAYER" for folder in sorted(found & set(SOURCE) - set(LAYER))]
@@ -120,7 +120,7 @@ def test_arrows(folder):
 
 
 def reaches(name: str, seen: set[str]) -> list[str]:
-    """The first way from a file to a Python header, through our own headers; [] when none."""
+    """The first path from a file to a Python header through our own headers; [] if there is none."""
     seen.add(name)
     for _, quote, included in includes(name):
         if quote == "<":
@@ -147,7 +147,7 @@ def test_only_numpy_api_h_includes_numpy():
 
 
 def test_own_header_comes_first():
-    """So that every header proves complete; only Python's headers may stand before it."""
+    """This proves that every header is complete; only Python's headers may come before it."""
     broken = []
     for name in sources():
         own = name[:-1] + "h"
@@ -185,7 +185,7 @@ def test_services_are_registered_once():
 
 
 def test_literals_have_no_scraps():
-    """clang-format breaks a line of text that has become too long, and leaves what follows as it is: a line of one word."""
+    """clang-format splits a string literal that has become too long, and does not join what follows, so that a line with one word remains."""
     literal = re.compile(r'\s*"((?:[^"\\]|\\.)*) "\s*')
     scraps = []
     for name in sources():

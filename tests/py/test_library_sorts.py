@@ -34,7 +34,7 @@ def in_place(x):
 
 
 def rows(dtype, n):
-    """Random numbers, few different ones, special ones, and a row in order."""
+    """Rows of random numbers, of few different ones, of special ones, and a sorted one."""
     r, d = np.random.default_rng(n), np.dtype(dtype)
     if d.kind in "fc":
         few = np.round(r.standard_normal(n))
@@ -70,7 +70,7 @@ def test_the_bits_are_those_of_numpy(dtype, n):
 @pytest.mark.parametrize("n", [2, 100, 5000])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sorting_in_place(dtype, n):
-    """Elements that do not lie side by side, or not as their type wants, are sorted in a buffer; what is between them stays."""
+    """Elements that are not contiguous, or not aligned, are sorted in a buffer; the memory between them does not change."""
     for x in rows(dtype, n):
         twice = np.repeat(x, 2)
         in_place(twice[::2])
@@ -97,7 +97,7 @@ def test_axes(dtype, axis):
 
 
 def test_code_calls_the_library():
-    """By name: an address would not be right in another process."""
+    """The code calls it by name, because an address would not be valid in another process."""
     f = lw.njit(lambda x: np.sort(x))
     f(np.ones(3))
     text = str(f.inspect_llvm())
@@ -241,7 +241,7 @@ def test_partitions(dtype, n):
 
 @pytest.mark.parametrize("dtype", ["f8", "i4", "u8"])
 def test_rows_that_defeat_the_samples(dtype):
-    """Samples of only small elements, again and again: the row is sorted in the end."""
+    """All samples are small elements, again and again, and the row is still sorted in the end."""
     n = 100_000
     x = np.arange(n)
     x[np.arange(n) % 7 == 0] = 0

@@ -172,7 +172,7 @@ def test_guvectorize(cu, link):
 @pytest.mark.parametrize("link", [True, False])
 @pytest.mark.parametrize("role", ["map", "combine", "finish"])
 def test_reduce(role, link):
-    """Each of its functions; test_link_callbacks.py links scans and what goes by slices and keys."""
+    """Each function of a reduction links code; test_link_callbacks.py links scans, reduceat and by_key."""
     code = cuda.PTXSource(PTX, f"seven_{role}.ptx")
     seven = cuda.declare_device("ptx_seven", "float32(float32)", abi="c", link=None if link else code)
     roles = {"map": lambda x: x, "combine": lambda a, b: a + b, "finish": lambda a: a}
@@ -219,7 +219,7 @@ def headers(folder, value):
 
 
 def test_include_dirs(cu, tmp_path):
-    """Beside the source first, then those given in their order, then the setting; equal texts differ by their folders."""
+    """The folder of the source is searched first, then the given ones in order, then those of the setting; equal texts differ by their folders."""
     one, two, three = (headers(tmp_path / str(n), n) for n in (1, 2, 3))
     text = '#include "given.h"\nextern "C" __device__ float f(float x) { return FACTOR * x; }'
 

@@ -126,7 +126,7 @@ CALLS = [jit_of, forall_of, bound_of, vectorize_of, guvectorize_of, reduce_of, s
 
 
 class Events(list):
-    """What happened, in order; setting up takes a while."""
+    """What happened, in order; the setup takes a while."""
 
     def code(self, name="answer.ptx", seconds=0.0):
         def setup(module):
@@ -443,7 +443,7 @@ def test_the_module():
 
 
 def test_on_each_device():
-    """With several devices: the callback runs on that of the module."""
+    """With several devices, the callback runs on that of the module."""
     seen = []
     k = kernel_of(code_of(setup=lambda module: seen.append((module.context.device.id, cuda.get_current_device().id))))
     arrays = []

@@ -45,7 +45,7 @@ CODES = {float32: ptx("ptx_seven"), float64: ptx("ptx_wide", 64, "0d401C00000000
 
 
 class Recorder:
-    """A function's __lanewise_link__ that remembers for what it was asked."""
+    """A __lanewise_link__ of a function that records the types for which it is asked."""
 
     def __init__(self, give=CODES.__getitem__):
         self.seen, self.give = [], give
@@ -259,7 +259,7 @@ def test_methods_and_classes():
 
 
 class Library:
-    """What it brings holds for all of its methods."""
+    """Its code serves all of its methods."""
 
     __lanewise_link__ = [CODES[float32]]
 
@@ -286,7 +286,7 @@ class Library:
 
 
 class Derived(Library):
-    """It has the same methods, with other code."""
+    """A class with the same methods, but other code."""
 
     __lanewise_link__ = (ptx("ptx_seven", factor="0f40000000"),)
 
@@ -412,7 +412,7 @@ def test_link_of_what_is_called():
 
 
 class Foreign:
-    """Another library's declaration."""
+    """A declaration of another library."""
 
     def __init__(self, declared, link=()):
         self.__lanewise_external__, self.__lanewise_link__ = declared, link
@@ -482,7 +482,7 @@ def test_generators():
 
 @pytest.mark.parametrize("roles", [("map",), ("combine",), ("finish",), ("map", "combine", "finish"), ("combine", "finish")])
 def test_functions_of_a_reduction(roles):
-    """Each function brings its own code; those that raise too."""
+    """Each function brings its own code, also those that raise exceptions."""
     recorders = {role: Recorder() for role in ("map", "combine", "finish")}
     of = {role: inner_of(recorder) for role, recorder in recorders.items()}
     functions = {"map": lambda x: x, "combine": lambda a, b: a + b, "finish": lambda a: a}
@@ -597,7 +597,7 @@ def test_control_c_while_asking():
 
 
 def test_a_list_that_changes():
-    """Before anything is compiled and after: the attribute bound anew, and the list changed in place."""
+    """The attribute is rebound, or its list changes, before anything is compiled and after."""
     def inner(x):
         return seven(x)
 
@@ -615,7 +615,7 @@ def test_a_list_that_changes():
 
 
 def test_a_callable_that_changes_its_mind():
-    """Another reading asks again, and other code is another module."""
+    """When the function is read again, the callable is asked again, and other code makes another module."""
     factors = ["0f40E00000", "0f41100000"]
     inner = inner_of(lambda x: ptx("ptx_seven", factor=factors[0]))
     first = kernel_of(inner).inspect_cubin(SIG, "sm_90")

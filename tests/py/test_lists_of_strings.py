@@ -319,7 +319,7 @@ def test_made_by_compiled_functions():
 
 
 def test_many_strings():
-    """More than a table of a few holds; the strings come from Python, so compiled code finds their characters in the process alone."""
+    """There are more than a small table holds. The strings come from Python, so their characters are found only in this process."""
     d = Dict.empty(str, int)
     for i in range(2000):
         d[f"key {i}"] = i
@@ -390,7 +390,7 @@ print(len(children), "hung")
 
 
 def test_children_of_a_process_whose_threads_compare_strings(tmp_path):
-    """Looking up a string takes no lock, which a thread that the child does not have could hold."""
+    """Looking up a string takes no lock, which a thread that does not exist in the child could hold."""
     (tmp_path / "program.py").write_text(FORK, encoding="utf-8")
     done = subprocess.run([sys.executable, "-W", "ignore", "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.stdout == "0 hung\n", done.stderr

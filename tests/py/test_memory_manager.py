@@ -27,7 +27,7 @@ def driver():
 
 
 class Plain(cuda.GetIpcHandleMixin, cuda.HostOnlyCUDAMemoryManager):
-    """A manager as numba's documentation shows one: each allocation is the driver's."""
+    """A manager as in numba's documentation: the driver makes each allocation."""
 
     log: list = []
     driver = None
@@ -58,7 +58,7 @@ class Plain(cuda.GetIpcHandleMixin, cuda.HostOnlyCUDAMemoryManager):
 
 
 def plain(driver, **methods):
-    """A subclass with a log of its own."""
+    """A subclass with its own log."""
     return type("Own", (Plain,), {"log": [], "driver": driver, **methods})
 
 

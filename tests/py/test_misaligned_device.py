@@ -17,7 +17,7 @@ PACKED = np.dtype([("flag", "i1"), ("x", "f8"), ("n", "i4"), ("y", "f8")])
 
 
 def place(array, offset):
-    """A device array of this contents, `offset` bytes behind a multiple of 256, and the bytes around it."""
+    """A device array with these contents, `offset` bytes after a multiple of 256, and the bytes around it."""
     array = np.asarray(array)
     room = np.full(array.nbytes + 32, 0x5A, np.uint8)
     room[offset:offset + array.nbytes] = np.frombuffer(array.tobytes(), np.uint8)
@@ -43,7 +43,7 @@ def same(got, want):
 
 
 class Foreign:
-    """Another library's array."""
+    """An array of another library."""
 
     def __init__(self, array, **changes):
         self.array = array
@@ -51,7 +51,7 @@ class Foreign:
 
 
 class Strided:
-    """The n-th byte of each stride of an array of bytes is where a number starts."""
+    """A number starts at the n-th byte of each stride of an array of bytes."""
 
     def __new__(cls, n, dtype, stride):
         room = cuda.to_device(np.zeros(n * stride + 16, np.uint8))

@@ -57,7 +57,7 @@ def test_targets_agree():
 
 
 def test_zipf_and_vonmises_as_other_distributions():
-    """Their numbers have places in the stream: parameters that are arrays change none, and all of dtype, out and lanes is there."""
+    """Their numbers have places in the stream: parameters that are arrays change none of them, and dtype, out and lanes work."""
     for bits in ("philox", "xoroshiro128p"):
         angles = Generator(8, bits).vonmises(0.5, 2.0, 500)
         assert (Generator(8, bits).vonmises([0.5], np.full(500, 2.0)) == angles).all() and np.abs(angles).max() <= np.pi
@@ -81,7 +81,7 @@ def test_parameters_broadcast():
 
 
 def test_urns_of_several_kinds():
-    """Each number depends on its own urn and place, in whatever company it is drawn."""
+    """Each number depends only on its own urn and place, whatever is drawn beside it."""
     urns = np.random.default_rng(1).integers(5, 9, (40, 3))
     mixed = Generator(8).hypergeometric(*urns.T, (5, 40))
     for i in (0, 17, 39):

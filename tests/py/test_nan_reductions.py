@@ -172,7 +172,7 @@ def test_a_dtype_of_integers_with_the_other_arguments():
 
 @pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd"])
 def test_results_that_are_python_numbers(name):
-    """out= of objects: it was written, and then a TypeError said that isnan has no such loop."""
+    """out= with objects was written, and then a TypeError said that isnan has no such loop."""
     x, out = np.array([[1.0, np.nan, 4.0], [2.0, 3.0, 5.0]]), np.zeros(2, object)
     assert getattr(lw.reductions, name)(x, axis=1, out=out) is out
     np.testing.assert_allclose(out.astype(float), getattr(np, name)(x, axis=1))
@@ -182,7 +182,7 @@ def test_results_that_are_python_numbers(name):
 @pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "nanargmax", "nanargmin", "var", "std", "mean",
                                   "cumsum", "cumprod"])
 def test_short_calls_answer_and_warn_as_numpy(name, dtype):
-    """They go to the reduction at once, and to the Python function where NumPy warns of NaN."""
+    """They go to the reduction directly, and to the Python function if NumPy warns of NaN."""
     rng = np.random.default_rng(8)
     for shape in ((7,), (4, 5), ()):
         plain = np.asarray(0.5 + rng.random(shape)).astype(dtype)

@@ -13,7 +13,7 @@ X = np.ones(10, np.float32)
 
 
 def told(compile_, *args):
-    """The lines, from the function's own first line on, of the W203s of one call."""
+    """The lines of all W203 of one call, counted from the function's first line."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         compile_(*args)
@@ -285,7 +285,7 @@ def test_a_sum_behind_one_of_a_named_type_is_told():
 
 
 def test_lanewises_own_functions_are_not_told():
-    """Draws add up in loops of their own, which nobody can mend."""
+    """Draws add in loops of their own, which users cannot change."""
     def total(x, out):  # a loop of a function of lanewise's that adds in float32
         out[0] = ours(x)
 
@@ -383,7 +383,7 @@ def test_forall_and_jit():
 
 
 def test_reduce():
-    """Its tree adds in pairs; a loop in one of its functions does not."""
+    """The tree of a reduction adds in pairs; a loop in one of its functions does not."""
 
     def mapped(x):
         s = x - x
@@ -405,7 +405,7 @@ def test_a_warning_that_is_an_error_comes_once():
 
 
 def test_numpys_sums_are_numpys():
-    """Data near 10000 with a variance of 1/12: NumPy adds in pairs, one by one in float32 nothing is left."""
+    """Data are near 10000, with a variance of 1/12: NumPy adds in pairs; one by one in float32, nothing of the variance would remain."""
     x = (10000 + np.random.default_rng(3).random(200_000)).astype(np.float32)
 
     def moments(x, total, mean, var, std):
@@ -424,7 +424,7 @@ def complex_mean(x, out):
 
 @pytest.mark.parametrize("loop, zero, found", [("range(5)", "0.0", False), ("range(n)", "0.0", True), ("range(n)", "np.float32(0)", False)])
 def test_many_sums_are_looked_at_in_little_time(loop, zero, found):
-    """The search was quadratic in the statements of a loop: 5,000 took minutes."""
+    """The search took quadratic time in the number of statements of a loop: minutes for 5,000."""
     totals, lines = range(50), range(5000)
     source = "def f(x, n):\n" + "".join(f"    t{i} = {zero}\n" for i in totals) + f"    for i in {loop}:\n"
     source += "".join(f"        t{k % 50} += x * np.float32({k})\n" for k in lines) + "    return " + " + ".join(f"t{i}" for i in totals) + "\n"

@@ -517,7 +517,7 @@ def test_put_checks_places():
     lambda x, n: np.repeat(x, np.array([n, n, n])),
 ])
 def test_copies_that_no_array_can_hold(work):
-    """Their number wraps around to a small one, which is no size."""
+    """The number of copies wraps around to a small one, which is not the size."""
     with pytest.raises((MemoryError, ValueError)):
         lw.njit(work)(np.ones(3), 2**64 // 3 + 1)
 
@@ -541,7 +541,7 @@ def test_diag_of_a_matrix_is_a_view():
 
 
 def large_page_bytes(array):
-    """How much of the mapping that has the array's middle is in large pages."""
+    """How many bytes of the mapping that contains the array's middle are in large pages."""
     middle, inside = array.ctypes.data + array.nbytes // 2, False
     with open("/proc/self/smaps") as file:
         for line in file:

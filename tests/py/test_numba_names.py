@@ -116,7 +116,7 @@ def test_functions_that_make_lists():
 
 
 def test_attributes_of_compiled_functions():
-    """What numba's functions have and ours do not says what to write; others are Python's own error."""
+    """For attributes that numba's functions have and ours do not, the error says what to write instead; for others it is Python's own."""
     f = lw.njit(lambda x: x + 1)
     assert f(1) == 2
     for name, instead in _numba_names.ATTRIBUTES.items():

@@ -19,7 +19,7 @@ def records(spec):
 
 
 def test_records_in_another_byte_order_are_copied_for_the_call():
-    """As arrays of numbers are: forall and jit, read and written; the field's array keeps its byte order."""
+    """As arrays of numbers are, in forall and jit, whether they are read or written; the field's array keeps its byte order."""
     @lw.forall
     def scale(i, r):
         r[i].p = r[i].p * r[i].v[1] + r[i]["in"].r
@@ -47,7 +47,7 @@ def test_records_in_another_byte_order_are_copied_for_the_call():
 
 @pytest.mark.parametrize("spec", [[("a", "f8")], [("a", "f8"), ("b", "i4")], [("a", "M8[s]")]])
 def test_records_are_no_dates(spec):
-    """NumPy takes a record of one field for what the field holds, and hints that rely on it do not work."""
+    """NumPy treats a record of one field as what the field holds, and advice that relies on this does not work."""
     f = lw.vectorize(lambda a, b: a * b + 1)
     g = lw.guvectorize("(n),()->(n)")(_times)
     for function in (f, g):
@@ -85,7 +85,7 @@ def test_special_functions_of_infinities():
 
 
 class Metres(np.ndarray):
-    """A subclass as packages of units make it."""
+    """A subclass such as packages for units define."""
 
     def __array_finalize__(self, of):
         self.unit = getattr(of, "unit", "?")

@@ -28,7 +28,7 @@ def values(dtype):
 
 
 def same(got, expected):
-    """The same dtype and bits, but for the sign and payload of NaN."""
+    """Check that dtype and bits are the same, except the sign and payload of NaN."""
     got, expected = np.asarray(got), np.asarray(expected)
     assert got.dtype == expected.dtype and got.shape == expected.shape
     np.testing.assert_array_equal(got, expected)
@@ -41,7 +41,7 @@ def same(got, expected):
 
 
 def same_or_near(got, expected):
-    """NumPy's products of complex numbers differ in the last bit from processor to processor."""
+    """The last bit of NumPy's products of complex numbers differs between processors."""
     if np.asarray(expected).dtype.kind != "c":
         return same(got, expected)
     assert got.dtype == expected.dtype
@@ -58,7 +58,7 @@ def compiled(f):
 
 
 def by_element(f, *arrays):
-    """NumPy's function called with the numbers one by one, as compiled code calls it."""
+    """The results of NumPy's function for one number after the other, as compiled code calls it."""
     with np.errstate(all="ignore"):
         results = [f(*numbers) for numbers in zip(*(a.ravel() for a in arrays))]
     return np.array([np.asarray(r)[()] for r in results], np.result_type(*results)).reshape(arrays[0].shape)

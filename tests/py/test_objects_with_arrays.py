@@ -22,7 +22,7 @@ class Mode(enum.Enum):
 
 
 class Holds:
-    """An object with one field, which each test calls as it likes."""
+    """An object with one field, whose name each test chooses."""
 
     def __init__(self, v):
         self.v = v
@@ -170,7 +170,7 @@ def test_values_of_fields_are_those_of_the_call():
 
 
 def test_floats_are_those_of_fields_and_arrays():
-    """As of objects of numbers alone: a Python float in a field is a float64."""
+    """As in objects that hold numbers only, a Python float in a field is a float64."""
     single = X.astype("f4")
     assert at(Frozen(T.astype("f4"), np.float32(2.0)), single).dtype == np.float32
     assert at(Frozen(T.astype("f4"), 2.0), single).dtype == np.float64

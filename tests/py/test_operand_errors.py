@@ -100,7 +100,7 @@ def test_functions_of_numbers_do_not_ask_for_dates():
 
 
 class Sparse:
-    """As sparse matrices of SciPy up to 1.15: a class that compiled code could read."""
+    """Like a sparse matrix of SciPy up to 1.15, it is of a class that compiled code could read."""
 
     def __init__(self, rows):
         self.data, self.nnz = rows[rows != 0], int((rows != 0).sum())

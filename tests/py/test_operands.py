@@ -17,7 +17,7 @@ pytestmark = needs_device
 
 
 class Holder:
-    """Shows the dict as an instance attribute."""
+    """An object that has the dict as an instance attribute."""
 
     def __init__(self, face):
         self.__cuda_array_interface__ = face
@@ -205,7 +205,7 @@ _api.PyCapsule_GetName.restype, _api.PyCapsule_GetName.argtypes = ctypes.c_char_
 
 
 class Exporter:
-    """A producer whose tensor can be changed at will; counts what is deleted."""
+    """A producer whose tensor tests can change; it counts how often the tensor is deleted."""
 
     def __init__(self, array, versioned=True, deleter="count", **changes):
         self.array, self.deleted = array, 0
@@ -385,7 +385,7 @@ FROM_OBJECT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(c
 
 
 def exchanging(major=1, **tensor):
-    """A class with a table of its own, whose objects answer through it."""
+    """A class that answers through a table of its own."""
 
     class Fast(Exporter):
         def __dlpack__(self, **keywords):

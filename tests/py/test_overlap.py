@@ -21,7 +21,7 @@ def numbers(shape, dtype):
 
 
 def device(array):
-    """Where this test's kernels run."""
+    """The target on which the kernels of a test run."""
     return cuda.to_device(array) if lw.config.target == "cuda" else array.copy()
 
 
@@ -30,7 +30,7 @@ def back(array):
 
 
 def same(function, a, *rest):
-    """The kernel does what NumPy does with the same function on the same array."""
+    """Check that the kernel does what NumPy does with the same function on the same array."""
     expected = a.copy()
     function(expected, *rest)
     given = device(a)
@@ -170,7 +170,7 @@ def test_every_dtype(target, dtype):
 
 
 def test_by_steps_that_differ(target):
-    """Where NumPy 2.4 itself forgets to look: from the same first element, by another step."""
+    """NumPy 2.4 itself does not check this case: the same first element, but another step."""
 
     def apart(a):
         a[::2] = a[:5]
@@ -245,7 +245,7 @@ def test_ufuncs_of_two_axes(target, function):
 
 
 def test_a_place_that_is_read_by_all(target):
-    """x[:1] is a repeated element: it is overwritten last."""
+    """x[:1] is broadcast, so its element is overwritten last."""
 
     def kernel(a):
         np.subtract(a, a[:1], out=a)
@@ -366,7 +366,7 @@ def test_excluded_arrays(cpu):
 
 
 def test_arrays_of_the_function(target):
-    """Local and shared memory, and an array and its own part."""
+    """Local and shared memory are tested, and an array with a part of itself."""
 
     def kernel(a):
         b = cuda.local.array(6, np.float64)
@@ -442,7 +442,7 @@ SIZE = 4000
 
 
 def steps_of(shape, rng):
-    """Strides of no overlap, in any order of the axes, in both directions, with gaps."""
+    """Strides without overlap, in any order of the axes, in both directions, with gaps."""
     order = rng.permutation(len(shape)) if rng.random() < 0.5 else range(len(shape))[::-1]
     steps, width = [0] * len(shape), 1
     for axis in order:
@@ -459,7 +459,7 @@ def reach_of(view):
 
 
 def near(view, rng):
-    """The same view shifted, turned, transposed, or another one near it."""
+    """The same view shifted, reversed or transposed, or another view near it."""
     offset, shape, steps = view[0], list(view[1]), list(view[2])
     kind = rng.integers(5)
     if kind == 1:
@@ -482,7 +482,7 @@ def near(view, rng):
 
 
 def views(rng, most):
-    """Three of them, the first to write to; the others broadcast to it."""
+    """Three views, of which the first is written to and the others are broadcast to it."""
     while True:
         shape = [int(rng.integers(0 if rng.random() < 0.05 else 1, most)) for _ in range(rng.integers(1, 4))]
         first = (SIZE // 2, shape, steps_of(shape, rng))

@@ -104,7 +104,7 @@ def test_ndarray_subclass_comes_back(add):
 
 
 class Duck:
-    """Unwraps, calls the ufunc on ndarrays, wraps: what most libraries do."""
+    """A wrapper as most libraries have it: it unwraps its operands, calls the ufunc with ndarrays, and wraps the results."""
 
     def __init__(self, value):
         self.value = value

@@ -71,7 +71,7 @@ def test_make_test_says_what_to_install(lacking, word, tmp_path):
 
 
 def test_building_without_headers_says_what_to_install(tmp_path):
-    """As on Debian without python3-dev, where pip shows what CMake said."""
+    """pip shows what CMake said, as on Debian without python3-dev."""
     cmake = shutil.which("cmake", path=os.path.dirname(sys.executable)) or shutil.which("cmake")
     if cmake is None or not (ROOT / "CMakeLists.txt").exists():
         pytest.skip("no cmake")

@@ -21,7 +21,7 @@ def both(f, **keywords):
 
 
 def same(f, *args, numpy=True):
-    """One thread, several, and NumPy give the same result and change arrays in the same way."""
+    """Check that one thread, several threads, and NumPy give the same result and change arrays in the same way."""
     serial, parallel = both(f)
     wanted = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
     want = serial(*wanted)

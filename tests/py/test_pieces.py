@@ -60,17 +60,17 @@ def several(n, total, word):
 
 
 def jumps(n, total, word):
-    rounds = 0
+    steps = 0
     for i in range(n):
         word = word * 5 + i
         if word & 56 == 8:
             continue
-        rounds += 2
+        steps += 2
         if word & 1016 == 24:
             break
         if word & 8:
             total += 1
-    return total + rounds * 100
+    return total + steps * 100
 
 
 def returns(n, total, word):
@@ -188,7 +188,7 @@ def test_programs(f, dtype):
 
 
 def test_types():
-    """Integers of 32 bits too, and floats never."""
+    """Integers of 32 bits are counted, too; floats are not."""
     for dtype in ("int32", "uint32"):
         ir = _core._dump_ir(hits, f"{dtype}(int64, {dtype}, int64)")
         assert same(ir, 4, [(n, start, 5) for n in range(20) for start in (0, 2**31 - 1)]) == 1

@@ -53,7 +53,7 @@ def test_every_dtype_with_threads_that_meet(dtype):
 
 
 def test_below_the_address():
-    """An index below zero is not the array's end, which a pointer has not."""
+    """A negative index does not count from the end, because a pointer has no end."""
     @cuda.jit(void(types.CPointer(float64), types.CPointer(float64)), target="cpu")
     def differences(x, out):
         i = cuda.grid(1)
@@ -265,7 +265,7 @@ def test_values_on_a_gpu():
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "complex128"])
 def test_indices_of_pointers_are_not_wrapped(dtype):
-    """p[-1] is what lies before p, whatever its items' size is; a function that gets it, too."""
+    """p[-1] is what lies before p, whatever the size of its items is, also in a function that is called with p."""
     x = np.arange(1, 9).astype(dtype)
     out = np.zeros(4, dtype)
 

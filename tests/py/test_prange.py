@@ -17,7 +17,7 @@ X = np.random.default_rng(20).random(N)
 
 
 def same(f, *args, rtol=1e-12):
-    """The function gives what it gives with range, as plain Python."""
+    """Check that the function gives what it gives in plain Python, where prange is range."""
     got, want = njit(f)(*args), f(*args)
     np.testing.assert_allclose(got, want, rtol=rtol)
 

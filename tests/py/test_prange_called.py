@@ -121,7 +121,7 @@ def test_no_update_is_lost(function, x):
 
 
 def test_a_long_chain_of_functions():
-    """Updates that are twenty calls away, in one place of the loop and in several."""
+    """The updates are twenty calls away, at one place of the loop and at several."""
 
     def chain(f, length):
         def g(counts, k):
@@ -309,7 +309,7 @@ def count_in_row(counts, t, values):
 
 
 def counts_in_rows(a):
-    """Which element of the row is read from memory; the row is the iteration's own. So bytes can be updated."""
+    """Memory says which element of the row is updated; the row belongs to the iteration, so bytes can be updated."""
     counts = np.zeros((a.shape[0], 11), np.uint8)
     bits = np.zeros((a.shape[0], 16), np.uint8)
     for i in prange(a.shape[0]):

@@ -190,7 +190,7 @@ def test_updates_of_places_from_memory_are_errors(f):
 
 
 def segments(c, x):
-    """Inner loops that start at an element: the rows of a sparse matrix."""
+    """Inner loops start at an element that is read, as for the rows of a sparse matrix."""
     for i in prange(x.size - 1):
         for k in range(x[i], x[i + 1]):
             c[k] = c[k] * 2 + i

@@ -243,7 +243,7 @@ def test_meeting(function):
 
 
 def with_values(function):
-    """The same with an update that no atomic operation can do."""
+    """The same function, with an update that no atomic operation can do."""
     source = re.sub(r"(o\[.*\]) \+= 1", r"\1 = \1*2+k", inspect.getsource(function))
     name = f"<{function.__name__} with values>"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)

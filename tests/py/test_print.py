@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-import lanewise.errors
 from lanewise import cuda
 
 

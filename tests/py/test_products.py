@@ -17,7 +17,7 @@ on_device = [pytest.mark.gpu, pytest.mark.skipif(not cuda.is_available(), reason
 
 
 def reference(name):
-    """NumPy's; einsum where its version has none."""
+    """NumPy's result, or that of einsum if NumPy's version lacks the function."""
     if hasattr(np, name):
         return getattr(np, name)
     formula = {"matvec": "...mn,...n->...m", "vecmat": "...n,...nm->...m", "vecdot": "...n,...n->..."}[name]
@@ -30,7 +30,7 @@ def reference(name):
 
 
 def numbers(rng, shape, char):
-    """Small whole numbers: sums of them are exact in every dtype."""
+    """Small whole numbers, whose sums are exact in every dtype."""
     values = rng.integers(0 if char in "?BHIL" else -2, 3, shape)
     if char in "FD":
         values = values + 1j * rng.integers(-2, 3, shape)
@@ -113,7 +113,7 @@ def test_halves_are_summed_in_float32():
 @pytest.mark.parametrize("char", "ilefdFD")
 @pytest.mark.parametrize("name", NAMES)
 def test_large_cores_on_the_host(name, char):
-    """Where NumPy's own loops do the work, and beside it: strides of all kinds, several items, casts."""
+    """NumPy's own loops compute these, and others are computed without them: strides of all kinds, several items, casts."""
     rng = np.random.default_rng(11)
     for m, n, k in ((9, 10, 11), (10, 10, 10), (33, 50, 20)):
         x, y = (numbers(rng, shape, char) for shape in shapes(name, (3,), m, n * (1 if name != "vecdot" else 40), k))
@@ -146,7 +146,7 @@ def test_stand_in_of_device_arrays(name):
 
 @pytest.mark.parametrize("char", "bHiLefdFD")
 def test_tiles(char):
-    """The kernel of large products, on the simulator: sizes beside whole tiles, strides, several items."""
+    """The kernel of large products runs on the simulator, for sizes that are not multiples of a tile, for strides and several items."""
     rng = np.random.default_rng(12)
     for shape, columns in (((1, 1), 1), ((64, 16), 64), ((65, 17), 70), ((3, 33), 130), ((2, 5, 20), 66), ((2, 2, 9, 7), 5)):
         a, b = numbers(rng, shape, char), numbers(rng, (*shape[:-2], shape[-1], columns), char)
@@ -227,7 +227,7 @@ class TestDevice:
         assert lw.vecdot(v, v, keepdims=True).shape == (4, 1)
 
     def test_large_cores_go_to_a_function(self):
-        """What the function sees: dimensions of the loop, broadcast, then cores; strides as axes= and out= have them."""
+        """The function receives the dimensions of the loop, broadcast, then those of the cores, and strides as axes= and out= define them."""
         seen = []
 
         def instead(a, b, out, stream):

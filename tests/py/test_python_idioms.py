@@ -15,7 +15,7 @@ from lanewise.errors import TypingError
 
 
 def checked(function, *arguments):
-    """The result of the compiled function, which is Python's, or whose exception is."""
+    """Check that the compiled function gives Python's result, or its exception; returns the result."""
     compiled = lw.njit(function)
     try:
         expected = function(*arguments)

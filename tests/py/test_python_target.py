@@ -26,7 +26,7 @@ def python():
 
 
 def same(call):
-    """What a call gives as plain Python, and compiled: the same values and dtypes."""
+    """Check that a call gives the same values and dtypes as plain Python and compiled."""
     with lw.config(target="python"):
         ours = call()
     with lw.config(target="cpu"):
@@ -139,7 +139,7 @@ def test_reductions_with_several_results():
 
 
 def alike(call):
-    """The same results, of the same classes and in the same order in memory, or exceptions of the same class."""
+    """The results have the same classes and the same order in memory, or are exceptions of the same class."""
     def told(target):
         with lw.config(target=target), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -263,7 +263,7 @@ def test_res_gets_one_element():
 
 @pytest.mark.parametrize("text", ["x + y", "x - y", "-x", "x * y", "x / (y + 1)", "x & y", "x ^ y", "x << y", "+x", "x + 1", "min(x, y)", "not x", "x and y", "x if y else 3"])
 def test_bools_are_numbers(text):
-    """As in compiled code, where NumPy's own have another sum, and no difference."""
+    """As in compiled code; NumPy's own bools have another sum, and no difference."""
     source = f"def f(x, y):\n    return {text}\n"
     space = {}
     exec(source, space)
@@ -320,7 +320,7 @@ def test_an_inverted_bool_is_told(python):
 
 
 def test_keywords_of_functions_without_types(python):
-    """What cannot be compiled has the types of its values; keywords are those of other calls."""
+    """A function that cannot be compiled takes the types of its values; other calls keep their keywords."""
     seen = []
 
     @lw.vectorize
@@ -463,7 +463,7 @@ def test_threads():
 
 
 def test_indices_are_tuples(capsys):
-    """cuda.threadIdx and its like, read where they stand."""
+    """cuda.threadIdx and similar names are tuples where they are read."""
     @lw.jit
     def k(out):
         i = cuda.threadIdx.x
@@ -538,7 +538,7 @@ def test_meeting_of_all_blocks_and_dynamic_memory():
 
 @pytest.mark.parametrize("pause", [cuda.threadfence, cuda.threadfence_block, cuda.threadfence_system, lambda: cuda.nanosleep(1)])
 def test_threads_that_pause(python, pause):
-    """Thread 1 waits in a loop for what thread 0 writes behind its own pause."""
+    """Thread 1 waits in a loop for what thread 0 writes after its own pause."""
     @cuda.jit
     def k(x):
         if cuda.threadIdx.x == 1:
@@ -688,7 +688,7 @@ RESULT = "[6. 4. 2. 0.] [3. 2. 1. 0.]"
 
 @pytest.fixture
 def debug(tmp_path):
-    """What is printed, prompts and all, by a program that is run with these arguments of Python and this input."""
+    """The output, prompts included, of a program that runs with these arguments of Python and this input."""
     program = tmp_path / "program.py"
     program.write_text(BARRIER)
 
@@ -708,7 +708,7 @@ def test_breakpoint_in_a_thread_that_waited(debug):
 
 
 def test_stepping_over_a_barrier(debug):
-    """A breakpoint that was set from outside stops each thread; `next` at the barrier goes on in the thread that moves."""
+    """A breakpoint that was set from outside stops each thread; `next` at the barrier continues in the thread that moves."""
     line = LINES["own[i] = twice(x[i])"]
     said = debug("-m", "pdb", commands=f"b {line}; c; p i; n; n; p i; n; cl 1; c; c; c")
     assert said.count("-> own[i] = twice(x[i])") == 2 and said.count("-> cuda.syncthreads()") == 2, said

@@ -39,7 +39,7 @@ NEWER = """
 
 
 def uses(text):
-    """(name, line) of each of NEWER that is compiled in every version: outside of conditions on the version or on free threading."""
+    """(name, line) of each of NEWER that all versions would compile, outside of conditions on the version or on free threading."""
     asks, found = [], []
     for number, line in enumerate(text.splitlines(), 1):
         directive = re.match(r"\s*#\s*(if\w*|elif|else|endif)\b(.*)", line)
@@ -66,7 +66,7 @@ def test_sources_compile_and_load_with_the_oldest_python():
 
 
 def test_immutable_types_have_immutable_bases():
-    """Python 3.14 makes no others; 3.12 and 3.13 warn."""
+    """Python 3.14 makes no other immutable types; 3.12 and 3.13 warn."""
     immutable = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
     made = [made for made in vars(_core).values() if isinstance(made, type) and made.__flags__ & immutable]
     assert len(made) > 5

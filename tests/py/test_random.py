@@ -70,7 +70,7 @@ def draw_normal_float64(i, states, out):
 
 
 def one_by_one(kernel, seed, n, dtype):
-    """n draws in order from state 0: one launch a draw."""
+    """n draws in order from state 0, by one launch each."""
     states, out = states_of(1, seed), np.empty(n, dtype)
     for k in range(n):
         kernel(1, states, out[k:])
@@ -97,7 +97,7 @@ def test_draws_are_numbas(seed):
 
 @pytest.mark.parametrize("dtype, draw", [(np.float32, draw_normal_float32), (np.float64, draw_normal_float64)])
 def test_normal_numbers_of_a_zero_are_infinite(dtype, draw, target):
-    """As numba's: the logarithm of a uniform number of 0."""
+    """They use the logarithm of a uniform number of 0, as numba's do."""
     states, out = np.zeros(1, r.xoroshiro128p_dtype), np.zeros(1, dtype)
     states["s0"], states["s1"] = 5, 2**64 - 5
     draw(1, states, out)
@@ -170,7 +170,7 @@ def test_uniform_float32_is_never_one():
 
 
 def test_uniform_float32_rounds_53_bits():
-    """As numba: the top 53 bits, rounded once; the lower 11 bits break no tie."""
+    """As in numba, the upper 53 bits are rounded once; the lower 11 bits break no tie."""
     @lw.vectorize
     def to_unit(x):
         return r.uint64_to_unit_float32(x)
@@ -192,7 +192,7 @@ def points_inside(i, states, n, out):
 
 
 def test_states_stay_in_registers():
-    """They are written back once, behind the loop."""
+    """They are written back once, after the loop."""
     out = np.zeros(4, np.int64)
     points_inside(4, states_of(4, 1), 100, out)
     try:
@@ -228,7 +228,7 @@ WEIGHTS = r.alias_table([1.0, 0.0, 3.0])
 
 
 def all_draws(i, k):
-    """One number that hangs on all of them, from a state of the call's own and from none."""
+    """One number that depends on all draws, from a state of the call's own and without one."""
     state = lw.local(1, r.xoroshiro128p_dtype)
     r.init_xoroshiro128p_state(state, 0, i)
     a, b = r.xoroshiro128p_normal2_float32(state, 0)
@@ -519,7 +519,7 @@ def test_draws_on_the_device_are_numbas(gpu, seed):
 
 @pytest.mark.parametrize("keywords", [{"debug": True}, {"check": {"overflow", "divide", "bounds"}}])
 def test_numbers_are_the_same_with_checks(keywords):
-    """Their words wrap on purpose; the caller's own sums are still looked at."""
+    """Their words wrap on purpose; the sums of the caller are still checked."""
     def draw(i, states, out):
         out[i, 0] = r.xoroshiro128p_uniform_float64(states, i)
         out[i, 1] = r.xoroshiro128p_normal_float64(states, i)
@@ -552,7 +552,7 @@ def test_default_rng():
 
 
 def test_results_lie_where_parameters_do(cpu):
-    """Without a GPU as with one: what stands for a device array makes the result stand for one."""
+    """A stand-in for a device array makes the result a stand-in, too, as on a GPU."""
     p = lw.cuda.to_device(np.array([0.5, 1.0, 2.0]))
     for draw in (lambda g, v: g.normal(v), lambda g, v: g.uniform(v, 3), lambda g, v: g.poisson(v), lambda g, v: g.gamma(v), lambda g, v: g.laplace(0, v), lambda g, v: g.binomial(5, v / 2), lambda g, v: g.normal(v, size=(2, 3))):
         got, want = draw(Generator(5), p), draw(Generator(5), p.copy_to_host())

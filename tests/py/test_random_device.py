@@ -16,7 +16,7 @@ WORDS = np.random.default_rng(3)
 
 
 def words(n):
-    """Random words, a quarter each of them with leading zeros, and with leading ones."""
+    """Random words; a quarter of them have leading zeros, and a quarter leading ones."""
     w = WORDS.integers(0, 2**64, n, dtype=np.uint64)
     w[: n // 4] >>= WORDS.integers(0, 64, n // 4, dtype=np.uint64)
     w[n // 4 : n // 2] |= ~(np.uint64(2**64 - 1) >> WORDS.integers(0, 64, n // 2 - n // 4, dtype=np.uint64))
@@ -31,7 +31,7 @@ def same(a, b):
 @pytest.mark.parametrize("count", [1000, 1001])
 @pytest.mark.parametrize("single, parameters", [("normal_float64", (1.5, 2.5)), ("exponential_float64", (2.5,))])
 def test_two_blocks_side_by_side(single, parameters, count, target):
-    """The second half of the blocks is of the same upper half of the counter, whatever base is."""
+    """The second half of the blocks has the same upper half of the counter, whatever base is."""
     for base in (0, 2**40 + 12345, 2**33 - count):
         out = [cuda.to_device(np.zeros(2 * count)) for _ in range(2)]
         kernel = getattr(shared, f"philox_{single}")
@@ -63,7 +63,7 @@ def margins(i, first, second, third_word, shape, out):
 
 
 def test_margin_of_the_screen(target):
-    """What float32 decides is off by less than half of its margin; for usual shapes it decides nearly all attempts."""
+    """The error of what float32 decides is less than half of its margin; with usual shapes it decides nearly all attempts."""
     n = 1 << 18
     for shape in (1.0, 1.3, 2.0, 10.0, 1e3, 1e6, 9e6, 1e8):
         out = np.zeros((n, 2))
@@ -109,7 +109,7 @@ def test_generator_takes_them(monkeypatch, target):
 
 @pytest.mark.parametrize("sm", ["sm_75", "sm_120"])
 def test_gpu_code_has_no_slow_paths(sm):
-    """Two stores of 16 bytes for each pair of blocks, and neither div.rn nor sqrt.rn, which branch."""
+    """There are two stores of 16 bytes for each pair of blocks, and neither div.rn nor sqrt.rn, which branch."""
     n = 64
     with lw.config(target="cpu"):
         device.normal_float64(n, np.uint32(n), device._NORMAL, KEYS, C3, np.uint64(0), 0.0, 1.0, np.empty(2 * n), np.empty(2 * n))
@@ -137,7 +137,7 @@ def fill(states, out):
 
 @pytest.mark.parametrize("n", [0, 1, 64, 4 * 64, 4 * 64 + 1, 1000])
 def test_fill_program(n, target):
-    """numba's program. On GPUs, four iterations are one; numbers and states are as before."""
+    """numba's program. On GPUs, four iterations run together; numbers and states are unchanged."""
     states = r.create_xoroshiro128p_states(64, 5)
     mine = states.copy_to_host()
     want = np.empty(n)

@@ -141,7 +141,7 @@ def test_counts_by_formulas(kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_parameters_may_be_arrays(kind, dtype):
-    """Of equal elements: the same numbers as with one. Else each its own."""
+    """If all elements are equal, the numbers are those for one number; otherwise each element has its own parameter."""
     n, new = 5001, lambda: Generator(3, kind)
     full = lambda v: np.full(n, v)
     np.testing.assert_array_equal(new().normal(full(3.0), 0.3, dtype=dtype), new().normal(3.0, 0.3, n, dtype))
@@ -177,7 +177,7 @@ def test_counts_with_arrays(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_arrays_of_a_device(kind):
-    """With this target they lie in the CPU's memory, and all else is the same."""
+    """With this target, arrays are in the CPU's memory, and everything else is the same."""
     with lw.config(target="cpu"):
         mean = lw.cuda.to_device(np.linspace(0, 50, 999))
         for name, parameters in (("poisson", (mean,)), ("normal", (mean, 2.0)), ("lognormal", (mean, 1.0)), ("gamma", (mean,)),

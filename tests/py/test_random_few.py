@@ -224,7 +224,7 @@ def words(seed, index, counter):
 
 
 def step(g, place, element, span, narrow):
-    """The number below span that an order's step takes: a word of the blocks, then attempts of the element."""
+    """The number below span that one step of an order uses: a word of the blocks, then attempts of the element."""
     key = np.uint64(g._key[0] | g._key[1] << 32)
     c3, width = 2 * g._jumps, 32 if narrow else 64
     each = 4 if narrow else 2

@@ -16,7 +16,7 @@ N = 20011
 
 
 def same_with_shared_kernels(draw, monkeypatch):
-    """Small pieces by the host's kernels, then all at once by the shared ones."""
+    """Check that small pieces drawn by the host's kernels are the numbers that the shared kernels draw together."""
     monkeypatch.setattr(_generator, "_PIECE", 1000)
     g = Generator(3).jumped()
     x = draw(g)

@@ -23,7 +23,7 @@ class Launch(ctypes.Structure):  # tests/fault/fake_cuda.h
 
 
 def launch_of(call, launches=1):
-    """The result of a call that launches so many kernels; what was launched last; its parameters."""
+    """The result of a call that makes so many launches, the last launch, and its parameters."""
     driver, launch = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"]), Launch()
     before = driver.fake_cuda_n_launches()
     result = call()
@@ -95,7 +95,7 @@ def test_same_as_the_python_methods(name):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 7, 1001])
 def test_the_rest_of_a_block(n):
-    """A result's memory has room for the whole last block, and its shape is what was asked for."""
+    """The memory of a result has room for the whole last block; its shape is the one that was asked for."""
     for draw, dtype, per_block in [("random", "f4", 4), ("random", "f8", 2), ("standard_normal", "f4", 4), ("exponential", "f8", 2)]:
         one, two = Generator(8, target="cuda"), Generator(8)
         x = getattr(one, draw)(size=n, dtype=dtype)
@@ -108,7 +108,7 @@ def test_the_rest_of_a_block(n):
 
 
 def test_out():
-    """Contiguous arrays of the dtype are filled where they are; all others as before."""
+    """Contiguous arrays of the dtype are filled directly, all others as before."""
     g, whole = Generator(1), cuda.to_device(np.zeros((6, 8), np.float32))
     for out in (whole, whole[2:4], whole.reshape(-1), whole[:3, :].reshape(2, 12), whole[0, 1:4], whole.T, whole[:, ::2], whole[:0]):
         place = g._place
@@ -159,7 +159,7 @@ def test_what_is_wrong_is_refused():
 
 
 def test_what_python_does():
-    """Sizes of no numbers, NumPy's ints, single numbers, arrays as parameters, bools."""
+    """Python handles sizes without numbers, NumPy's ints, single numbers, arrays as parameters, and bools."""
     g = Generator(4, target="cuda")
     assert g.random(0).shape == (0,) and g.random((2, 0), dtype="f4").shape == (2, 0)
     assert g.random(np.int64(5)).shape == (5,) and g.random(()).shape == () and g.random().shape == ()
@@ -169,7 +169,7 @@ def test_what_python_does():
 
 
 def test_numbers_of_the_simulator_are_its_own():
-    """What was put on the CPU, where the setting says so, is no operand of a GPU's kernels."""
+    """An array that the setting puts on the CPU is no operand of a GPU's kernels."""
     Generator(4, target="cuda").normal(np.zeros(3), 3.0, 3)
     with config(target="cpu"):
         simulated = _generator._number(np.array([7.5]))
@@ -190,7 +190,7 @@ def test_a_place_near_a_carry():
 
 
 def test_the_key_may_change():
-    """Kernels get the keys of the state that is set."""
+    """Kernels get the keys of the current state."""
     one, two = Generator(5, target="cuda"), Generator(6, target="cuda")
     one.random(8)
     one.state = two.state
@@ -205,7 +205,7 @@ def test_the_key_may_change():
 
 @pytest.mark.skipif(not FAKE, reason="looks at launches")
 def test_parameters_that_a_graph_reads():
-    """Arrays of a captured call stay as long as the graph, however many other parameters come after them."""
+    """Arrays of a captured call are kept as long as the graph, however many other parameters follow."""
     driver, stream, g = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"]), cuda.stream(), Generator(5, target="cuda")
     handle, n_kept = ctypes.c_void_p(stream.handle), _core.cuda._n_kept_for_graphs
     driver.fake_cuda_set_capturing(handle, 1)
@@ -236,7 +236,7 @@ def test_parameters_that_a_graph_reads():
 
 @pytest.mark.parametrize("method", ["_kernel_named", "_keys", "_kernel_of_many"])
 def test_the_state_may_change_during_a_call(method):
-    """As another thread may set it while Python's code runs: the place and the keys are of one state."""
+    """Another thread may set the state while Python code runs: the place and the keys belong to one state."""
     other = Generator(6, target="cuda").jumped(3)
     other.state = {**other.state, "place": 1000}
     size = 1 << 17 if method == "_kernel_of_many" else 64
@@ -258,7 +258,7 @@ def test_the_state_may_change_during_a_call(method):
 
 
 def test_a_draw_during_a_call():
-    """It takes the blocks at the place, and the call those behind it."""
+    """It takes the blocks at the place, and the call takes those after it."""
     places = []
 
     def drawing(self, *args):
@@ -297,7 +297,7 @@ def test_a_failing_call_after_a_change():
 @pytest.mark.parametrize("name, parameters, kernel", [
     ("standard_normal", (), b"normal_float64"), ("exponential", (2.0,), b"exponential_float64"), ("standard_gamma", (2.0,), b"gamma")])
 def test_large_arrays_have_kernels_of_their_own(name, parameters, kernel):
-    """lanewise/_random_device.py: half as many threads as blocks, or a number of lanes."""
+    """lanewise/_random_device.py defines them, with half as many threads as blocks, or with a number of lanes."""
     n = 1 << 15 if "gamma" not in name else 4 * 2048 * cuda.get_current_device().MULTIPROCESSOR_COUNT
     g = Generator(1, target="cuda")
     _, (small, *_), _ = launch_of(lambda: getattr(g, name)(*parameters, 64))
@@ -333,7 +333,7 @@ def test_sizes_whose_product_does_not_fit(size):
 
 
 def test_streams_of_numbers_that_the_host_makes():
-    """Whatever the target: a stream would be ignored."""
+    """A stream would be ignored, so it is refused for every target."""
     calls = {"choice": ([1, 2, 3], 2), "multinomial": (3, [0.5, 0.5]), "multivariate_normal": ([0.0], [[1.0]]), "multivariate_hypergeometric": ([1, 2], 2),
              "hypergeometric": (3, 4, 2), "permuted": ([1, 2, 3],), "permutation": (5,), "shuffle": (np.arange(3),), "bytes": (3,)}
     g = Generator(1, target="cuda")

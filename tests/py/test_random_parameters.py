@@ -145,7 +145,7 @@ def test_shuffle_of_sequences(kind):
      (1e-200, 1e200, 0.9e-200, 1.1e-200), (math.inf, 1.0, 0.05, 50.0)],
 )
 def test_wald_numbers_of_parameters_far_from_1(mean, scale, lowest, highest):
-    """Products of the parameters overflowed, or vanished: the numbers were NaN, or 0."""
+    """Products of the parameters overflowed or vanished, so that the numbers were NaN or 0."""
     for size in (20, 2000):
         x = np.sort(lw.random.default_rng(3).wald(mean, scale, size))[size // 4: -(size // 4)]  # these are Levy numbers where the mean is large
         assert ((x >= lowest) & (x <= highest)).all(), x
@@ -153,7 +153,7 @@ def test_wald_numbers_of_parameters_far_from_1(mean, scale, lowest, highest):
 
 
 def test_methods_of_standard_exponential():
-    """NumPy's two algorithms are one here."""
+    """NumPy has two algorithms; here both names mean the same one."""
     expected = lw.random.default_rng(3).standard_exponential(5)
     for method in ("zig", "inv"):
         assert lw.random.default_rng(3).standard_exponential(5, method=method).tolist() == expected.tolist()
@@ -167,7 +167,7 @@ def test_methods_of_standard_exponential():
 
 @pytest.mark.parametrize("rule", _parameters._RULES)
 def test_rules_are_what_their_limits_say(rule):
-    """Arrays are compared with the limits first, and with the rule itself only where those do not hold."""
+    """Arrays are first compared with the limits, and with the rule itself only if they are outside."""
     holds = _parameters._RULES[rule][0]
     values = [-np.inf, -1.0, -5e-324, -0.0, 0.0, 5e-324, 1.0, np.nextafter(1.0, 2.0), 1e9 - 1, 1e9, 1e15, np.nextafter(1e15, 2e15), 2.0**53, 2.0**53 + 2,
               np.finfo(float).max, np.inf, np.nan]

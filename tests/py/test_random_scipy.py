@@ -105,7 +105,7 @@ def test_lanes_are_refused():
 @pytest.mark.parametrize("of", [st.nchypergeom_wallenius(20, 7, 12, 0.5), st.nchypergeom_fisher(20, 7, 12, 0.5), st.random_table([2, 3], [1, 4])],
                          ids=["wallenius", "fisher", "table"])
 def test_what_reads_the_bit_generator(of):
-    """Code of SciPy in C, which draws from random_state.bit_generator.capsule."""
+    """C code of SciPy draws from random_state.bit_generator.capsule."""
     x = np.asarray(of.rvs(size=5, random_state=lw.random.default_rng(1)))
     assert (x == np.asarray(of.rvs(size=5, random_state=lw.random.default_rng(1)))).all() and x.shape[0] == 5
     g = lw.random.default_rng(1)

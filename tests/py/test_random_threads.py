@@ -14,7 +14,7 @@ from random_checks import KINDS
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_share_a_generator(kind):
-    """Each block is taken once, whatever the ways through the code: quick, kernels, formulas, orders."""
+    """Each block is used once, whichever code draws it: the quick one, kernels, formulas, orders."""
     g, drawn, failed = Generator(3, kind), [], []
 
     def draw(lam):

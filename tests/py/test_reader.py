@@ -69,7 +69,7 @@ def test_there_are_golden_files():
 
 
 def constants(function, **options) -> list[str]:
-    """The constants of a tree, which tell the functions of these tests apart."""
+    """The constants of a tree, by which these tests recognise functions."""
     return re.findall(r"constant '?(\d+|mark \w+)'?$", _dump_tree(function, **options), re.M)
 
 
@@ -220,8 +220,7 @@ def test_closures():
 
 
 def unindented(x):
-    """A docstring whose text
-stands at the margin."""
+    """A function with a docstring whose text is not indented."""
     return x + \
         21
 
@@ -264,7 +263,7 @@ def test_jupyter_cells_are_found_in_linecache():
 
 
 def made(text):
-    """What exec makes of a text that nobody keeps."""
+    """The function that exec makes of a text which is not kept."""
     space = {}
     exec(text.replace("#", "x"), space)
     return space["f"]
@@ -384,7 +383,7 @@ def test_file_on_standard_input_is_read_again(tmp_path, options, start):
 
 
 def test_standard_input_that_is_not_the_program(tmp_path):
-    """A pipe is gone once it is read, and a file may hold anything."""
+    """A pipe cannot be read again, and a file may contain anything."""
     piped = subprocess.run([sys.executable, "-"], input=PROGRAM, capture_output=True, text=True, check=True)
     assert piped.stdout == "E170\n"
     text = PROGRAM.replace("f = lambda", 'exec(compile("f = lambda x: x + 34", "<stdin>", "exec"))\ng = lambda')
@@ -411,7 +410,7 @@ def test_timeit_and_doctest(run_python, tmp_path):
 
 
 def test_lazy_imports(monkeypatch):
-    """Stands in for Python 3.15, in which `lazy import` leaves such an object in the globals of a module."""
+    """An object stands in for those of Python 3.15, where `lazy import` leaves one in the globals of a module."""
     class LazyImport:
         def __init__(self, resolve):
             self.resolve = resolve

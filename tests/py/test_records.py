@@ -110,7 +110,7 @@ def as_records(array):
 
 
 def twice(function, *args, **options):
-    """The same run compiled and interpreted (records there need recarray for their attributes)."""
+    """Run it compiled and interpreted; in the latter, records need recarray for their attributes."""
     mine, theirs = ([a.copy() if isinstance(a, np.ndarray) else a for a in args] for _ in range(2))
     assert run(function, *mine, **options) is None
     function(*(as_records(a) if isinstance(a, np.ndarray) and a.dtype.names else a for a in theirs))

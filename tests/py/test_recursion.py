@@ -305,7 +305,7 @@ def heap_then_raises(n):
 
 @pytest.fixture
 def balance():
-    """Allocations minus frees on the CPU, counted from here on."""
+    """The number of allocations minus that of frees on the CPU, counted from here on."""
     lw.runtime.memsys_enable_stats(target="cpu")
     before = lw.runtime.get_allocation_stats(target="cpu")
     yield lambda: [now - then for now, then in zip(lw.runtime.get_allocation_stats(target="cpu"), before)]
@@ -452,7 +452,7 @@ GENERATORS = {
 @pytest.mark.parametrize("errors", ["raise", "ignore"])
 @pytest.mark.parametrize("name", GENERATORS)
 def test_too_deep(name, errors, cpu):
-    """Whatever errors= says: there is no result that could stand in for it."""
+    """No result could replace the exception, so it is raised whatever errors= says."""
     n = np.array([3, 4, 5, 10**8, 6])
     call = GENERATORS[name] if errors == "raise" else lambda n: lw.vectorize(deep, errors="ignore")(n)
     with pytest.raises(RecursionError, match=TOO_DEEP) as raised:
@@ -497,7 +497,7 @@ def large_frames(n):
 
 
 def test_large_frames():
-    """8 KB of each level: what is asked is the address, not a number of calls."""
+    """Each level takes 8 KB: the address of the stack is checked, not the number of calls."""
     assert lw.vectorize(large_frames)(50) == sum(range(51))
     with pytest.raises(RecursionError) as raised:
         lw.vectorize(large_frames)(10**6)
@@ -546,7 +546,7 @@ def negative(n):
 
 
 def test_many_threads():
-    """Each thread has a stack of its own."""
+    """Each thread has its own stack."""
     made, failed = lw.vectorize(deep), []
     made(3)
 
@@ -589,7 +589,7 @@ def test_ctrl_c(call):
 # ---- what is refused, and what counts constants down ----
 
 def test_refused():
-    """E151: tests/golden/errors has the messages."""
+    """These are E151; tests/golden/errors has the messages."""
     def endless(n):
         return endless(n + 1)
 
@@ -617,7 +617,7 @@ def test_constants_count_down_or_lose_their_values():
 
 
 def test_checks_of_a_guarded_table():
-    """Guards that let the function go on cannot be used: it might not end."""
+    """Guards that let the function continue cannot be used, because it might not end."""
     table = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 
     def walk(i, n):
@@ -696,12 +696,12 @@ def wide_2(n, x):
 
 @pytest.mark.parametrize("x", [1, 1.0])
 def test_recursion_with_many_constants(x):
-    """Each constant makes instances of its own, too many of them: the ints of the functions lose theirs."""
+    """Each constant would make further instances, too many of them, so the ints of these functions are no constants."""
     assert lw.jit(wide_0)(5, x) == wide_0(5, x)
 
 
 def test_pickles_of_functions_that_name_themselves():
-    """A function that cannot be imported travels with what it names, which may be itself."""
+    """A function that cannot be imported is pickled with what it names, which may be the function itself."""
     @lw.vectorize
     def factorial(n):
         return 1 if n < 2 else n * factorial(n - 1)

@@ -202,7 +202,7 @@ def test_refused(function, said):
 
 
 def test_empty_memos_with_types():
-    """What the messages propose."""
+    """The code is what the messages propose."""
     @lw.njit
     def f(n):
         memo = lw.typed.Dict.empty(lw.int64, lw.int64)

@@ -416,7 +416,7 @@ with_payload = lw.reduce(lambda a, b: a if a[0] >= b[0] else b, map=lambda x, y:
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i8", "f2", "f4", "f8"])
 @pytest.mark.parametrize("n", [1, 255, 256, 1023, 1024, 1025, 2079, 2080, 4161, 33281, 66561, 200_001])
 def test_the_best_and_where_it_is(n, dtype):
-    """Ties everywhere; the best in each place of a block."""
+    """There are ties everywhere, and the best element is at each place of a block."""
     rng = np.random.default_rng(n)
     for a in (rng.integers(0, 100, n).astype(dtype), np.zeros(n, dtype), np.arange(n).clip(0, 100).astype(dtype)):
         for at in (0, n // 2, n - 1):
@@ -696,7 +696,7 @@ def test_the_same_bits_for_any_number_of_threads():
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "c8", "i1"])
 def test_the_same_bits_wherever_the_elements_lie(dtype):
-    """Contiguous ones go by whole chunks, rows by several at once, others block by block."""
+    """Contiguous elements are added in whole chunks, rows several at a time, others block by block."""
     apart = some(2 * 140_000, dtype)[::2]
     for n in SIZES:
         if n == 0 or n > len(apart):
@@ -803,7 +803,7 @@ def test_the_kernel_simulated_on_short_rows(shape):
 
 
 def test_the_kernel_simulated_on_many_rows_at_a_time():
-    """So many that a thread takes eight of them, and the last ones are fewer."""
+    """There are so many rows that a thread takes eight of them, and the last thread fewer."""
     x = np.arange((1 << 17) + 3, dtype="i2")[:, None] * np.int16([1, 3])
     assert np.array_equal(biggest._simulate(x, axis=1, size=4), x.max(axis=1))
     y = some(((1 << 15) + 5, 32), "f4")

@@ -17,7 +17,7 @@ first_least = lw.reduce(lambda a, b: b if b[0] < a[0] else a, map=lambda x, p: (
 
 
 def drawn(rng, dtype, shape):
-    """Few different elements, so that there are ties; every other array is all of one value, or of the worst ones."""
+    """Arrays of few different elements, so that there are ties; every other one has one value throughout, or the worst ones."""
     values = np.array(ELEMENTS[dtype], dtype)
     x = rng.choice(values[: rng.integers(1, len(values) + 1)], shape)
     if dtype[0] == "f" and rng.random() < 0.3 and x.size:
@@ -89,7 +89,7 @@ ROW_LENGTHS = [1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 25
 
 @pytest.mark.parametrize("dtype", "bBhHiIlLfde")
 def test_rows_of_every_length(dtype):
-    """Vectors, their remainders, ties, NaN, zeros of both signs, and every layout, as NumPy's."""
+    """Vectors, their remainders, ties, NaN, zeros of both signs and every layout give NumPy's results."""
     rng = np.random.default_rng(1)
     for n in ROW_LENGTHS:
         ties = rng.integers(0, 3, (5, n)).astype(dtype)
@@ -111,7 +111,7 @@ def test_rows_of_every_length(dtype):
 
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "f4", "f8"])
 def test_rows_whose_best_is_anywhere(dtype):
-    """Each element of rows of every length is the best of its row once, and NaN once, with the code that comes after the first millions of elements."""
+    """In rows of every length, each element is once the best and once NaN, with the code that follows the first millions of elements."""
     reductions.argmax(np.zeros((5000, 1000), dtype), axis=1)
     reductions.argmin(np.zeros((5000, 1000), dtype), axis=1)
     for n in [*range(1, 70), 95, 96, 97, 127, 128, 129, 130, 191, 255, 256, 257, 300]:
@@ -131,7 +131,7 @@ def test_rows_whose_best_is_anywhere(dtype):
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2"])
 def test_extremes_of_narrow_numbers(dtype, thorough):
-    """Halves of words are compared; the numbers are everywhere among the worst ones, and bytes of bools may be any."""
+    """Halves of words are compared. The best numbers are everywhere among the worst ones, and bytes of bools may have any value."""
     rng = np.random.default_rng(3)
     low, high = (0, 2) if dtype == "?" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     for n in (256, 300, 5003) + (70_001,) * thorough:
@@ -165,7 +165,7 @@ def test_halves_are_compared_by_one_instruction_where_there_is_one(target, at_on
 
 @pytest.mark.parametrize("n", [3, 17, 300, 20_000, 300_000])
 def test_any_byte_but_zero_is_true(n):
-    """Places and partners of the first true one, and of the first false one: bytes are not compared."""
+    """Bytes are not compared: the first true element and the first false one have the right places and partners."""
     rng = np.random.default_rng(n)
     for few in ((0, 1, 2, 255), (1, 2), (2, 255), (0, 128)):
         x = rng.choice(np.array(few, "u1"), n).view("?")

@@ -105,9 +105,10 @@ def test_values_of_numbers_beside_arrays(number):
     (lambda x: biggest(x, where=[True] * 10), ValueError, "where mask one has to specify"),
     (lambda x: total(x, where=[True] * 9), ValueError, "where= of shape .9,. cannot be broadcast to .10,."),
     (lambda x: total(x, where=x), TypeError, "where= must be a bool array, not one of float64"),
-    (lambda x: total(x, out=x), ValueError, "a different shape"),
+    (lambda x: total(x, out=x), ValueError, r"out= has shape \(10,\), but the result has \(\)"),
     (lambda x: total(x, out=np.zeros(())), TypeError, "must be a device array"),
-    (lambda x: total(x, out=cuda.to_device(np.array(0))), TypeError, "cannot take results"),
+    (lambda x: total(x, out=cuda.to_device(np.array(0))), TypeError, r"cannot take results of dtype\('float64'\); the array is of dtype\('float64'\)"),
+    (lambda x: total(x.astype("f4"), out=cuda.to_device(np.array(0))), TypeError, r"cannot take results of dtype\('float64'\); the array is of dtype\('float32'\)"),
     (lambda x: total(x, out=(x, x)), TypeError, "tuple of 1 arrays"),
     (lambda x: total(x, x), TypeError, "gives a tuple of 4 numbers.*pass map="),
     (lambda x: total(cuda.to_device(np.zeros(3, [("a", "f4"), ("b", "i4")]))), TypeError, "have a record of 2"),
@@ -399,7 +400,7 @@ def test_the_same_bits_a_thousand_times():
 
 
 class Foreign:
-    """An array that tells of itself by __cuda_array_interface__ alone."""
+    """An array that has only __cuda_array_interface__."""
 
     def __init__(self, array):
         self.array, self.__cuda_array_interface__ = array, array.__cuda_array_interface__
@@ -439,12 +440,12 @@ def test_out_of_other_libraries():
     np.testing.assert_array_equal(host(apart), host(sums))
     total.accumulate(x[:-1], out=Foreign(x[1:]))
     np.testing.assert_array_equal(host(x)[1:], host(sums)[:-1])
-    with pytest.raises(ValueError, match="different shape"):
+    with pytest.raises(ValueError, match="out= has shape"):
         total.accumulate(x, out=Foreign(sums[1:]))
 
 
 class Tensor(Foreign):
-    """With a dtype that is not NumPy's, as PyTorch's tensors have."""
+    """A tensor whose dtype is not NumPy's, as PyTorch's are."""
 
     dtype, ndim, shape = object(), 1, (1000,)
 

@@ -18,7 +18,7 @@ root = lw.reduce(lambda a, b: (a * a + b * b) ** 0.5)
 
 
 def messages(f):
-    """The warnings that a call gives, and what it raises where they are errors."""
+    """The warnings of a call, and what it raises if they are errors."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         f()
@@ -48,7 +48,7 @@ def test_numpys_warnings(function, name, dtype):
 
 @pytest.mark.parametrize("function", ["mean", "nanmean", "var", "std"])
 def test_means(function):
-    """The step that encounters it has another name than in NumPy."""
+    """The step that meets the value has another name than in NumPy."""
     assert messages(lambda: getattr(R, function)(np.array([inf, -inf]))) == (["invalid value encountered in reduce"],) + ("invalid value encountered in reduce",)
     assert messages(lambda: getattr(R, function)(np.array([1.0, 2.0]))) == ([], None)
     assert messages(lambda: getattr(R, function)(np.array([1.0, nan]))) == ([], None)
@@ -80,7 +80,7 @@ def test_own_reductions():
 
 
 def test_only_what_results_show():
-    """Code for vectors of elements computes branches that are not taken, and elements that a mask leaves out."""
+    """Vectorised code computes branches that are not taken, and elements that a mask leaves out."""
     a, on = np.array([1.0, 0.0] * 50), np.array([True, False] * 50)
     assert messages(lambda: inverses(a, where=on)) == ([], None)
     assert messages(lambda: inverses(a, where=~on))[1] == "divide by zero encountered in reduce"

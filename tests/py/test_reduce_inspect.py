@@ -78,7 +78,7 @@ def test_inspection():
 
 @pytest.mark.parametrize("sig", ["f8(f8)", "f4(f4)", "i8(i4)"])
 def test_accumulators_of_several_numbers_are_contiguous_vectors(sig):
-    """Their addresses are those of neighbours, which LLVM must see: it scattered them, one lane at a time, where it did not."""
+    """Their addresses are neighbours, which LLVM must be able to see; otherwise it scattered them lane by lane."""
     moments = lw.reduce(map=lambda x: (x, x * x), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=lambda s, q: s + q)
     for reduction in (moments, MEAN) if sig[0] == "f" else (moments,):
         text = reduction.inspect_asm(sig)

@@ -20,12 +20,12 @@ def larger(a, b):
 
 
 def made():
-    """As reductions.argmax, whose other users have compiled all of it by now."""
+    """A new reduction like reductions.argmax, all of which other tests have compiled by now."""
     return lw.reduce(larger, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
 
 
 def places(n):
-    """Where an element is likely to be missed."""
+    """Places at which an element is likely to be missed."""
     return sorted({at for edge in (0, 16, 64, 256, 1024, 4096, n // 2, n) for at in (edge - 1, edge, edge + 1) if 0 <= at < n})
 
 
@@ -85,7 +85,7 @@ def test_rows(shape):
 
 @pytest.mark.parametrize("n", [1, 15, 63, 300, 4096, 70_001])
 def test_the_first_and_the_last(n):
-    """Of equal ones that which combine prefers: a payload tells which it was."""
+    """A payload tells which of several equal elements combine has preferred."""
     first = lw.reduce(lambda a, b: b if b[0] > a[0] else a, map=lambda x, p: (x, p))
     last = lw.reduce(lambda a, b: a if a[0] > b[0] else b, map=lambda x, p: (x, p))
     tag = np.random.default_rng(n).permutation(n)
@@ -120,7 +120,7 @@ def test_reductions_of_bools_end_when_the_result_is_known(name):
 
 @pytest.mark.parametrize("dtype", ["f2", "bfloat16"])
 def test_floats_of_16_bits(dtype):
-    """Integers of the same order are compared in their place: all of them, in any order."""
+    """Integers of the same order are compared instead: all of them, in any order."""
     if dtype == "bfloat16":
         dtype = pytest.importorskip("ml_dtypes").bfloat16
     rng, argmax, nanargmax = np.random.default_rng(8), made(), reductions.nanargmax

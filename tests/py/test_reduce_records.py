@@ -130,7 +130,7 @@ def test_simulated(n):
 
 @pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 255, 256, 257, 511, 513, 1023, 1025, 4095, 4096, 4097])
 def test_hashes_one_behind_the_other(n):
-    """As strings are: value of the whole, weight of its length; nothing may change places."""
+    """As in hashes of strings, an element has the value of the whole and the weight of its length; the order must not change."""
     data = np.empty(n, [("value", "u8"), ("weight", "u8")])
     data["value"], data["weight"] = np.random.default_rng(n).integers(0, 1 << 63, (2, n), dtype="u8") | np.uint64(1)
     joined = lw.reduce(lambda a, b: (a.value * b.weight + b.value, a.weight * b.weight))

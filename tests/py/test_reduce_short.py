@@ -66,12 +66,13 @@ def test_bits_are_those_of_other_calls(name, array):
     several = [axes for n in range(x.ndim + 1) for axes in itertools.permutations(range(x.ndim), n)][:40]
     for axis in (None, *range(-x.ndim, x.ndim), *several, *[tuple(one - x.ndim for one in axes) for axes in several[-3:]]):
         try:
-            want = made(x, axis=axis, keepdims=False)  # keepdims= takes the usual way
+            want = made(x, axis=axis, stream=0)  # stream= takes the usual way
         except (lw.errors.CompileError, ZeroDivisionError) as error:
             with pytest.raises(type(error)):
                 made(x, axis=axis)
             continue
         same(made(x, axis=axis), want)
+        same(made(x, axis=axis, where=True, keepdims=False, initial=...), want)
         if axis is None:
             same(made(x), want)
 
@@ -160,10 +161,21 @@ def test_places_of_complex_numbers_and_beside_nan_are_short():
         assert min(timeit.repeat(short, number=200, repeat=20)) < 0.5 * min(timeit.repeat(usual, number=200, repeat=20))
 
 
+def test_keywords_of_reductions_are_none_of_scans():
+    x, total = np.ones(3), MADE["sum"]
+    for given in ({"where": True}, {"keepdims": False}, {"initial": ..., "colour": 1}):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{[*given][-1]}'"):
+            total.accumulate(x, **given)
+    with pytest.raises(ValueError, match="identity"):
+        MADE["max"](x, where=False)
+    with pytest.raises(TypeError, match="keepdims"):
+        MADE["max"](x, keepdims=None)
+
+
 def test_small_calls_are_short():
     x, total = np.ones(16, np.float32), MADE["sum"]
     y = x.reshape(4, 2, 2)
-    pairs = (lambda: total(x), lambda: total(x, keepdims=False)), (lambda: total(y, axis=(0, 1)), lambda: total(y, axis=(0, 1), keepdims=False)), (lambda: total.accumulate(x), lambda: total.accumulate(x, exclusive=False))
+    pairs = (lambda: total(x), lambda: total(x, stream=0)), (lambda: total(x, where=True, keepdims=False), lambda: total(x, stream=0)), (lambda: total(y, axis=(0, 1)), lambda: total(y, axis=(0, 1), stream=0)), (lambda: total.accumulate(x), lambda: total.accumulate(x, exclusive=False))
     for pair in pairs:
         best = [1.0, 1.0]
         for _ in range(40):

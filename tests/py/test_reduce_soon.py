@@ -29,7 +29,7 @@ def softplus():
 @pytest.mark.parametrize("name", ["softplus", *made()])
 @pytest.mark.parametrize("dtype", ["f4", "i8"])
 def test_same_bits(name, dtype):
-    """Functions of float64 that the loops compute themselves are among those that are soon there."""
+    """Functions of float64 that the loops compute themselves are among those that are compiled early."""
     r, rng = softplus() if name == "softplus" else made()[name], np.random.default_rng(7)
     dtype = "f8" if name == "softplus" else dtype
     cases = [rng.choice(np.array([0.0, -0.0, 1.5, -2.25, 3.125]), size=n).astype(dtype) for n in (1, 2, 7, 64, 129, 5000)]
@@ -100,7 +100,7 @@ def test_the_first_scan_may_be_long(name):
 
 
 def test_what_is_compiled_in_full_at_once():
-    """Loops, and functions whose last bits depend on vectors."""
+    """These are loops, and functions whose last bits depend on vectors."""
     r = lw.reduce(lambda a, b: a + b)
     assert (r(np.ones((BIG // 4, 5)), axis=0) == BIG // 4).all() and r(np.ones(9), where=np.arange(9) < 4) == 4
     full = r.stats["compiled"]

@@ -108,6 +108,37 @@ def test_scans_as_numpy(name, dtype):
             same(got.astype(wanted.dtype), wanted if dtype != "f2" else wanted.astype("f2").astype("f4"))
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "nancumsum", "nancumprod"])
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">i8", ">u2", ">c16"])
+def test_scans_ignore_the_byte_order_of_dtype(name, dtype):
+    for x in (np.array([1.5, 2, -3]), np.array([[1, 2, 3], [4, 5, 6]], "i4"), np.array([True, True])):
+        if np.dtype(dtype).kind not in "iu" or x.dtype.kind != "f":  # NumPy's nancumsum casts floats to no integers
+            wanted, got = (getattr(library, name)(x, axis=-1, dtype=dtype) for library in (np, reductions))
+            assert got.dtype == wanted.dtype and got.dtype.isnative and np.array_equal(got, wanted)
+    with pytest.raises(TypeError, match="dtype= must be a type that kernels compute in"):  # NumPy's reductions refuse it, too
+        reductions.sum(x, dtype=dtype)
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_where_of_an_array_without_axes(name):
+    """As NumPy's functions, they take axis=0 only with a mask."""
+    function, x = getattr(reductions, name), np.array(3.0)
+    for axis in (0, -1):
+        got = function(x, axis=axis, where=np.array(True))
+        assert got == getattr(np, name)(x, axis=axis, where=np.array(True)) and type(got) is np.float64
+    for axis, where in ((0, True), (-1, True), ((0,), np.array(True)), (1, np.array(True))):
+        for one in (function, getattr(np, name)):
+            with pytest.raises(np.exceptions.AxisError):
+                one(x, axis=axis, where=where)
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_a_mask_that_does_not_fit_is_refused_without_a_warning(name):
+    with warnings.catch_warnings(), pytest.raises(ValueError, match=r"where= of shape \(2,\) cannot be broadcast to \(\)"):
+        warnings.simplefilter("error")
+        getattr(reductions, name)(np.array(3.0), axis=(), where=[True, False])
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of empty slices
 @pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std"])
 def test_where(name):
@@ -168,7 +199,7 @@ def test_initial_of_bools_is_a_truth_value(name):
 
 
 def _exact_variance(x, axis, where=True):
-    """By two passes in long double, around a mean that is subtracted from numbers near it."""
+    """The variance by two passes in long double, around a mean that is subtracted from numbers near it."""
     wide = np.clongdouble if x.dtype.kind == "c" else np.longdouble
     d = x.astype(wide) - x.reshape(-1)[0]
     d = d - np.mean(d, axis=axis, keepdims=True, where=where)
@@ -499,13 +530,13 @@ def test_means_that_are_no_means_of_the_array():
 
 
 def first_by_hand(x, largest):
-    """NumPy's answer: the first NaN, else the first of the best elements."""
+    """NumPy's answer: the first NaN, or else the first of the best elements."""
     return int(np.argmax(x) if largest else np.argmin(x))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i8", "u2"])
 def test_the_first_of_equal_elements_in_long_rows(dtype):
-    """Blocks and chunks are searched for once: ties, and NaN, on both sides of their borders."""
+    """Blocks and chunks are searched separately: there are ties and NaN on both sides of their borders."""
     rng = np.random.default_rng(3)
     for n in (63, 64, 65, 511, 513, 4159, 4160, 8321, 16641, 66_559, 66_561, 300_001):
         plain = rng.integers(0, 90, n).astype(dtype)
@@ -563,7 +594,7 @@ def test_usual_calls_of_deviations(name, dtype):
 
 @pytest.mark.parametrize("name", ["mean", "count_nonzero"])
 def test_usual_calls(name):
-    """The same of functions whose usual calls go to the reduction at once."""
+    """The same holds for functions whose usual calls go to the reduction directly."""
     rng, function = np.random.default_rng(1), getattr(reductions, name)
 
     def told(call, x, given):
@@ -582,13 +613,36 @@ def test_usual_calls(name):
                 assert told(function, x, given) == told(function.__wrapped__, x, given), (dtype, shape, given)
 
 
+LISTS = [[1.0, 2.5, -3.0], (4, 2, 9), [True, False], [1, 2.5, np.nan], (1j, 2 - 1j), [0], [1, np.float32(2)], [7, np.int8(3)], [[1, 2], [3, 4]], [], (2**70, 1), [1.0, "a"], [1, [2]], [None]]
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "argmax", "argmin", "count_nonzero", "cumsum", "cumprod", "nanmax", "nansum", "nanmean", "nanargmin"])
+def test_lists_of_numbers(name):
+    """They are made into arrays without a step in Python; others, and what makes no array of numbers, go to the Python function as they are."""
+    function = getattr(reductions, name)
+
+    def outcome(call, x, **given):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                got = call(x, **given)
+            except Exception as error:
+                return type(error), str(error)
+        return np.asarray(got).tobytes(), np.asarray(got).dtype, type(got), [str(one.message) for one in caught]
+
+    for x in LISTS:
+        for given in ({}, {"axis": 0}, {"axis": -1}, {"axis": 3}, {"axis": "x"}, {"axis": 0, "keepdims": True}):
+            if "keepdims" not in given or not name.startswith("cum"):
+                assert outcome(function, x, **given) == outcome(function.__wrapped__, x, **given), (x, given)
+
+
 # ---- complex elements with a real dtype= ----
 
 WITH_DTYPE = ["sum", "prod", "mean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nancumsum", "nancumprod"]
 
 
 def told(function, *args, **keywords):
-    """The result, and which categories of warnings there were but those of overflow."""
+    """The result, and the categories of all warnings but those of overflow."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         result = np.asarray(function(*args, **keywords))
@@ -629,7 +683,7 @@ def test_complex_deviations_from_a_given_mean(name):
 
 
 def test_variance_in_integers():
-    """The mean and each square are cut off to integers, of whatever elements."""
+    """The mean and each square are truncated to integers, whatever the elements are."""
     for x in ([0, 0, 0, 3], [0.0, 1.9], [0.0, 9.0, 9.5, 9.0], [1 + 2j, 3.5j, 4]):
         like_numpy("var", np.array(x), dtype="i8")
         like_numpy("std", np.array(x), dtype="i4")
@@ -638,7 +692,7 @@ def test_variance_in_integers():
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("name", ["prod", "nanprod"])
 def test_products_that_start_from_zero_or_infinity(name, dtype):
-    """The product of the elements overflows or underflows, and zero times infinity is NaN; NumPy starts from `initial`."""
+    """The product of the elements overflows or underflows, and zero times infinity is NaN, because NumPy starts from `initial`."""
     top, ours, numpys = np.finfo(dtype).max, getattr(reductions, name), getattr(np, name)
     tiny = 1e-9 if dtype == "f2" else 1e-300  # 0 in the narrow dtypes
     for n in (1, 3, 40, 3000):

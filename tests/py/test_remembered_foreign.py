@@ -74,7 +74,7 @@ class Launch(ctypes.Structure):  # tests/fault/fake_cuda.h
 
 
 def launched(call):
-    """The result, and all of its one launch."""
+    """The result of a call, and everything about its only launch."""
     driver, launch = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"]), Launch()
     before = driver.fake_cuda_n_launches()
     result = call()
@@ -109,7 +109,7 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("on_stream", [False, True])
 def test_the_same_launch_again(name, on_stream):
-    """As a new function's first call launches it; in turn with calls of all other kinds."""
+    """It is the first launch of a new function, also between calls of all other kinds."""
     call, x, y, out, stream = CALLS[name], own(), own(), own(), cuda.stream()
     HERE.ptr = stream.handle if on_stream else 0
     warm = new()
@@ -127,7 +127,7 @@ def test_the_same_launch_again(name, on_stream):
 
 @pytest.mark.parametrize("shape", [(6, 7), (0, 3), (), (1,), (2, 1, 3, 1)])
 def test_results(shape):
-    """Of the library of the first array, with its stream behind the launch."""
+    """They are of the library of the first array, and its stream waits for the launch."""
     f, x, stream = new(), own(shape), cuda.stream()
     for HERE.ptr in (0, stream.handle, 0):
         for _ in range(3):
@@ -166,7 +166,7 @@ def test_what_differs_is_not_taken_for_it():
 
 
 def test_where_the_streams_wait():
-    """Ours waits for the other library's, and that one for ours, where they differ."""
+    """If the streams differ, ours waits for that of the other library, and that one for ours."""
     driver = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"])
     f, x, y, stream = new(), own(), own(), cuda.stream()
     f(foreign(x), foreign(y))
@@ -181,7 +181,7 @@ def test_where_the_streams_wait():
 
 
 def test_no_wait_where_the_setting_says_so():
-    """config.CUDA_ARRAY_INTERFACE_SYNC = 0, as in numba: the program itself waits for the stream that an interface names."""
+    """With config.CUDA_ARRAY_INTERFACE_SYNC = 0, as in numba, the program itself waits for the stream that an interface names."""
     driver = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"])
     x, stream = own(), cuda.stream()
     exporter = types.SimpleNamespace(__cuda_array_interface__={**x.__cuda_array_interface__, "stream": stream.handle})
@@ -262,7 +262,7 @@ print("as it should be")
 
 
 def test_stream_function_that_is_loaded_later(run_python):
-    """It is looked for again, and what goes wrong in that is not lost."""
+    """It is looked for again, and an error in that is not lost."""
     done = run_python("-c", STREAM_LATER, LANEWISE_CUDA_DRIVER=os.environ["LANEWISE_CUDA_DRIVER"], LW_FAKE_DRIVER="1",
                       PYTHONPATH=os.pathsep.join([os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])]))
     assert done.stdout.strip() == "as it should be"

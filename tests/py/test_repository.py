@@ -51,7 +51,7 @@ def test_no_unfinished_work():
 
 
 def test_text_files_are_clean():
-    """UTF-8, LF, a newline at the end, no trailing blanks, no tabs but where they mean something."""
+    """Text files are UTF-8 with LF, have a newline at the end, no trailing blanks, and tabs only where they mean something."""
     bad = []
     for name, text in texts():
         lines = text.split("\n")
@@ -96,7 +96,7 @@ def test_readme_maps_every_file(folder):
 
 
 def test_readme_names_only_what_exists():
-    """Every `file` or `folder/file` with a suffix that a README names is there."""
+    """Every `file` or `folder/file` with a suffix that a README names exists."""
     bad = []
     for name in files():
         if not name.endswith(".md"):
@@ -109,7 +109,7 @@ def test_readme_names_only_what_exists():
 
 
 def test_documents_name_functions_and_files_that_exist():
-    """In ARCHITECTURE.md and the READMEs of folders: `folder/file`, with or without its suffix, `lw_…` and other names of C."""
+    """ARCHITECTURE.md and the READMEs of folders name `folder/file`, with or without its suffix, `lw_…` and other names of C."""
     listed = files()
     known = {str(parent) for name in listed for parent in PurePosixPath(name).parents} | {re.sub(r"\.\w+$", "", name) for name in listed} | set(listed)
     tops = {name.partition("/")[0] for name in listed if "/" in name}
@@ -199,7 +199,7 @@ def test_table_is_well_formed(table):
 
 
 def test_dtypes_are_in_canonical_order():
-    """A safe cast always goes down the list: what sorting signatures rests on."""
+    """A safe cast always goes down the list, on which the sorting of signatures relies."""
     import numpy as np
 
     named = [row[1].strip('"') for row in rows("dtypes", "DTYPE")]
@@ -277,8 +277,8 @@ def test_comments_name_files_that_exist():
     assert not missing, "\n".join(missing)
 
 
-@pytest.mark.parametrize("name", [name for name in files() if re.fullmatch(r"lanewise/\w+\.py", name) and name != "lanewise/__init__.py"])
-def test_imports_of_the_package_are_used(name):
+@pytest.mark.parametrize("name", [name for name in files() if re.fullmatch(r"(lanewise|tests/py)/\w+\.py", name) and name != "lanewise/__init__.py"])
+def test_imports_are_used(name):
     """`import a as a` says that other modules take it from here, `# noqa: F401` that importing it is all that counts."""
     text = read(name)
     tree = ast.parse(text)

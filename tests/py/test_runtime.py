@@ -22,7 +22,7 @@ from test_new_arrays import KERNELS, M, MADE, X, added, centred, columns, leaves
 
 @pytest.fixture
 def counted():
-    """A function: what was allocated since the last call, which is also what was freed."""
+    """A function that returns what was allocated since its last call, which is also what was freed."""
     enabled = runtime.memsys_stats_enabled()
     runtime.memsys_enable_stats()
     last = [runtime.get_allocation_stats()]
@@ -194,7 +194,7 @@ def test_disabled():
 
 
 def test_toggled(capsys):
-    """As numba's tests do: what runs while counting is disabled is not counted."""
+    """As in numba's tests, what runs while counting is disabled is not counted."""
     f = lw.jit(lambda: np.arange(5 * np.ones(3)[0]).sum())
     rtsys.initialize()
     rtsys.memsys_enable_stats()

@@ -69,7 +69,7 @@ def test_special_values(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_float32_is_correctly_rounded(name):
-    """Some 65,000 inputs of the 2^32, or pairs of inputs."""
+    """Some 65,000 of the 2^32 inputs are tested, or pairs of inputs."""
     flags = single.flagging(name, single.NEAR.get(name, 8))
     if name in single.BINARY:
         (operands,) = single.pairs(50_000, 3)
@@ -155,7 +155,7 @@ PLACES = [
 
 
 def everywhere(body, x):
-    """The same function by every decorator, of a float64 array."""
+    """The same function of a float64 array, by every decorator."""
     helper = lw.jit(body, math="same")
     out = [lw.vectorize(body, math="same")(x)]
 
@@ -196,7 +196,7 @@ def test_the_same_bits_in_every_place(body):
 
 
 def test_a_callees_math_is_its_callers():
-    """Options of code generation are the outermost function's, as fma and fastmath are."""
+    """As with fma and fastmath, the options of the outermost function apply to its callees."""
     inner = lw.jit(lambda x: math.exp(x))
     f = lw.vectorize(lambda x: inner(x), math="same")
     np.testing.assert_array_equal(f(X), made("math.exp(x)", math="same")(X))

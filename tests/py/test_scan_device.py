@@ -65,7 +65,7 @@ def test_copies_where_strides_ask_for_them():
     (lambda x: total.accumulate(cuda.to_device(np.array(1.0))), TypeError, "scalar"),
     (lambda x: biggest.accumulate(x, exclusive=True), ValueError, "identity"),
     (lambda x: total.accumulate(x, out=np.zeros(10)), TypeError, "must be a device array"),
-    (lambda x: total.accumulate(x, out=x[:5]), ValueError, "a different shape"),
+    (lambda x: total.accumulate(x, out=x[:5]), ValueError, "out= has shape"),
     (lambda x: affine.accumulate(x, np.ones(10)), TypeError, "argument 2 is not on a device"),
     (lambda x: lw.reduce(lambda a, b: a + b, target="cpu").accumulate(x), lw.errors.UnsupportedError, "host arrays"),
 ])
@@ -75,7 +75,7 @@ def test_refused(call, error, text):
 
 
 def test_target_cuda_copies_host_arrays():
-    """There, and the result back."""
+    """They are copied to the device, and the result is copied back."""
     sums = lw.reduce(lambda a, b: a + b, target="cuda").accumulate(np.ones(10))
     assert type(sums) is np.ndarray and sums.shape == (10,)
 
@@ -99,7 +99,7 @@ def test_shapes_of_slices(shape, axis):
     (lambda x: total.reduceat(x, [10]), IndexError, "index 10 out-of-bounds"),
     (lambda x: total.reduceat(x, cuda.to_device(np.array([0, -1]))), IndexError, "index -1 out-of-bounds"),
     (lambda x: total.reduceat(x, [0], axis=1), np.exceptions.AxisError, "axis 1"),
-    (lambda x: total.reduceat(x, [0, 1], out=x), ValueError, "a different shape"),
+    (lambda x: total.reduceat(x, [0, 1], out=x), ValueError, "out= has shape"),
     (lambda x: total.reduceat(np.ones(10), cuda.to_device(np.array([0]))), TypeError, "argument 1 is not on a device"),
 ])
 def test_refused_slices(call, error, text):
@@ -256,7 +256,7 @@ def test_keys(n):
 @needs_kernels
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "f2"])
 def test_large_arrays(dtype):
-    """Of 64 MiB and more; the results do not depend on the launch or on where elements lie."""
+    """They have 64 MiB and more; the results do not depend on the launch or on where elements are."""
     n = (1 << 26) // np.dtype(dtype).itemsize + 12_345
     x = np.random.default_rng(1).integers(-1, 2, n) if dtype != "f2" else np.arange(n) % 2 * 2 - 1
     wanted = np.cumsum(x).astype(dtype)

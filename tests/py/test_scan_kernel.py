@@ -73,7 +73,7 @@ def test_tiles_groups_supergroups_of_columns(n):
 
 @pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "i8", "f8"])
 def test_wherever_elements_begin(dtype):
-    """Accesses of several elements need an address that goes with them; the bits do not depend on it."""
+    """Accesses of several elements need an address that is a multiple of their size; the bits do not depend on it."""
     x = (np.random.default_rng(6).random(9000) * 100).astype(dtype)
     pair = lw.reduce(lambda a, b: (a[0] + b[0], max(a[1], b[1])), map=lambda x, y: (x, y), identity=(0, 0))
     for offset in range(5):
@@ -149,7 +149,7 @@ def each_sum(x, y):
 
 
 def test_the_largest_accumulators():
-    """16 complex numbers: 256 bytes."""
+    """An accumulator has 16 complex numbers, which are 256 bytes."""
     several = lw.reduce(each_sum, map=sixteen)
     data = [some(200, seed=i).astype("c16") for i in range(16)]
     for got, row in zip(several._simulate_scan(*data), data):

@@ -122,7 +122,7 @@ def test_absent_lane():
 
 
 def test_loop_with_barriers_of_one_line():
-    """Unrolled or rotated by the compiler, it stays one barrier."""
+    """Whether the compiler unrolls or rotates the loop, it remains one barrier."""
 
     @cuda.jit(target="cpu")
     def kernel(x, n):
@@ -185,7 +185,7 @@ def test_stacks_leave_room_for_other_mappings():
 
 
 def test_a_thread_may_wait_for_what_another_writes(cpu):
-    """A kernel without a barrier, too: by a nap or a fence in its loop."""
+    """A nap or a fence in its loop lets the thread wait, also in a kernel without a barrier."""
 
     @cuda.jit
     def by_nap(flag, out):

@@ -14,7 +14,7 @@ EVERY = np.s_[..., ::2]
 
 
 def compare(f, *args):
-    """The compiled function against Python's, with an array of each result's layout."""
+    """Compare the compiled function with Python's, including the layout of each result."""
     mine, want = njit(f)(*args), f(*args)
     np.testing.assert_array_equal(mine, want)
 
@@ -141,7 +141,7 @@ def test_windows_of_a_loop():
 
 
 def test_a_held_slice_keeps_the_layout():
-    """C stays C where it would in brackets."""
+    """C order stays C order if it would with the slice in brackets."""
     @njit
     def f(x):
         s, t = slice(1, 3), slice(None)
@@ -268,7 +268,7 @@ INDICES = {
 @pytest.mark.parametrize("shape, at", INDICES.values(), ids=INDICES)
 @pytest.mark.parametrize("whole", [True, False], ids=["array", "number"])
 def test_at_with_slices(shape, at, whole):
-    """NumPy's ufunc.at, where slices, dots and arrays select."""
+    """Slices, `...` and arrays select elements in NumPy's ufunc.at."""
     array = np.arange(float(np.prod(shape))).reshape(shape)
     value = np.arange(float(array[at].size)).reshape(array[at].shape) if whole else 2.0
     want, mine = array.copy(), array.copy()

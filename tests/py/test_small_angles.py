@@ -56,7 +56,7 @@ def test_functions_of_small_angles(target, name, angle):
 
 
 def test_an_infinite_argument_is_no_small_one(target):
-    """float16: any number is small, but for those that have become infinite."""
+    """All float16 numbers are small, except those that have become infinite."""
 
     def f(n):
         return math.cos(np.float16(n))
@@ -90,7 +90,7 @@ def test_normal_numbers_of_numba(dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_program_that_fills_an_array(dtype):
-    """Four iterations together, and the rest one at a time (core/opt/stride)."""
+    """Four iterations run together, and the remaining ones one at a time (core/opt/stride)."""
     draw = getattr(lr, f"xoroshiro128p_normal_{dtype}")
 
     @lw.cuda.jit

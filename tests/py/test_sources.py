@@ -106,7 +106,7 @@ def test_methods_of_classes_that_are_no_file(tmp_path):
 
 
 def test_a_pipe_is_told_from_other_causes():
-    """In one line each: what there is to do."""
+    """One line says what to do in each case."""
     piped = run("-", input=PROGRAM, check=False).stderr
     assert "E170: no source text for `g`" in piped and "through a pipe cannot be read again" in piped and "`cat > program.py <<'EOF'`" in piped
     made = run("-c", "import lanewise as lw\nspace = {}\nexec('def g(x): return sum(x for _ in (0,))', space)\nlw.vectorize(space['g'])(1.0)", check=False).stderr
@@ -284,7 +284,7 @@ def test_partial_refused():
 
 
 def test_places_that_partial_leaves_open(monkeypatch):
-    """functools.Placeholder of Python 3.14."""
+    """Python 3.14 has functools.Placeholder."""
     if not hasattr(functools, "Placeholder"):
         monkeypatch.setattr(functools, "Placeholder", object(), raising=False)
     bound = functools.partial(weighted, functools.Placeholder, 4.0)
@@ -317,7 +317,7 @@ def test_things_that_are_no_functions(thing):
 
 @pytest.mark.parametrize("problem", [ValueError("no function"), MemoryError(), KeyboardInterrupt()], ids=lambda problem: type(problem).__name__)
 def test_a_look_up_that_fails(problem):
-    """Only AttributeError says that an object stands for no function."""
+    """Only an AttributeError means that an object has no function."""
 
     class Stand:
         def __call__(self, x):
@@ -352,7 +352,7 @@ def test_subscripts_and_lists_of_functions_without_text(text):
 
 @pytest.mark.parametrize("body", ["return x * 2 + y ** 2 - (x // 2) % y", "return x << 2 | y ^ x & 5", "s = 0\n    for i in range(x):\n        s += i * i\n    return s - y"])
 def test_operators_and_loops_of_functions_without_text(body):
-    """Until Python 3.10 each operator has an instruction of its own."""
+    """Until Python 3.10, each operator has its own instruction."""
     space = {}
     exec("def g(x, y):\n    " + body + "\n", space)
     assert lw.njit(space["g"])(7, 3) == space["g"](7, 3)
@@ -387,7 +387,7 @@ def test_exec_under_the_name_of_a_file(tmp_path):
 
 
 def test_functions_of_jit_without_a_text_fail_at_their_first_call():
-    """A package can be imported whose functions are never called."""
+    """A package can be imported that has functions which are never called."""
     space = {}
     exec("def g(x, y=2, /, *a, n=3):\n    while x < 0:\n        x += 1\n    return x\ndef h(x, y=1):\n    while x[0] < 0:\n        x[0] += 1\n", space)
     g, h, put = lw.njit(space["g"]), lw.njit(space["h"]), lw.cuda.jit(target="cpu")(space["h"])

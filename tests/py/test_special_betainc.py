@@ -56,7 +56,7 @@ def test_middle(a):
 
 
 def test_border():
-    """The fraction and the expansion agree where the one takes over from the other."""
+    """The fraction and the expansion agree at the border between them."""
     z = np.array([-20.0, -5.0, -1.5, -0.5, 0.0, 0.1, 1.0, 3.0])
     for b in (2e7, 1e10):
         a = np.array([np.nextafter(1e7, 0.0), 1e7])[:, None]

@@ -93,7 +93,7 @@ def test_jv_where_yv_overflows(v, x):
 @pytest.mark.parametrize("name", ["jv", "yv"])
 @pytest.mark.parametrize("v, x", [(2.5, 3.0), (10.5, 29.0), (50.7, 1000.0), (900.6, 1e5), (999.5, 1e4)])
 def test_real_orders_take_few_steps(name, v, x):
-    """At most a few more than the order: 10,000 to 200,000 steps took 200 to 900 us."""
+    """The number of steps is at most a little above the order: 10,000 to 200,000 steps took 200 to 900 us."""
     function = getattr(lw.special, name)
     points = x * (1 + np.linspace(0.0, 0.01, 50))
     function(v, points)

@@ -43,7 +43,7 @@ FLAGS = [
 @pytest.mark.parametrize("flag, name, arguments", FLAGS, ids=lambda value: value if isinstance(value, str) else "")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_flags(flag, name, arguments, dtype):
-    """What is no number or infinite of finite arguments is told as errstate says; NaN of NaN is not."""
+    """If finite arguments give NaN or an infinity, errstate decides what happens; NaN of NaN is silent."""
     function, arguments = getattr(lw.special, name), [dtype(x) for x in arguments]
     with np.errstate(**{**dict.fromkeys(("over", "divide", "invalid", "under"), "ignore"), flag: "raise"}):
         with pytest.raises(FloatingPointError):

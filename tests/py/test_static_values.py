@@ -151,7 +151,7 @@ def test_as_in_python(f):
 
 
 class Derived(enum.Flag):
-    """A class between, without members."""
+    """A class without members between enum and a user's class."""
 
 
 class OfDerived(Derived):

@@ -171,7 +171,7 @@ def test_wrong_user_code_is_told(mypy, tmp_path):
 @pytest.mark.distinct_cases
 @pytest.mark.parametrize("name", MODULES)
 def test_all_is_complete(name):
-    """__all__ is sorted out: every name in it exists, every public name made here is in it."""
+    """Every name in __all__ exists, and __all__ has every public name that the module makes."""
     module = importlib.import_module(name)
     if not hasattr(module, "__all__"):
         pytest.skip(f"{name} has no __all__")
@@ -194,7 +194,7 @@ def test_every_ufunc_is_at_top_level():
 
 
 def test_signatures_of_the_runtime():
-    """What help() and inspect show for C functions."""
+    """help() and inspect show the signatures of C functions."""
     import inspect
 
     shown = inspect.signature(lw.vectorize)

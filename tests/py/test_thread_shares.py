@@ -24,12 +24,12 @@ MASK = CUBE > -1
 
 
 def nanoseconds_of_others():
-    """Of processor time, of all threads but this one, and of those that have ended."""
+    """The processor time of all other threads, including those that have ended."""
     return time.process_time_ns() - time.thread_time_ns()
 
 
 def settled():
-    """Their time once none of them runs any more: workers look for work for a while before they sleep."""
+    """The processor time of the other threads when none of them runs any more: workers look for work for a while before they sleep."""
     history = []
     for _ in range(200):
         history = [*history[-3:], nanoseconds_of_others()]
@@ -40,7 +40,7 @@ def settled():
 
 
 def check_takes_threads(f):
-    """Whether others are woken. Those of a busy machine may come too late to do anything, or to be seen, which is no fault."""
+    """Check that other threads are woken. On a busy machine they may be too late to do anything, or to be seen, which is no fault."""
     with lw.config(threads=4):
         for _ in range(3):  # compiles, and learns what it costs
             f()
@@ -108,7 +108,7 @@ def test_middle_axes(name):
 @pytest.mark.parametrize("shape", [(400, 4, 1000), (100000, 3, 5), (3, 70000, 6), (2, 3, 300000), (4, 2100, 130), (1, 300, 4000)])
 @pytest.mark.parametrize("axis", [1, 2])
 def test_lines_of_columns(shape, axis):
-    """Tiles of one line and of several, of one chunk and of several, and short rows."""
+    """There are tiles of one line and of several, of one chunk and of several, and short rows."""
     x = RNG.integers(-1000, 1000, shape)
     assert (check(lambda: reductions.sum(x, axis=axis)) == x.sum(axis=axis)).all()
     spread = check(lambda: reductions.std(x, axis=axis))
@@ -116,7 +116,7 @@ def test_lines_of_columns(shape, axis):
 
 
 def test_results_that_cost_as_much_as_their_elements():
-    """finish() of many short rows, which alone is long."""
+    """The rows are many and short, and only finish() takes long."""
     largest = lw.reduce(lambda a, b: max(a, b), finish=lambda a: np.log(np.exp(a) + 1.0))
     x = RNG.standard_normal((200000, 2))
     np.testing.assert_allclose(check(lambda: largest(x, axis=1)), np.log(np.exp(x.max(axis=1)) + 1), rtol=1e-12)
@@ -129,7 +129,7 @@ recurrence = lw.reduce(map=lambda p: (0.5, p), combine=lambda a, b: (a[0] * b[0]
 
 
 def halves(x):
-    """y[i] = y[i - 1] / 2 + x[i], whose terms of 60 elements ago are below the last bit."""
+    """y[i] = y[i - 1] / 2 + x[i]: the terms of 60 elements ago are below the last bit."""
     result, part = np.zeros_like(x), x.copy()
     for back in range(60):
         result[..., back:] += part[..., : x.shape[-1] - back] * 0.5**back
@@ -149,7 +149,7 @@ SCANS = {
 @pytest.mark.parametrize("shape", [(1, 1000000), (2, 300000), (30, 40000), (700, 1000), (5, 3, 40000), (1, 32768 + 8128 * 7 + 1)])
 @pytest.mark.parametrize("name", SCANS)
 def test_scans(name, shape):
-    """Rows of several rounds, several rows of one round, and short rows."""
+    """Rows take several steps each, or share one step, or are short."""
     f, reference = SCANS[name]
     x = RNG.standard_normal(shape)
     result = check(lambda: f(x)) if x.size > 200000 else check_bits(lambda: f(x))
@@ -157,7 +157,7 @@ def test_scans(name, shape):
 
 
 def test_flags_of_long_scans():
-    """Whose values are looked at by all threads, if a product has become too small for a number."""
+    """All threads look at the values of a scan if a product has become too small for a number."""
     product = lw.reduce(map=lambda p: (p, p), combine=lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), finish=lambda a, b: a)
     x = np.full(500000, 0.5)
 
@@ -255,7 +255,7 @@ both = lw.reduce(map=lambda x: (x, x), combine=lambda a, b: (max(a[0], b[0]), a[
 @pytest.mark.parametrize("shape", [(300, 1000), (3000, 70), (30, 20, 500), (7, 100, 16), (40, 2000, 17), (2, 5, 100000)])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "c16"])
 def test_scans_of_neighbouring_rows(dtype, shape):
-    """They have the bits of rows that are scanned one by one."""
+    """They have the bits of rows that are scanned separately."""
     x = (RNG.standard_normal(shape) * 20).astype(dtype)
     axis = len(shape) - 2
     last = np.ascontiguousarray(np.swapaxes(x, axis, -1))

@@ -22,7 +22,7 @@ forks = pytest.mark.skipif("LW_ASAN" in os.environ, reason="the sanitizer's allo
 
 
 def together(n, work):
-    """work(i) in n threads that start at once; what they returned or raised."""
+    """Run work(i) in n threads that start together; returns what they returned or raised."""
     barrier, results = threading.Barrier(n), [None] * n
 
     def run(i):
@@ -49,7 +49,7 @@ _fresh = itertools.count((1 << 20) + 1, 2)
 
 
 def fresh():
-    """A number that no other test of this process has compiled into a kernel: equal texts share one."""
+    """A number that no other test of this process has compiled into a kernel, because equal texts share one."""
     return next(_fresh)
 
 
@@ -186,7 +186,7 @@ def by_record():
 
 @pytest.mark.parametrize("door", [by_gufunc, by_reduce, by_forall, by_jit, by_excluded, by_record])
 def test_a_new_object_of_each_door(door):
-    """Its first calls, for several types at once."""
+    """Several threads make its first calls, for several types."""
     check, dtypes = door(), ["f4", "f8", "i4", "c16"]
 
     def work(i):
@@ -232,7 +232,7 @@ def test_cache_is_cleared_meanwhile(tmp_path):
 
 
 def test_settings_change_meanwhile(tmp_path):
-    """Who reads a path while another sets it twice has one that was set."""
+    """A thread that reads a path while another one sets two paths reads one of them."""
     def work(i):
         for k in range(200):
             if i < 2:
@@ -330,7 +330,7 @@ def go(run_python, code, **variables):
 
 
 def test_a_signal_during_a_compile(run_python):
-    """Its handler runs, soon enough, and the compile is whole."""
+    """The handler runs soon enough, and the compilation is complete."""
     go(run_python, """
 seen = []
 signal.signal(signal.SIGALRM, lambda *_: seen.append(time.perf_counter()))
@@ -345,7 +345,7 @@ assert f(x)[1] == 2
 
 
 def test_a_signal_that_raises_during_a_compile(run_python):
-    """The exception of the handler comes out as it is, and the next call works."""
+    """The caller gets the handler's exception unchanged, and the next call works."""
     go(run_python, """
 class Enough(Exception):
     pass
@@ -414,7 +414,7 @@ f(x)
 
 
 def test_exit_during_a_compile(run_python):
-    """A thread that compiles when the interpreter ends."""
+    """A thread is compiling when the interpreter ends."""
     done = go(run_python, """
 f(x)
 threading.Thread(target=lambda: fresh()(x), daemon=True).start()
@@ -427,7 +427,7 @@ print("end")
 
 @forks
 def test_fork_while_threads_work(run_python):
-    """The child has one thread and no lock that another held."""
+    """The child has one thread, and no lock that another thread held."""
     go(run_python, """
 f(x)  # llvmlite is imported: CPython's own import locks do not outlive a fork
 stop = []
@@ -454,7 +454,7 @@ for thread in threads:
 @forks
 @pytest.mark.parametrize("call", ["heavy(x)", "total(x)", "each(len(x), x, y)"])
 def test_fork_by_a_handler_in_the_middle_of_a_call(run_python, call):
-    """What other threads compute is the parent's alone: the call ends in the child, with an exception, and later ones are whole."""
+    """What other threads compute belongs to the parent: in the child, the call ends with an exception, and later calls are complete."""
     go(run_python, f"""
 @lw.vectorize
 def heavy(v):

@@ -20,7 +20,7 @@ DTYPES = ["f4", "f8", "i4", "i8"]
 
 
 def test_calls_that_are_remembered():
-    """Of the same shapes and of others, into new arrays and given ones, beside add()."""
+    """The calls have the same shapes and others, with new arrays and given ones, while other threads call add()."""
     f = lw.vectorize(["f8(f8, f8)"])(lambda x, y: x * y + 1)
     g = lw.guvectorize("(n),(n)->()")(lambda x, y: x[0] * y[0])
     total = lw.reduce(lambda a, b: a + b)
@@ -85,7 +85,7 @@ def test_operators_and_functions_of_arrays():
 
 
 def test_arrays_go_from_stream_to_stream():
-    """One array used on streams of all threads, which drop them."""
+    """All threads use one array on their streams, and drop the streams."""
     shared = [cuda.to_device(np.arange(8.0)) for _ in range(3)]
     f = lw.vectorize(lambda x: x + 1)
 

@@ -120,8 +120,6 @@ def test_parameters_with_defaults_become_operands():
 # ---- what they captured changes ----
 
 GLOBAL = 0.0
-LIST = [0.0]
-ARRAY = np.zeros(3)
 SCALE = 1.0
 
 
@@ -209,7 +207,7 @@ def helper(x):
 
 
 def test_a_helper_changes():
-    """A function's code, its defaults and a name that it uses."""
+    """Its code, its defaults and a name that it uses change."""
     def other(x, step=2.0):
         return x + step
 
@@ -234,7 +232,7 @@ def test_a_helper_changes():
 @pytest.mark.filterwarnings("ignore:.*W204")
 @pytest.mark.parametrize("size", [3, 5000])
 def test_contents_change(size):
-    """A list that grows and shrinks, an array that is written to: small ones are compared, large ones frozen."""
+    """A list grows and shrinks, and an array is written to: small ones are compared, large ones frozen."""
     numbers, array = [1.0] * size, np.ones(size)
     f = lw.vectorize(lambda i: numbers[i] + array[i])
     where = np.arange(3)
@@ -356,7 +354,7 @@ def test_targets_are_asked_while_the_setting_changes():
     lambda r: float(r.uniform(size=5)[0]), lambda r: int(r.integers(0, 1 << 62)), lambda r: float(r.random(size=9000)[0]),
 ], ids=["random", "normal", "exponential", "gamma", "few", "integers", "many"])
 def test_each_place_is_drawn_once(draw):
-    """Numbers follow from their places: the threads together get those that one would."""
+    """Numbers depend on their places only, so the threads together get those of one thread."""
     n, each = 6, 25
     alone, shared = lw.random.Generator(5), lw.random.Generator(5)
     expected = sorted(draw(alone) for _ in range(n * each))
@@ -365,7 +363,7 @@ def test_each_place_is_drawn_once(draw):
 
 
 def test_places_are_taken_in_two_ways():
-    """A few numbers by C, arrays by Python's code, which has the generator for itself."""
+    """C draws a few numbers, and Python code arrays, while it holds the generator."""
     rng = lw.random.Generator(3)
 
     def work(i):
@@ -384,7 +382,7 @@ def test_places_are_taken_in_two_ways():
 
 
 def test_errors_that_bodies_raise():
-    """From many threads at once: each has its own exception."""
+    """Many threads raise exceptions together, and each gets its own."""
     @lw.vectorize
     def root(x):
         if x < 0:

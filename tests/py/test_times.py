@@ -1,4 +1,5 @@
 """datetime64 and timedelta64: everything is compared with NumPy."""
+import datetime
 import itertools
 import warnings
 
@@ -10,7 +11,6 @@ import lanewise as lw
 UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"]
 NAT = np.iinfo(np.int64).min
 STEPS = [0, 1, -1, 2, -2, 7, -7, 13, 59, -61, 365, -366, 1000, 12345, -99999, 10 ** 6 + 1, NAT]
-SOME = ["D", "h", "s", "ms", "3h", "7D", "25s"]
 NUMBERS = {"?": [True, False], "i1": [3, -7, 0], "u2": [5, 0, 1], "i4": [-2, 9, 0], "i8": [0, 1, -1, 2, 10 ** 12], "u8": [0, 3, 8],
            "f2": [0.5, -2, 0], "f4": [1.5, np.nan, np.inf], "f8": [0.0, -0.25, 3.75, np.nan, -np.inf, 1e300]}
 
@@ -20,7 +20,7 @@ def times(kind, unit, steps=STEPS):
 
 
 def every_operand():
-    """An array of each kind in several units, and of numbers."""
+    """Arrays of each kind in several units, and of numbers."""
     for kind, unit in itertools.product("mM", ["Y", "M", "D", "s", "10ms", "generic"]):
         yield times(kind, unit)
     for dtype, values in NUMBERS.items():
@@ -31,7 +31,7 @@ NUMPY_2_5 = tuple(int(part) for part in np.__version__.split(".")[:2]) >= (2, 5)
 
 
 def outcome(function, *args, **keywords):
-    """What a call gives: its arrays, or the class of its exception."""
+    """The arrays that a call returns, or the class of its exception."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -42,7 +42,7 @@ def outcome(function, *args, **keywords):
 
 
 def same(ours, numpys, what):
-    """NumPy's dtype, units included, and values; or both refuse."""
+    """Check that dtypes, units included, and values are NumPy's, or that both refuse the call."""
     if isinstance(numpys, Exception) or isinstance(ours, Exception):
         assert isinstance(ours, Exception) and isinstance(numpys, Exception), (what, ours, numpys)
         assert isinstance(ours, TypeError), (what, ours)
@@ -90,7 +90,7 @@ def test_unary_ufuncs_are_numpys(name):
 
 @pytest.mark.parametrize("kind", "mM")
 def test_casts_between_units_are_numpys(kind, thorough):
-    """Every pair of units, or a third of the pairs, of NaT and of numbers before and after 1970, leap days included."""
+    """Every pair of units, or a third of the pairs, is tested with NaT and numbers before and after 1970, leap days included."""
     units = [*UNITS, "generic", "3Y", "5M", "7D", "25s", "10ms"]
     steps = [*STEPS, *range(-900, 900, 31), -719529, 2 ** 40 + 1, -2 ** 40 - 3, 10 ** 17 + 7, -10 ** 17 - 9]
     for (i, a), (j, b) in itertools.product(enumerate(units), enumerate(units)):
@@ -157,6 +157,28 @@ def test_reductions_of_nothing_where_and_initial():
             lw.reductions.sum(x, initial=wrong)
     with pytest.raises(TypeError, match="initial="):
         lw.reductions.sum(np.arange(3), initial=first)
+
+
+@pytest.mark.parametrize("initial", [
+    datetime.date(2022, 1, 1), datetime.datetime(2022, 1, 1), np.datetime64("2022-01-01T00"), np.array("2022-01-01T00", "M8[h]"), np.datetime64("NaT", "us"),
+    datetime.timedelta(30000), np.timedelta64(720000, "h"), np.timedelta64("NaT", "us"),
+])
+def test_initial_of_other_classes_and_units(initial):
+    """The unit of the elements holds these without rounding."""
+    is_date = isinstance(initial, (datetime.date, np.datetime64, np.ndarray))
+    for unit in ("D", "s"):
+        x = np.array([18000, 19000]).astype("M8[D]" if is_date else "m8[D]").astype(f"{'M' if is_date else 'm'}8[{unit}]")
+        for name in ("min", "max") if is_date else ("min", "max", "sum"):
+            same(outcome(getattr(lw.reductions, name), x, initial=initial), outcome(getattr(np, name), x, initial=initial), (name, unit))
+
+
+@pytest.mark.parametrize("initial", [
+    datetime.datetime(2022, 1, 1, 13), np.datetime64("2022-01-01T13"), "2022-01-01", [datetime.date(2022, 1, 1)], 5, np.timedelta64(3, "D"), datetime.timedelta(3), object(),
+])
+def test_initial_that_is_not_a_date(initial):
+    """NumPy rounds it, or takes its number for one of days."""
+    with pytest.raises(TypeError, match=r"initial= must be a number that datetime64\[D\] can hold, not "):
+        lw.reductions.max(np.array(["2020-01-01"], "M8[D]"), initial=initial)
 
 
 def test_operators_of_reductions():

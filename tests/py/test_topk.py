@@ -10,7 +10,7 @@ DTYPES = ["f8", "f4", "f2", "i4", "u1", "?", "c16", "M8[s]", "m8[ms]"]
 
 
 def numbers(rng, shape, dtype):
-    """Few different ones, so that many are equal; NaN, NaT and -0.0 among them."""
+    """Few different numbers, so that many are equal; NaN, NaT and -0.0 are among them."""
     kind = np.dtype(dtype).kind
     a = rng.integers(0, 6, shape).astype(dtype)
     if kind == "f":
@@ -126,7 +126,7 @@ def test_device_arrays():
 
 @pytest.mark.slow_with_sanitizers
 def test_random_chunks(thorough):
-    """Many results, with the bits of the whole array."""
+    """All results have the bits of those of the whole array."""
     pytest.importorskip("dask.array")
     from dask_checks import chunkings, da, dask
 

@@ -33,7 +33,7 @@ def test_against_a_stable_sort(dtype, shape, target):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_bits_of_all_kinds(dtype, target):
-    """Whatever the bits are: NaN of all payloads, subnormal numbers, infinities, zeros of both signs."""
+    """The bits are arbitrary: NaN of all payloads, subnormal numbers, infinities, zeros of both signs."""
     rng = np.random.default_rng(1)
     kind = np.dtype(dtype)
     raw = rng.integers(0, 256, (6000, kind.itemsize), np.uint8)

@@ -54,7 +54,7 @@ def test_sum_with_the_transposed(dtype):
 
 @pytest.mark.parametrize("shape", [(513, 520), (1000, 296), (64, 4104), (4104, 64), (4200, 63), (72, 3840), (520, 515)], ids=str)
 def test_edges(shape):
-    """Sides that are no multiples of the square's, nor of an access."""
+    """The sides are multiples neither of the square's nor of an access."""
     for dtype in ("float16", "float32", "float64"):
         a, b = numbers(shape, dtype), numbers(shape[::-1], dtype, 1)
         d, e = cuda.to_device(a), cuda.to_device(b)

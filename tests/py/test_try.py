@@ -28,7 +28,7 @@ class Deeper(Own):
 
 
 def text_of(problem):
-    """The argument or arguments as a text, without the place that compiled code adds."""
+    """The exception's argument or arguments as a text, without the place that compiled code adds."""
     text = "" if not problem.args else str(problem.args[0]) if len(problem.args) == 1 else str(problem.args)
     return text.split("(raised in")[0].strip()
 
@@ -41,7 +41,7 @@ def outcome(f, *args):
 
 
 def same(f, *calls):
-    """For each tuple of arguments the compiled function does what the function does in Python."""
+    """Check for each tuple of arguments that the compiled function does what Python does."""
     compiled = njit(f)
     for args in calls:
         assert outcome(compiled, *args) == outcome(f, *args), args

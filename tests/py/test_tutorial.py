@@ -493,7 +493,7 @@ def test_random_reduce_forall():
 
 
 class Foreign:
-    """Memory of another library, as courses wrap it: type in native order, the shape an int."""
+    """Memory of another library, as courses wrap it: the type in native byte order, the shape an int."""
 
     def __init__(self, shape, typestr, data):
         self.shape, self.typestr, self.data = shape, typestr, data
@@ -565,7 +565,7 @@ def test_debugger_in_a_kernel(tmp_path):
 
 
 class Span:
-    """From `begin` to `end`."""
+    """An interval from `begin` to `end`."""
 
     def __init__(self, begin, end):
         self.begin = begin

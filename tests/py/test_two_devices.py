@@ -35,7 +35,7 @@ def on(device, host):
 
 
 def check(result, want, device=1):
-    """Where it lies; what it holds, where kernels run."""
+    """Check on which device the result is, and what it holds if kernels run."""
     assert isinstance(result, cuda.DeviceArray) and result.device.id == device and result.shape == np.shape(want)
     if not FAKE:
         np.testing.assert_allclose(result.copy_to_host(), want, rtol=1e-12)
@@ -217,7 +217,7 @@ def test_by_key():
 
 
 def test_without_arrays():
-    """Where nothing says where, it is the current device, also when the call has been remembered for another."""
+    """If nothing names a device, the current one is used, also if the call has been remembered for another."""
     for device in (0, 1, 1, 0):
         with cuda.gpus[device], lw.config(target="cuda"):
             made = lw.random.Generator(1, target="cuda").random(3)
@@ -241,7 +241,7 @@ def test_without_arrays():
     (lambda x, y: np.concatenate([x, y]), "numpy.concatenate: arrays are on devices 0 and 1"),
 ])
 def test_mixed_devices_are_refused(call, names):
-    """The arguments, the devices and what copies; nothing is launched."""
+    """The error names the arguments, the devices and how to copy; nothing is launched."""
     before = driver.fake_cuda_n_launches() if FAKE else 0
     with pytest.raises(ValueError, match=names + r".*`with cuda.gpus\[[01]\]:?"):
         if "where=" in names:
@@ -305,7 +305,7 @@ def test_casts_on_the_way():
 
 @pytest.mark.skipif(not FAKE, reason="looks at the fake driver's calls")
 def test_one_dense_copy_is_one_peer_copy():
-    """Behind both streams, by events; access is asked for once."""
+    """It waits for both streams, by events; access is requested once."""
     driver.fake_cuda_log.restype = ctypes.c_char_p
     x, to = on(0, A), on(1, A)
     to.copy_to_device(x)

@@ -602,7 +602,7 @@ def test_memory_ends_with_the_last_holder():
 
 
 def test_containers_without_a_type_are_refused():
-    """Each parameter would choose a type of its own for the same memory."""
+    """Each parameter would choose its own type for the same memory."""
     x = List()
     with pytest.raises(TypeError, match="argument `a` is a typed list whose type is not known yet: make it by List.empty_list"):
         lw.njit(lambda a, b: a.append(b))(x, 1.5)

@@ -16,7 +16,6 @@ from lanewise.typed import Dict, List
 from memory_checks import check_that_typed_containers_end
 
 ROWS = types.float64[:]
-DENSE = types.float32[:, ::1]
 INTS = types.ListType(types.int64)
 GROUPS = types.DictType(types.int64, types.ListType(types.float64))
 PAIRS = types.Tuple((types.int64, types.float64[::1]))

@@ -132,7 +132,7 @@ def numpy_functions():
 
 
 def result_types(text: str) -> list[str]:
-    """What f returns, from the header of its typed tree."""
+    """The types that f returns, from the header of its typed tree."""
     types = text.splitlines()[0].split(" -> ")[1]
     return types.removeprefix("tuple(").rstrip(")").split(", ")
 
@@ -167,7 +167,7 @@ def test_ufuncs_have_numpys_types(name):
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8"])
 def test_numba_cuts_floats(dtype):
-    """Array elements, results, augmented stores and annotations; out of range saturates as any cast."""
+    """This holds for array elements, results, augmented stores and annotations; values out of range saturate as in any cast."""
     x = np.array([1.9, 100.5, 0.0, 2.5])
 
     def store(i, x, out):
@@ -248,7 +248,7 @@ def _dtype(function, *args, **options):
 
 @pytest.mark.parametrize("integer", INTEGERS)
 def test_quotients_of_integers_are_float64(integer):
-    """Strong, as NumPy's; of Python's ints weak, as Python's floats are."""
+    """They are strong, as NumPy's are; those of Python's ints are weak, as Python's floats are."""
     x = np.array([7]).astype(integer)[0]
     for function in (lambda x: x / x, lambda x: x / 2, lambda x: 2 / x, lambda x: x / x * np.float32(2), lambda x: x / len((1, 2)),
                      lambda x: x / 2**70, lambda x: -(2**40) / x, lambda x: np.true_divide(x, 2**33), lambda x: np.float_power(x, 2**9)):
@@ -305,7 +305,7 @@ def test_uint64_with_signed_integers_of_any_width(integer):
 
 
 def test_what_is_chosen_at_compile_time_keeps_its_type():
-    """As in CPython: one of the operands, not their common type."""
+    """As in CPython, the result is one of the operands, without a common type."""
     for function in (lambda x: np.int8(3) or 7.5, lambda x: np.int8(0) or np.float32(7), lambda x: np.int8(3) and np.float32(7), lambda x: min(np.int8(3), 7.5),
                      lambda x: max(np.int8(3), np.float32(7)), lambda x: min(np.uint64(3), np.int8(7)), lambda x: max((np.int8(3), 300))):
         wanted = function(np.float64(1))
@@ -331,7 +331,7 @@ def test_rounding_to_decimals(dtype):
 
 
 def test_ranges_of_run_time_uint64():
-    """As many iterations as Python's, also where a bound lies beyond int64."""
+    """They have as many iterations as Python's, also if a bound is beyond int64."""
     u = np.uint64
 
     @lw.vectorize

@@ -161,7 +161,7 @@ def test_folds_on_the_host_as_numpy(name, dtype):
 
 
 def test_folds_on_the_host_that_depend_on_the_order():
-    """A NaN vanishes behind the next number, so neither lanes nor blocks may be used."""
+    """A NaN vanishes after the next number, so neither lanes nor blocks can be used."""
     larger = lw.vectorize(lambda a, b: a if a > b else b)
     x = np.random.default_rng(1).random(300_000)
     x[200_000] = np.nan
@@ -400,7 +400,7 @@ def test_large_results():
 
 @pytest.mark.parametrize("n", [5, 70_000])
 def test_two_outputs_over_the_same_memory(n):
-    """NumPy lets it happen: every element is one of both results. Shifted parts are as NumPy's."""
+    """NumPy permits it: every element is one of both results. Shifted parts are as NumPy's."""
     f = lw.vectorize(["dd->dd"])(lambda x, y: (x // y, x % y))
     x = np.arange(n) + 5.0
     a = np.zeros(n)

@@ -207,7 +207,7 @@ def test_order():
 @pytest.mark.parametrize("order", "KACF")
 @pytest.mark.parametrize("left, right", [(left, right) for left in range(6) for right in range(6)])
 def test_order_of_results(left, right, order):
-    """As NumPy lays results out, also where the operands disagree."""
+    """The layout of results is NumPy's, also if the operands have different ones."""
     layouts = [((3, 4, 5), lambda x: x), ((5, 4, 3), lambda x: x.T), ((4, 3, 5), lambda x: x.transpose(1, 0, 2)),
                ((3, 4, 5), lambda x: x[:, ::-1]), ((3, 4, 5), lambda x: x[:, :1]), ((4, 5), lambda x: x)]
     (shape, view), (other_shape, other_view) = layouts[left], layouts[right]
@@ -234,7 +234,7 @@ def test_order_of_results_beside_a_mask_and_an_output():
 
 @pytest.mark.parametrize("keywords", [{}, {"out": ...}])
 def test_numbers_only(keywords):
-    """On the device, where target= says so, though nothing lies there."""
+    """target= decides that this runs on the device, though no array is there."""
     f = lw.vectorize(["dd->d"], target="cuda")(lambda x, y: x * y + x)
     g = lw.guvectorize("(),()->()", target="cuda")(lambda x, y: x * y + x)
     for h in (f, g):
@@ -255,7 +255,7 @@ def test_outputs_of_dtypes_that_kernels_do_not_have(dtype):
 
 
 def test_outputs_that_overlap():
-    """The later output is written last."""
+    """The last output is written last."""
     both = lw.vectorize(["d->dd"])(lambda x: (x + 1, x * 100))
     x = data(1000, "float64", 1)
     for first, second in ((slice(0, 1000), slice(0, 1000)), (slice(0, 1000), slice(3, 1003)), (slice(3, 1003), slice(0, 1000))):

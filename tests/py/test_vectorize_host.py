@@ -727,7 +727,7 @@ def test_minus_one_is_all_bits_where_these_are_an_identity(dtype):
 
 
 class And:
-    """`a & b` in compiled code; Python raises an exception."""
+    """An object for `a & b` in compiled code; in Python it raises an exception."""
 
     def __init__(self, problem):
         self.problem, self.py_func = problem, lambda a, b: a & b
@@ -855,7 +855,7 @@ def test_flags_are_those_of_the_values(dtype, n):
 
 
 def test_flags_that_follow_from_the_values_are_seen_in_every_part():
-    """Also those of elements that a thread of the pool computes."""
+    """Those of elements that a thread of the pool computes are seen, too."""
     lw.ufuncs.nextafter(np.ones(1 << 20), np.inf)  # the cost of an element is measured
     for at in range(0, 1 << 20, 1 << 16):
         x = np.ones(1 << 20)

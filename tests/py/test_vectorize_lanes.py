@@ -169,7 +169,7 @@ def operands(dtype, n):
 
 
 def alone(f, *args):
-    """What f gives for each element by itself."""
+    """The result of f for each element by itself."""
     g = lw.jit(f)
     return np.array([g(*(column[i] for column in args)) for i in range(len(args[0]))])
 

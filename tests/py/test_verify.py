@@ -99,7 +99,7 @@ def test_views_of_one_array_stay_so():
 
 @pytest.fixture
 def wrong(monkeypatch):
-    """Code that is not optimised comes from another function, which gives more for numbers above 1."""
+    """A context in which code without optimisation is that of another function, which gives more for numbers above 1."""
     other = lw.vectorize(lambda x: x + (1.5 if x > 1 else 1.0))
     twin = _verify._twin
     monkeypatch.setattr(_verify, "_twin", lambda made, **changed: twin(other if changed.get("opt") is False else made, **changed))

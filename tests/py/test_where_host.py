@@ -45,7 +45,7 @@ def made(f):
 
 
 def check(u, a, b, mask, out):
-    """Bits of the whole result where the mask says so, and the old ones elsewhere."""
+    """Check the bits of the whole result: those of a call without a mask where the mask is true, and the old ones elsewhere."""
     whole, before = u(a, b), out.copy()
     want = np.where(mask, np.broadcast_to(whole, out.shape), before)
     assert u(a, b, out=out, where=mask) is out
@@ -149,7 +149,7 @@ def test_numpys_own(name):
 
 @pytest.mark.parametrize("step", [1, -2])
 def test_at_of_many_indices(step):
-    """at() of an array of one dimension: a compiled loop from some number of elements on, and the same results."""
+    """at() of an array of one dimension is a compiled loop from some number of elements on, with the same results."""
     def weighted(a, b):
         return a * 0.75 + b
 

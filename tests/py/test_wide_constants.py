@@ -86,7 +86,7 @@ def rows(text):
 
 
 def answer(function, *args):
-    """What CPython gives, or the class of what it raises."""
+    """CPython's result, or the class of the exception that it raises."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:

@@ -205,8 +205,7 @@ new_fn(lw_reader *r, const char *name, uint32_t parent)
     return r->tree->fns.n - 1;
 }
 
-/* Whether the name of its module starts so. The generators in lanewise.random compute modulo
- * 2^64 on purpose. */
+/* Whether the name of the function's module has this start. */
 static bool
 is_of(PyObject *function, const char *start)
 {
@@ -230,30 +229,35 @@ sharing_of(PyObject *function, const char *name)
     return name[0] == '_' ? LW_IS_SHARED : LW_SHARED_BY_CALLEE;
 }
 
+/* How functions of the package are compiled, which their modules say. */
+static void
+note_module(lw_fn *fn, PyObject *function)
+{
+    fn->of_package = is_of(function, "lanewise.");
+    fn->takes_none = is_of(function, lw_service_name(LW_SERVICE_GROWING_LISTS)) ||
+                     is_of(function, lw_service_name(LW_SERVICE_GROWING_DICTS)) ||
+                     is_of(function, lw_service_name(LW_SERVICE_TYPED)) ||
+                     is_of(function, lw_service_name(LW_SERVICE_DICTS));
+    fn->inlined = is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
+    fn->compact = is_of(function, lw_service_name(LW_SERVICE_LINEAR_ALGEBRA));
+    fn->shared = (uint8_t)sharing_of(function, fn->name);
+    if (fn->shared == LW_SHARED_BY_CALLEE) /* lanewise.special.name */
+        fn->takes = lw_read_special_takes(fn->name);
+}
+
 static uint32_t
 enqueue(lw_reader *r, PyObject *function, PyObject *self)
 {
-    assert(PyFunction_Check(function));
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
     uint32_t fn = new_fn(r, lw_read_str(r, code->co_name), 0), linked;
     lw_read_work *work;
 
+    assert(PyFunction_Check(function));
     if (fn == 0 || r->status != LW_OK || !lw_read_linked(r, function, NULL, &linked))
         return 0;
     r->tree->fns.data[fn].linked = linked;
     r->tree->fns.data[fn].line = (uint32_t)code->co_firstlineno;
-    r->tree->fns.data[fn].of_package = is_of(function, "lanewise.");
-    r->tree->fns.data[fn].takes_none =
-        is_of(function, lw_service_name(LW_SERVICE_GROWING_LISTS)) ||
-        is_of(function, lw_service_name(LW_SERVICE_GROWING_DICTS)) ||
-        is_of(function, lw_service_name(LW_SERVICE_TYPED)) ||
-        is_of(function, lw_service_name(LW_SERVICE_DICTS));
-    r->tree->fns.data[fn].inlined =
-        is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
-    r->tree->fns.data[fn].compact = is_of(function, lw_service_name(LW_SERVICE_LINEAR_ALGEBRA));
-    r->tree->fns.data[fn].shared = (uint8_t)sharing_of(function, r->tree->fns.data[fn].name);
-    if (r->tree->fns.data[fn].shared == LW_SHARED_BY_CALLEE) /* lanewise.special.name */
-        r->tree->fns.data[fn].takes = lw_read_special_takes(r->tree->fns.data[fn].name);
+    note_module(&r->tree->fns.data[fn], function);
     if (r->queue.n >= LW_READ_MAX_FUNCTIONS) {
         r->tree->fns.data[fn].problem = lw_read_diag(
             r, 0,
@@ -265,9 +269,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
     work = lw_array_push(&r->queue, NULL);
     if (work == NULL)
         return lw_read_no_memory(r);
-    Py_INCREF(function);
-    Py_XINCREF(self);
-    *work = (lw_read_work){.function = function, .self = self, .fn = fn};
+    *work = (lw_read_work){.function = Py_NewRef(function), .self = Py_XNewRef(self), .fn = fn};
     return fn;
 }
 

@@ -88,18 +88,6 @@ place_keyword(lw_family_args *c, PyObject *name, PyObject *value)
     return 0;
 }
 
-/* The same errors as in ufunc_names.c: a keyword that no call takes comes first. */
-static int
-refuse_missing(const lw_family_args *c, uint32_t param)
-{
-    for (Py_ssize_t i = 0; i < c->n_rest; i++)
-        if (!lw_ufunc_names_keyword(c->names[i]) && lw_family_index(c->family, c->names[i]) < 0)
-            return lw_ufunc_names_refuse(c->self, c->names[i]);
-    PyErr_Format(PyExc_TypeError, "%s() missing a required argument: '%s'",
-                 lw_family_name(c->self), c->self->tree->fns.data[1].params.data[param].name);
-    return -1;
-}
-
 static int
 arrange(lw_family_args *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
@@ -113,7 +101,7 @@ arrange(lw_family_args *c, PyObject *const *args, Py_ssize_t n_args, PyObject *k
     for (uint32_t i = 0; i < c->family->n_params; i++)
         if (c->values[i] == NULL && fn->params.data[i].default_constant == 0 &&
             c->family->roles[i] != LW_ROLE_OUTPUT)
-            return refuse_missing(c, i);
+            return lw_ufunc_names_missing(c->self, (int)i, c->names, c->n_rest);
     return 0;
 }
 

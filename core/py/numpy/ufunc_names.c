@@ -167,15 +167,13 @@ lw_ufunc_names_given(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwn
     return given;
 }
 
-/* The error of an argument that is missing; or of a keyword that no call takes, if there is
- * one, because it may have been meant for that argument. others: the keywords that name no
- * operand. */
-static int
-refuse_missing(const lw_ufunc_head *self, int param, PyObject *others)
+int
+lw_ufunc_names_missing(const lw_ufunc_head *self, int param, PyObject *const *others,
+                       Py_ssize_t n_others)
 {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(others); i++)
-        if (!lw_ufunc_names_keyword(PyList_GET_ITEM(others, i)))
-            return lw_ufunc_names_refuse(self, PyList_GET_ITEM(others, i));
+    for (Py_ssize_t i = 0; i < n_others; i++)
+        if (!lw_ufunc_names_keyword(others[i]))
+            return lw_ufunc_names_refuse(self, others[i]);
     return refuse(self, "missing a required argument: '%s'",
                   function_of(self)->params.data[param].name);
 }
@@ -187,7 +185,8 @@ fill_default(const lw_ufunc_head *self, int param, PyObject *others, lw_placed *
     int failed;
 
     if (value == NULL)
-        return refuse_missing(self, param, others);
+        return lw_ufunc_names_missing(self, param, PySequence_Fast_ITEMS(others),
+                                      PyList_GET_SIZE(others));
     if (out->owned == NULL)
         out->owned = PyList_New(0);
     failed = out->owned == NULL || PyList_Append(out->owned, value) < 0;

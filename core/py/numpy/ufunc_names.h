@@ -23,6 +23,11 @@ int lw_ufunc_n_named(const lw_ufunc_head *self);
 /* TypeError: the call has no such keyword, and no parameter of this name; it names one that is
  * near. Always -1. */
 int lw_ufunc_names_refuse(const lw_ufunc_head *self, PyObject *name);
+/* TypeError: this argument is missing; or the call has no such keyword, if there is one,
+ * because it may have been meant for that argument. others: the keywords that name no operand.
+ * Always -1. */
+int lw_ufunc_names_missing(const lw_ufunc_head *self, int param, PyObject *const *others,
+                           Py_ssize_t n_others);
 /* How many of the parameters, from the first on, this call gives values to; n_params have
  * names that count. */
 int lw_ufunc_names_given(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwnames,
