@@ -2,7 +2,7 @@
 
     python bench/host_rows.py [part ...] [--threads N] [--rounds N] [--processor-time]
 
-Parts: methods extremes variances axis0 forall mandelbrot layouts jit lists nested sorts small short remainders special expressions. Each line has the time of lanewise and of each peer, and
+Parts: methods extremes pairs keywords variances axis0 forall mandelbrot layouts jit lists nested sorts small short remainders special expressions. Each line has the time of lanewise and of each peer, and
 in brackets the time of lanewise divided by that of the peer: above 1, the peer is faster. A time is the least of interleaved rounds, so that
 noise hits all. Results are checked against NumPy's (or the peer's) before they are timed. Peers that are not installed are left out.
 """
@@ -70,7 +70,7 @@ def race(title: str, runs: Runs, same: Callable[[Any, Any], None] | None = None)
 
 
 def close(a: Any, b: Any) -> None:
-    np.testing.assert_allclose(np.asarray(b, "f8"), np.asarray(a, "f8"), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(np.asarray(b, "c16"), np.asarray(a, "c16"), rtol=1e-4, atol=1e-6)
 
 
 def equal(a: Any, b: Any) -> None:
@@ -127,6 +127,27 @@ def extremes() -> None:
                      {"lanewise": lambda: reductions.argmin(x, axis=axis), "numpy": lambda: x.argmin(axis=axis)}, equal)
         x = x.ravel()
         race(f"argmax 10^6 {dtype}", {"lanewise": lambda: reductions.argmax(x), "numpy": lambda: x.argmax()}, equal)
+
+
+def pairs() -> None:
+    """Reductions of complex numbers."""
+    for dtype in ("c16", "c8"):
+        x = (operands(10**5, "f8") + 1j * operands(10**5, "f8", 2)).astype(dtype)
+        for name in ("max", "nanmin", "sum"):
+            race(f"{name} 10^5 {dtype}", {"lanewise": lambda: getattr(reductions, name)(x), "numpy": lambda: getattr(np, name)(x)}, close)
+        race(f"minmax 10^5 {dtype}", {"lanewise": lambda: reductions.minmax(x), "numpy": lambda: (x.min(), x.max())}, close)
+        race(f"plus.reduce(x) 10^5 {dtype}", {"lanewise": lambda: plus.reduce(x), "numpy": lambda: np.add.reduce(x)}, close)
+
+
+def keywords() -> None:
+    """Short calls of reductions, of lists and with keywords."""
+    x, few = operands(10, "f8"), [1.0, 2.0, 3.0]
+    mask = x > 1
+    for name in ("mean", "sum"):
+        ours, theirs = getattr(reductions, name), getattr(np, name)
+        race(f"{name} of a list of three", {"lanewise": lambda: ours(few), "numpy": lambda: theirs(few)}, close)
+        race(f"{name}(x, dtype=float) 10 f8", {"lanewise": lambda: ours(x, dtype=float), "numpy": lambda: theirs(x, dtype=float)}, close)
+        race(f"{name}(x, where=mask) 10 f8", {"lanewise": lambda: ours(x, where=mask), "numpy": lambda: theirs(x, where=mask)}, close)
 
 
 def variances() -> None:
@@ -736,7 +757,7 @@ def expressions() -> None:
             race(f"{function.__name__} {n} x {n} f8", runs, None if function is added else close)
 
 
-PARTS = {"methods": methods, "extremes": extremes, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "layouts": layouts, "jit": jit, "lists": lists, "nested": nested, "sorts": sorts, "small": small, "short": short, "remainders": remainders, "calls": calls, "special": special, "expressions": expressions}
+PARTS = {"methods": methods, "extremes": extremes, "pairs": pairs, "keywords": keywords, "variances": variances, "axis0": axis0, "forall": forall, "mandelbrot": mandelbrot, "layouts": layouts, "jit": jit, "lists": lists, "nested": nested, "sorts": sorts, "small": small, "short": short, "remainders": remainders, "calls": calls, "special": special, "expressions": expressions}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Calls on the CPU beside their peers.")

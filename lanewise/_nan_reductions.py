@@ -121,8 +121,8 @@ _NANSUM = later("nansum", _add, map=_or_zero, identity=0)
 _NANPROD = later("nanprod", _multiply, map=_or_one, identity=1)
 _NANPROD_FROM = {"zero": later("nanprod", _multiply, map=lambda x: _or_one(x) * 0, identity=1),
                  "infinity": later("nanprod", _multiply, map=lambda x: _or_one(x) * math.inf, identity=1)}
-_NANMIN = later("nanmin", _fmin)
-_NANMAX = later("nanmax", _fmax)
+_NANMIN = later("nanmin", _fmin, commutative=True)
+_NANMAX = later("nanmax", _fmax, commutative=True)
 _COUNTED = later("_add", _add, map=lambda x: 0 if x != x else 1, identity=0)
 _NANMEAN = later("nanmean", _merge_sums, map=_number_and_one, finish=_mean_of, identity=(0, 0))
 _NANARGMAX = later("nanargmax", _larger, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)

@@ -195,11 +195,11 @@ _PROD = later("prod", _multiply)
 #: From initial=0, and from infinities: each element as NumPy, which starts there, sees it. The product of the elements alone may overflow or
 #: underflow, and infinity times zero is NaN.
 _PROD_FROM = {"zero": later("prod", _multiply, map=lambda x: x * 0), "infinity": later("prod", _multiply, map=lambda x: x * math.inf)}
-_MIN = later("min", _minimum)
-_MAX = later("max", _maximum)
+_MIN = later("min", _minimum, commutative=True)
+_MAX = later("max", _maximum, commutative=True)
 _ANY = later("any", _or)
 _ALL = later("all", _and)
-_MINMAX = later("minmax", _both_ends, map=lambda x: (x, x))
+_MINMAX = later("minmax", _both_ends, map=lambda x: (x, x), commutative=True)
 _COUNT = later("count_nonzero", _add, map=lambda x: 1 if x != 0 else 0)
 _COUNT_TIMES = later("count_nonzero", _add, map=lambda x: 1 if x else 0)
 _ARGMAX = later("argmax", _first_largest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)

@@ -16,10 +16,11 @@
 #include <string.h>
 
 enum {
-    BLOCK = 2048,       /* elements; a block is gathered in 16 KB of the L1 cache */
-    AT_ONCE = 32,       /* blocks between two looks at Ctrl-C */
-    LEVELS = 63,        /* of the tree of blocks */
-    IN_ORDER = 1 << 16, /* elements between two looks */
+    BLOCK = 2048,        /* elements at most, … */
+    BLOCK_BYTES = 16384, /* … which are gathered in the L1 cache */
+    AT_ONCE = 32,        /* blocks between two looks at Ctrl-C */
+    LEVELS = 63,         /* of the tree of blocks */
+    IN_ORDER = 1 << 16,  /* elements between two looks */
 };
 
 typedef struct item {
@@ -32,7 +33,8 @@ typedef struct fold {
     const int64_t *strides;
     lw_host_failure *failure; /* from left to right: of the first element that raised */
     int64_t key;
-    item *level; /* of 2^k blocks each, where bit k of n_blocks is set */
+    int64_t block; /* elements */
+    item *level;   /* of 2^k blocks each, where bit k of n_blocks is set */
     int64_t n_blocks;
 } fold;
 
@@ -55,9 +57,10 @@ take(const fold *f, void *acc, const char *x, int64_t step, int64_t n)
 static item
 reduce_block(const fold *f, const char *x, int64_t n)
 {
-    _Alignas(64) char gathered[BLOCK * sizeof(uint64_t)];
+    _Alignas(64) char gathered[BLOCK_BYTES];
     uint32_t size = f->kernel->size[1];
-    int64_t step = LW_FOLD_VECTORS * (int64_t)lw_host_fold_lanes((lw_dtype)f->kernel->dtype[1]);
+    int64_t step =
+        LW_FOLD_VECTORS * (int64_t)lw_host_fold_elements((lw_dtype)f->kernel->dtype[1]);
     int64_t whole = n / step * step;
     item total = {{0}};
 
@@ -96,9 +99,9 @@ some_blocks(void *context, int64_t begin, int64_t end)
 {
     fold *f = context;
 
-    for (int64_t i = begin; i < end; i += BLOCK)
+    for (int64_t i = begin; i < end; i += f->block)
         push(f, reduce_block(f, f->args[1] + i * f->strides[1],
-                             end - i < BLOCK ? end - i : BLOCK));
+                             end - i < f->block ? end - i : f->block));
     return true;
 }
 
@@ -109,7 +112,7 @@ fold_blocks(fold *f, int64_t n, lw_stop *stop)
     int k = 0;
 
     f->level = level;
-    lw_in_pieces(stop, 0, n, AT_ONCE * BLOCK, BLOCK, some_blocks, f);
+    lw_in_pieces(stop, 0, n, AT_ONCE * f->block, f->block, some_blocks, f);
     while (k < LEVELS && !(f->n_blocks >> k & 1))
         k++;
     if (k == LEVELS) /* Ctrl-C came first */
@@ -161,14 +164,16 @@ lw_host_run_fold(lw_host_kernel *kernel, char *const *args, int64_t n, const int
               .args = args,
               .strides = strides,
               .failure = failure,
-              .key = INT64_MAX};
+              .key = INT64_MAX,
+              .block = kernel->size[1] > BLOCK_BYTES / BLOCK ? BLOCK_BYTES / kernel->size[1]
+                                                             : BLOCK};
     unsigned start = lw_run_class_of_start(kernel, args, strides);
     int before = kernel->doubts_flags ? lw_flags_raised() : 0;
 
     failure->row = 0;
     if (kernel->wide == NULL || strides[0] != 0 || n < LW_FOLD_MANY) {
         fold_in_order(&f, n, stop);
-    } else if (n <= BLOCK) {
+    } else if (n <= f.block) {
         item total = reduce_block(&f, args[1], n);
         take(&f, args[0], (const char *)&total, 0, 1);
     } else {

@@ -44,10 +44,10 @@ struct lw_host_kernel {
 /* Scratch on the stack of a run: all operands' gathered blocks together. */
 #define LW_HOST_SCRATCH 32768
 
-/* Elements that the wide entry of a fold takes at a time: four vectors, whose length does not
- * depend on the processor, so that the bits of a sum do not. */
+/* What the wide entry of a fold takes at a time: four vectors, and the elements of each, which
+ * do not depend on the processor, so that the bits of a sum do not. */
 enum { LW_FOLD_VECTORS = 4 };
-unsigned lw_host_fold_lanes(lw_dtype dtype);
+unsigned lw_host_fold_elements(lw_dtype dtype);
 
 /* A run over elements at equal distances, or a span of a run over a walk. */
 typedef struct lw_run {

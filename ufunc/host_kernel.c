@@ -299,62 +299,93 @@ fold_loop(maker *m, lw_module *module, lw_error *err)
 }
 
 unsigned
-lw_host_fold_lanes(lw_dtype dtype)
+lw_host_fold_elements(lw_dtype dtype)
 {
-    return lw_dtypes[dtype].size_bytes >= 8 ? 8 : 16;
+    uint32_t size = lw_dtypes[dtype].size_bytes;
+
+    return size > 8 ? 4 : size == 8 ? 8 : 16;
 }
 
+/* A vector of elements, whose lanes are their parts. */
+typedef struct fold_vector {
+    lw_dtype part;
+    unsigned n_parts; /* of an element: 2 of complex numbers */
+    lw_lanes_choice choice;
+} fold_vector;
+
 static lw_ref
-vector_at(maker *m, lw_ref i, unsigned lanes)
+vector_at(maker *m, const fold_vector *v, lw_ref i)
 {
-    return lw_ir_load(&m->b, m->loop->types[1], lanes, address(m, 1, i), 0, 0);
+    return lw_ir_load(&m->b, v->part, v->choice.lanes, address(m, 1, i), 0, 0);
+}
+
+/* f of two vectors. It only computes, so it is taken for vectors as it is; of complex numbers
+ * it is a sum, part by part. */
+static lw_status
+join_vectors(maker *m, const fold_vector *v, lw_ref x, lw_ref y, lw_ref *out, lw_error *err)
+{
+    const lw_ref pair[2] = {x, y};
+
+    if (v->n_parts == 1)
+        return lw_lanes_inline(&m->b, m->loop->scalar->body, &v->choice, pair, out, err);
+    *out = lw_ir_add(&m->b, x, y);
+    return LW_OK;
+}
+
+static void
+store_total(maker *m, const fold_vector *v, lw_ref vector)
+{
+    lw_ref number[16] = {0}, pair[2];
+
+    for (unsigned k = 0; k < v->choice.lanes; k++)
+        number[k] = lw_ir_lane(&m->b, vector, k);
+    for (unsigned n = v->choice.lanes / 2; n >= v->n_parts; n /= 2)
+        for (unsigned k = 0; k < n; k++) {
+            pair[0] = number[k], pair[1] = number[k + n];
+            number[k] = v->n_parts > 1 ? lw_ir_add(&m->b, pair[0], pair[1])
+                                       : lw_ir_call(&m->b, m->loop->scalar->body, pair, 2);
+        }
+    lw_ir_store_parts(&m->b, m->loop->types[0], m->pointers[2], number);
 }
 
 /* Four vectors of neighbouring elements at a time, n elements in all, a multiple of that; what
- * they come to is stored. The function only computes, so it is taken for vectors as it is. */
+ * they come to is stored. */
 static lw_status
 wide_loop(maker *m, lw_module *module, lw_error *err)
 {
     lw_dtype type = m->loop->types[0];
-    unsigned lanes = lw_host_fold_lanes(type), step = LW_FOLD_VECTORS * lanes;
-    const lw_lanes_choice choice = {
-        .host = {lw_host_vector_bits(), lw_host_is_own}, .lanes = lanes, .mask = LW_DT_b1};
-    lw_ref acc[LW_FOLD_VECTORS] = {0}, pair[2], one[1], number[16] = {0}, made = 0;
+    unsigned elements = lw_host_fold_elements(type), n_parts = lw_dtype_n_parts(type);
+    unsigned step = LW_FOLD_VECTORS * elements;
+    const fold_vector v = {.part = lw_dtypes[type].parts,
+                           .n_parts = n_parts,
+                           .choice = {.host = {lw_host_vector_bits(), lw_host_is_own},
+                                      .lanes = elements * n_parts,
+                                      .mask = LW_DT_b1}};
+    lw_ref acc[LW_FOLD_VECTORS] = {0}, x, made = 0;
     lw_status status;
     lw_for loop;
 
     memset(m->strides, 0, sizeof m->strides);
     start(m, module, "lw_loop_wide", false);
     for (unsigned k = 0; k < LW_FOLD_VECTORS; k++) {
-        acc[k] = lw_ir_vector_slot(&m->b, type, lanes);
-        lw_ir_set(&m->b, acc[k], vector_at(m, constant(m, k * lanes), lanes));
+        acc[k] = lw_ir_vector_slot(&m->b, v.part, v.choice.lanes);
+        lw_ir_set(&m->b, acc[k], vector_at(m, &v, constant(m, k * elements)));
     }
     loop = lw_ir_for(&m->b, constant(m, step), m->n, constant(m, step),
                      LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL);
     for (unsigned k = 0; k < LW_FOLD_VECTORS; k++) {
-        pair[0] = lw_ir_get(&m->b, acc[k]);
-        pair[1] = vector_at(m, lw_ir_add(&m->b, loop.i, constant(m, k * lanes)), lanes);
-        LW_TRY(lw_lanes_inline(&m->b, m->loop->scalar->body, &choice, pair, &made, err));
+        x = vector_at(m, &v, lw_ir_add(&m->b, loop.i, constant(m, k * elements)));
+        LW_TRY(join_vectors(m, &v, lw_ir_get(&m->b, acc[k]), x, &made, err));
         lw_ir_set(&m->b, acc[k], made);
     }
     lw_ir_for_end(&m->b, &loop);
     for (unsigned n = LW_FOLD_VECTORS / 2; n > 0; n /= 2)
         for (unsigned k = 0; k < n; k++) {
-            pair[0] = lw_ir_get(&m->b, acc[k]);
-            pair[1] = lw_ir_get(&m->b, acc[k + n]);
-            LW_TRY(lw_lanes_inline(&m->b, m->loop->scalar->body, &choice, pair, &made, err));
+            LW_TRY(join_vectors(m, &v, lw_ir_get(&m->b, acc[k]), lw_ir_get(&m->b, acc[k + n]),
+                                &made, err));
             lw_ir_set(&m->b, acc[k], made);
         }
-    made = lw_ir_get(&m->b, acc[0]);
-    for (unsigned k = 0; k < lanes; k++)
-        number[k] = lw_ir_lane(&m->b, made, k);
-    for (unsigned n = lanes / 2; n > 0; n /= 2)
-        for (unsigned k = 0; k < n; k++) {
-            pair[0] = number[k], pair[1] = number[k + n];
-            number[k] = lw_ir_call(&m->b, m->loop->scalar->body, pair, 2);
-        }
-    one[0] = number[0];
-    lw_ir_store_parts(&m->b, type, m->pointers[2], one);
+    store_total(m, &v, lw_ir_get(&m->b, acc[0]));
     finish(m);
     LW_TRY(lw_ir_finish(&m->b, err));
 fail:
@@ -715,13 +746,15 @@ kind_of_copy(const lw_loop *loop, lw_module *module)
     lw_dtype type = loop->types[0];
     lw_operation made;
 
-    if (loop->scalar->can_raise || lw_dtype_n_parts(type) != 1 ||
-        lw_dtypes[type].parts != type || loop->types[1] != type || !lw_operator_is_line(body) ||
-        body->results.n != 1)
+    if (loop->scalar->can_raise || loop->types[1] != type || !lw_operator_is_line(body) ||
+        body->results.n != lw_dtype_n_parts(type) ||
+        (lw_dtypes[type].parts != type && !lw_is_complex(type)))
         return LW_FOLD_IN_ORDER;
     made = lw_operator_number(body, type, 0);
     if (made == LW_OPERATION_OTHER)
         return LW_FOLD_IN_ORDER;
+    if (lw_is_complex(type))
+        return made == LW_OPERATION_ADDS ? LW_FOLD_SUMS : LW_FOLD_IN_ORDER;
     if (lw_is_integer(type))
         return LW_FOLD_EXACT;
     if (type != LW_DT_f32 && type != LW_DT_f64)

@@ -49,8 +49,8 @@ typedef enum lw_fold_kind {
     LW_FOLD_UNKNOWN,
     LW_FOLD_NEVER,    /* by the loops above only */
     LW_FOLD_IN_ORDER, /* from left to right */
-    LW_FOLD_SUMS,     /* a sum of floats: many elements are added in an order of its own, as
-                         NumPy's `add` adds pairwise */
+    LW_FOLD_SUMS,     /* a sum of floats or complex numbers: many elements are added in an order
+                         of its own, as NumPy's `add` adds pairwise */
     LW_FOLD_EXACT     /* elements may change places: no result depends on their order */
 } lw_fold_kind;
 

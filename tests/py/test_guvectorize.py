@@ -357,7 +357,7 @@ def test_compile_takes_a_gufunc():
 
 def test_face():
     assert (solve3.nin, solve3.nout, solve3.nargs, solve3.signature) == (2, 1, 3, "(3,3),(3)->(3)")
-    assert quantile.__doc__ == "Of sorted rows." and quantile.__name__ == "quantile"
+    assert quantile.__doc__ == "The quantile of sorted rows." and quantile.__name__ == "quantile"
     assert isinstance(total_of, lw.Gufunc) and repr(total_of) == "<lanewise.Gufunc 'total_of' (n)->()>"
     assert total_of.resolve_dtypes((np.dtype("f4"), None)) == (np.dtype("f4"), np.dtype("f4"))
     assert moving_average.types == ["fl->f", "dl->d"]

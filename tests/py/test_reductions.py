@@ -165,6 +165,26 @@ def test_complex_order():
     assert reductions.argmax(x) == np.argmax(x) == 1 and reductions.argmin(x) == np.argmin(x) == 3
 
 
+@pytest.mark.parametrize("name", ["min", "max", "nanmin", "nanmax"])
+@pytest.mark.parametrize("dtype", ["c8", "c16", "M8[s]", "m8[D]"])
+def test_extremes_that_lanes_look_for(name, dtype):
+    """Complex numbers and times may change places: there are ties in the real parts, and a NaN in either part, or NaT, is NaN."""
+    rng = np.random.default_rng(3)
+    for n in (1, 7, 64, 1000, 9000, 300_000):
+        for few in (False, True):
+            x = rng.integers(-5, 5, n) if dtype[0] != "c" else rng.integers(-5, 5, n) + 1j * rng.integers(-5, 5, n)
+            x = x.astype(dtype)
+            if few:
+                nothing = [np.nan, complex(0, np.nan), complex(np.nan, 1)] if dtype[0] == "c" else ["NaT"]
+                x[rng.integers(0, n, 1 + n // 50)] = rng.choice(nothing, 1 + n // 50)
+            for view in (x, x[::-1], x.reshape(-1, 4) if n % 4 == 0 else x[1:-1]):
+                for axis in (None, 0, -1):
+                    if view.size:
+                        with warnings.catch_warnings():
+                            warnings.simplefilter("ignore")
+                            np.testing.assert_array_equal(getattr(reductions, name)(view, axis=axis), getattr(np, name)(view, axis=axis))
+
+
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=300))
 @settings(max_examples=50, deadline=None)
 def test_small_values(values):

@@ -121,16 +121,16 @@ def test_folds_of_functions_that_are_not_associative(host):
             methods.reduce(lw.power, cuda.to_device(x), reduced)
 
 
-SUMS = {"f4": 2e-6, "f8": 4e-15}
+SUMS = {"f4": 2e-6, "f8": 4e-15, "c8": 2e-6, "c16": 4e-15}
 
 
 @pytest.mark.parametrize("dtype", SUMS)
 @pytest.mark.parametrize("n", [255, 256, 258, 2047, 2048, 2049, 100_001, 1_000_000])
 def test_sums_on_the_host_are_as_accurate_as_numpys(dtype, n):
     plus = lw.vectorize(lambda a, b: a + b)
-    x = np.full(n, 0.1, dtype)
+    x = np.full(n, 0.1 + 0.3j if dtype[0] == "c" else 0.1, dtype)
     got = plus.reduce(x)
-    assert abs(float(got) / (float(x[0]) * n) - 1) < SUMS[dtype] * (1 if n > 256 else 100)
+    assert abs(complex(got) / (complex(x[0]) * n) - 1) < SUMS[dtype] * (1 if n > 256 else 100)
     others = np.repeat(x, 3)[::3], x[::-1], x.reshape(1, n)[0]  # the bits depend on n alone
     assert [plus.reduce(other) for other in others] == [got] * 3
     assert plus.reduce(np.stack([x, x]), axis=1).tolist() == [got] * 2

@@ -237,7 +237,7 @@ lw_is_lazy_import(PyObject *value)
     return result;
 }
 
-/* Another thread may have bound the name meanwhile; then its object is the one. */
+/* If another thread has bound the name meanwhile, its object is returned. */
 PyObject *
 lw_import_now(PyObject *globals, PyObject *name, PyObject *lazy)
 {

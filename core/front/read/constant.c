@@ -311,7 +311,7 @@ from_type(lw_reader *r, PyObject *object)
 
 /* ---- anything else ---- */
 
-/* "an array of int64 with 800000 bytes"; new reference. */
+/* A text such as "an array of int64 with 800000 bytes"; a new reference. */
 static PyObject *
 describe_array(PyObject *array)
 {

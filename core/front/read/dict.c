@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* A tuple of the list's items, which is released; NULL: one of them is none that can be chosen,
- * or, with an exception, there is no memory. */
+/* A tuple of the items of the list, which is released; NULL: an item is no value that can be
+ * chosen at run time, or, with an exception, there is no memory. */
 static PyObject *
 items_of(PyObject *list)
 {
@@ -25,12 +25,13 @@ items_of(PyObject *list)
     return items;
 }
 
-/* What a dict has, as constant tuples: nodes of them, where they are wanted. */
+/* Where the nodes go of the constant tuples of a dict's keys, values and items; NULL: they are
+ * not wanted. */
 typedef struct parts {
     uint32_t *keys, *values, *pairs;
 } parts;
 
-/* Reads one tuple, which is released, to its node. */
+/* Makes the node of a tuple, which is released. */
 static bool
 read_part(lw_reader *r, PyObject *items, uint32_t loc, uint32_t *node)
 {

@@ -63,7 +63,7 @@ lw_read_field(lw_reader *r, PyObject *node, PyObject *field)
     return child ? lw_read_expr(r, child) : 0;
 }
 
-/* A field that may be a list: an operand, or what `if` chooses. */
+/* A field that may contain a list: an operand, or an arm of `if`. */
 static uint32_t
 read_list_field(lw_reader *r, PyObject *node, PyObject *field)
 {
@@ -189,9 +189,9 @@ lw_read_iterable(lw_reader *r, PyObject *node)
     return lw_read_expr(r, node);
 }
 
-/* So is a list, with the lists in it, that is an argument, the value of a variable, an index or
- * an operand: a tuple whose type says that it is a list. Nothing in compiled code changes it.
- */
+/* A list that is an argument, the value of a variable, an index or an operand is read as a
+ * tuple whose type says that it is a list, as are the lists in it. Compiled code does not
+ * change it. */
 uint32_t
 lw_read_list_value(lw_reader *r, PyObject *node)
 {
@@ -487,7 +487,7 @@ refuse_items(lw_reader *r, PyObject *node, const char *what, const char *label,
                          "%s cannot be compiled", what);
 }
 
-/* Whether `:=` stands in the comprehension; -1 with an exception. */
+/* Whether the comprehension contains `:=`; -1 with an exception. */
 static int
 has_walrus(PyObject *node)
 {

@@ -52,7 +52,7 @@ lw_read_asks_limits(lw_reader *r, PyObject *callee, PyObject *arg)
     return own == callee;
 }
 
-/* Of a dtype whose text is "<M8[10ms]". */
+/* The dtype of times whose text is, for example, "<M8[10ms]". */
 static lw_dtype
 time_of(PyObject *dtype)
 {
@@ -294,8 +294,8 @@ lw_read_numpy_array(lw_reader *r, PyObject *object)
  *
  * A device array that a function captures is used where it lies. On a machine without a GPU, so
  * are their stand-ins (lanewise/_host_cuda.py). Other libraries' arrays become device arrays
- * first, by lanewise.cuda.as_cuda_array: what their streams have still to do is waited for, and
- * what is wrong with them is told. */
+ * first, by lanewise.cuda.as_cuda_array, which waits for their streams and raises an exception
+ * if they are malformed. */
 
 static bool
 type_has(PyObject *object, const char *name)

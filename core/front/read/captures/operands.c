@@ -14,7 +14,7 @@ is_number(PyObject *object)
             PyComplex_CheckExact(object) || lw_is_numpy_number(object));
 }
 
-/* From the bytes of a NumPy scalar. */
+/* The number in the bytes of a NumPy scalar. */
 static bool
 from_bytes(const void *bytes, lw_constant *k)
 {

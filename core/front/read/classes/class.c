@@ -58,7 +58,7 @@ generated_init(member_reader *m, const char *name)
     return fn;
 }
 
-/* What an attribute of the class is to compiled code; *known: whether it is anything. false:
+/* Notes an attribute of the class as compiled code knows it; *known: whether it does. false:
  * stop. */
 static bool
 member_of(member_reader *m, const char *name, PyObject *raw, lw_class_member *out, bool *known)
@@ -159,7 +159,7 @@ has_class_cell(PyObject *function)
     return has;
 }
 
-/* Whether some method asks for one that it hides. */
+/* Whether some method names super() or `__class__`, and so may call one that it hides. */
 static bool
 uses_super(PyTypeObject *type)
 {

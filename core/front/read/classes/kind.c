@@ -166,7 +166,7 @@ lw_class_skips(const char *name)
     return is_one_of(name, names, sizeof names / sizeof *names);
 }
 
-/* What makes an object is no method of it to the outside. */
+/* Functions that make an object are no methods for users of the class. */
 static bool
 makes(const char *name)
 {

@@ -153,8 +153,8 @@ has_slot(PyObject *object, PyObject *name)
     return value != NULL;
 }
 
-/* Those that the object has, in the order of its class (a new list). NULL: it has others, which
- * no method of the class names. */
+/* The names of the fields that the object has, in the order of its class (a new list). NULL: it
+ * has others, which no method of the class names. */
 static PyObject *
 names_by_order(PyObject *object)
 {
@@ -179,7 +179,7 @@ names_by_order(PyObject *object)
     return result;
 }
 
-/* Those of the dataclass (a new list): objects have no others that compiled code knows. */
+/* The names of the dataclass's fields (a new list); compiled code knows no others. */
 static PyObject *
 names_by_fields(PyObject *object)
 {

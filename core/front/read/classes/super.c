@@ -40,7 +40,7 @@ given(lw_reader *r, PyObject *args, uint32_t *class)
     return *class ? lw_read_expr(r, PyList_GET_ITEM(args, 1)) : 0;
 }
 
-/* Of a frozen object: Python's own, whose attributes are constants. */
+/* super() of a frozen object is Python's own object, whose attributes are constants. */
 static uint32_t
 frozen(lw_reader *r, PyObject *class, PyObject *object, uint32_t loc)
 {

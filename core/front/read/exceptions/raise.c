@@ -6,8 +6,8 @@
 
 /* ---- classes ---- */
 
-/* Whether the module has the class under its name. Not that of a function, nor one of another
- * process's __main__, which a pickle has brought. */
+/* Whether the module has the class under its name. It does not have a class that was defined in
+ * a function, or in the __main__ of another process and was unpickled. */
 static bool
 is_found(PyObject *class, PyObject *module, PyObject *qualname)
 {
@@ -26,7 +26,7 @@ is_found(PyObject *class, PyObject *module, PyObject *qualname)
     return is;
 }
 
-/* Of an exception: how it is found when it is raised. */
+/* The name by which the class is found when an exception of it is raised. */
 static PyObject *
 name_of_class(PyObject *class, PyObject *module, PyObject *qualname)
 {
@@ -35,7 +35,8 @@ name_of_class(PyObject *class, PyObject *module, PyObject *qualname)
     return PyUnicode_FromFormat("%S:%S", module, qualname);
 }
 
-/* Not a class of code that exec() ran without a __name__, whose module is builtins too. */
+/* Whether it is built in. Classes in code that exec() ran without a __name__ have the module
+ * builtins, too. */
 static bool
 is_builtin(PyObject *class, PyObject *module, PyObject *qualname)
 {
@@ -62,7 +63,7 @@ text_of_class(lw_reader *r, PyObject *class)
     return text;
 }
 
-/* Those of the classes that are exceptions derived from `base` (NULL: all), by their names. */
+/* The names of those classes that are exceptions derived from `base` (NULL: of all). */
 static const char *const *
 names_of_classes(lw_reader *r, PyObject *classes, PyObject *base)
 {

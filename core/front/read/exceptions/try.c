@@ -50,8 +50,8 @@ class_error(lw_reader *r, PyObject *node)
                          "this `except` cannot be compiled");
 }
 
-/* A class, or where a tuple may be, one of classes. As in Python, these contain no tuples.
- * false: stop, or *error: an ERROR node. */
+/* Adds a class or, if a tuple is allowed, the classes in it. As in Python, it contains no
+ * tuples. false: stop, or *error: an ERROR node. */
 static bool
 add_classes(lw_reader *r, PyObject *node, PyObject *object, bool may_be_tuple,
             lw_read_items *items, uint32_t *error)
@@ -68,7 +68,7 @@ add_classes(lw_reader *r, PyObject *node, PyObject *object, bool may_be_tuple,
     return false;
 }
 
-/* The same of the expression behind `except`. */
+/* The same for the expression after `except`. */
 static bool
 read_classes(lw_reader *r, PyObject *node, bool may_be_tuple, lw_read_items *items,
              uint32_t *error)
