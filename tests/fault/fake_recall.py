@@ -104,7 +104,7 @@ def test_remembered_calls_are_checked():
         r(x, axis=True)
     with pytest.raises(TypeError, match="unexpected keyword argument 'sum'"):
         r(x, sum=0)
-    with pytest.raises(ValueError, match="a different shape"):
+    with pytest.raises(ValueError, match=r"has shape \(29,\), but the result has \(30,\)"):
         r(x, axis=0, out=out[1:])
     for given in (0, None):
         with pytest.raises(TypeError, match="given twice"):
