@@ -229,35 +229,38 @@ is_number(PyObject *object)
            PyComplex_CheckExact(object);
 }
 
-/* A list or tuple whose first item is a number as an array; else NULL without an exception, and
- * the Python function says why. */
-static PyObject *
-array_of_numbers(PyObject *object)
+/* Whether it is a list or tuple of numbers of Python, and has some: to make an array of them
+ * runs no code of other classes, so it cannot fail but for a lack of memory. */
+static bool
+is_of_numbers(PyObject *object)
 {
-    PyObject *first, *array = NULL;
+    Py_ssize_t n = 0;
+    bool are = PyList_CheckExact(object) || PyTuple_CheckExact(object);
 
-    if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object))
-        return NULL;
-    first = PySequence_GetItem(object, 0);
-    if (first != NULL && is_number(first))
-        array = PyArray_FROM_O(object);
-    Py_XDECREF(first);
-    PyErr_Clear();
-    return array;
+    for (; are && n < PySequence_Fast_GET_SIZE(object); n++) {
+        PyObject *item = PySequence_GetItem(object, n);
+        are = item != NULL && is_number(item);
+        Py_XDECREF(item);
+        if (item == NULL)
+            PyErr_Clear(); /* another thread has made the list shorter */
+    }
+    return are && n > 0;
 }
 
-/* A call that is not usual as it came: with an array instead of a list it may be. */
+/* A call that is not usual as it came: with an array instead of a list of numbers it may be. */
 static PyObject *
 call_function(reduction_function *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     Py_ssize_t n = n_args + (kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0);
-    PyObject *stack[3], *array = NULL, *result;
+    PyObject *stack[3], *array, *result;
 
-    if (n_args > 0 && n <= (Py_ssize_t)(sizeof stack / sizeof *stack))
-        array = array_of_numbers(args[0]);
-    if (array == NULL)
+    if (n_args == 0 || n > (Py_ssize_t)(sizeof stack / sizeof *stack) ||
+        !is_of_numbers(args[0]))
         return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    array = PyArray_FROM_O(args[0]);
+    if (array == NULL)
+        return NULL;
     memcpy(stack, args, (size_t)n * sizeof *stack);
     stack[0] = array;
     result = self->vectorcall((PyObject *)self, stack, (size_t)n_args, kwnames);

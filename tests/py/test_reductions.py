@@ -656,6 +656,24 @@ def test_lists_of_numbers(name):
                 assert outcome(function, x, **given) == outcome(function.__wrapped__, x, **given), (x, given)
 
 
+class Interrupted:
+    """Raises an exception when it is made into an array for the first time."""
+
+    def __init__(self, error):
+        self.errors = [error]
+
+    def __array__(self, *args, **keywords):
+        if self.errors:
+            raise self.errors.pop()
+        return np.array(2.0)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ValueError])
+def test_errors_of_items_of_a_list_are_not_lost(error):
+    with pytest.raises(error):
+        reductions.sum([1.0, Interrupted(error)])
+
+
 # ---- complex elements with a real dtype= ----
 
 WITH_DTYPE = ["sum", "prod", "mean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nancumsum", "nancumprod"]
