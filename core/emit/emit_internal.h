@@ -57,7 +57,8 @@ typedef struct lw_shown_type {
     uint32_t node, bytes;
 } lw_shown_type;
 
-/* What a sine, cosine or tangent of f32 has of its argument (gpu_single.c). */
+/* The argument of a sine, cosine or tangent of f32, reduced: x = quarters pi / 2 + rest
+ * (gpu_single.c). */
 typedef struct lw_angle {
     lw_ref of; /* 0: none */
     lw_name rest, quarters;
@@ -97,7 +98,7 @@ typedef struct lw_emitter {
     lw_watched watch; /* CPU: accesses that are reported */
     bool convergent; /* GPU: functions contain operations in which threads take part together */
     bool own[LW_N_OWN]; /* functions that are called */
-    lw_angle angle;     /* GPU: the last one in the current block */
+    lw_angle angle;     /* GPU: the last that was reduced in the current block */
     uint32_t prints;    /* bits: print helpers by their number of slots */
     bool counts;        /* there is counted memory */
     bool leaves; /* the function has owners: every RETURN goes to the block that releases */

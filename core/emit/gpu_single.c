@@ -1,6 +1,6 @@
 /* sin, cos and tan of f32 on GPUs, as LLVM text without a loop or a table. The results have the
- * bits of libdevice (NVIDIA, CUDA 12.0 to 13.5): its constants are used, in its order. What is
- * different:
+ * bits of libdevice (NVIDIA, of CUDA 13.0 and 13.5): its constants are used, in its order. What
+ * is different:
  *
  * - Below 105615, the multiple k of pi / 2 is found by an addition of 1.5 * 2^23 instead of two
  *   conversions between floats and integers, of which a GPU executes 16 in the time of 128
