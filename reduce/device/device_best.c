@@ -24,7 +24,7 @@ typedef struct best {
     lw_extreme extreme;
     lw_dtype value;
     lw_op op;
-    lw_ref step;                                       /* between two accesses of a lane */
+    lw_ref step, next; /* between two accesses of a lane, and from UNROLL to the next ones */
     lw_ref value_slot[MOST_VECTOR], from[MOST_VECTOR]; /* for each result of the thread */
     lw_ref number[MOST_VECTOR]; /* with key->columns, i32: which of the accesses from there */
     bool is_element;            /* with key->columns: the value is all that map takes */
@@ -175,7 +175,7 @@ take_until(maker *m, const best *w, lw_ref at, lw_ref end, uint32_t count, acces
 
     take_accesses(m, w, i, count, from);
     lw_ir_latch(&m->b);
-    lw_ir_while_end(&m->b, at, times(m, w->step, i64(m, count)));
+    lw_ir_while_end(&m->b, at, count == UNROLL ? w->next : w->step);
 }
 
 /* ---- what goes with the best value ---- */
@@ -341,7 +341,7 @@ static best
 start(maker *m, const lane_range *range)
 {
     lw_builder *b = &m->b;
-    best w = {.extreme = m->r->best, .step = range->step};
+    best w = {.extreme = m->r->best, .step = range->step, .next = range->next};
 
     assert(w.extreme.kind != LW_NO_EXTREME);
     w.value = m->part[w.extreme.part];

@@ -45,6 +45,7 @@ void lw_reduce_map_element(maker *m, const access *from, uint32_t v, lw_ref *acc
 /* Integers of one type. */
 typedef struct lane_range {
     lw_ref first, last, step;
+    lw_ref next;    /* from UNROLL of them, which are taken together, to the next ones */
     lw_ref n, each; /* lane k has an element where k * each < n */
 } lane_range;
 
@@ -59,7 +60,11 @@ has_element(maker *m, const lane_range *range, lw_ref lane)
  * neighbouring elements go to neighbouring lanes; else a lane takes contiguous ones, a multiple
  * of `together`. */
 lane_range lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, int64_t together);
-/* The lane's share of the block's accesses. */
+/* The lane's share of the block's accesses. Where the order of elements does not matter, the
+ * blocks of a result take turns, an iteration of UNROLL accesses of each lane at a time: so all
+ * of them read neighbouring memory at the same time, which DRAM answers 1 to 5 % faster, and
+ * none has more than an iteration to do when the others have ended. Else each block takes
+ * contiguous accesses. */
 lane_range lw_reduce_lane_of_block(maker *m, bool in_order);
 /* Combines the lane's elements into its slots (device_take.c, device_narrow.c). Gives which
  * lanes have elements. */

@@ -61,13 +61,14 @@ take_accesses(maker *m, const narrow *n, lw_ref item, lw_ref step, uint32_t coun
 
 /* A loop that takes `count` accesses in each iteration while the slot `at` is below `end`. */
 static void
-take_until(maker *m, const narrow *n, lw_ref at, lw_ref end, lw_ref step, uint32_t count)
+take_until(maker *m, const narrow *n, lw_ref at, lw_ref end, const lane_range *range,
+           uint32_t count)
 {
     lw_ref i = lw_ir_while(&m->b, at, end);
 
-    take_accesses(m, n, i, step, count);
+    take_accesses(m, n, i, range->step, count);
     lw_ir_latch(&m->b);
-    lw_ir_while_end(&m->b, at, times(m, step, i64(m, count)));
+    lw_ir_while_end(&m->b, at, count == UNROLL ? range->next : range->step);
 }
 
 /* New slots, whose halves hold the worst number. */
@@ -144,8 +145,8 @@ lw_reduce_take_narrow(maker *m, access *from)
     lw_ir_if(b, is_less(m, range.first, range.last));
     at = lw_ir_slot(b, LW_DT_i64);
     lw_ir_set(b, at, range.first);
-    take_until(m, &n, at, minus(m, range.last, ahead), range.step, UNROLL);
-    take_until(m, &n, at, range.last, range.step, 1);
+    take_until(m, &n, at, minus(m, range.last, ahead), &range, UNROLL);
+    take_until(m, &n, at, range.last, &range, 1);
     finish(m, &n);
     lw_reduce_take_rest(m, is_equal(m, m->lane, 0), from);
     lw_ir_end(b);

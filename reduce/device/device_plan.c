@@ -341,7 +341,7 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
     plan->key.lanes_log2 = (uint8_t)lanes;
     plan->key.results_log2 = (uint8_t)(threads - lanes);
     plan->threads = LW_REDUCE_THREADS;
-    plan->items = plan->per_block = items;
+    plan->items = items;
     plan->splits = 1;
     plan->tiles = (plan->results - 1) / ((int64_t)rows << plan->key.results_log2) + 1;
     return true;
@@ -377,13 +377,16 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     splits = n_blocks / plan->tiles;
     splits = splits > most ? most : splits;
     splits = splits > MOST_SPLITS ? MOST_SPLITS : splits < 1 ? 1 : splits;
-    plan->per_block = (plan->items + splits - 1) / splits;
-    /* whole iterations: accesses that are left over are waited for one by one */
-    if (splits > 1)
-        plan->per_block = lw_round_up(plan->per_block, lanes * LW_REDUCE_UNROLL);
-    assert(plan->per_block > 0); /* there are elements */
-    plan->splits = (plan->items + plan->per_block - 1) / plan->per_block;
-    assert(plan->splits * plan->per_block >= plan->items);
+    plan->splits = splits;
+    if (!job->reduction->commutative) {
+        plan->per_block = (plan->items + splits - 1) / splits;
+        /* whole iterations: accesses that are left over are waited for one by one */
+        if (splits > 1)
+            plan->per_block = lw_round_up(plan->per_block, lanes * LW_REDUCE_UNROLL);
+        assert(plan->per_block > 0); /* there are elements */
+        plan->splits = (plan->items + plan->per_block - 1) / plan->per_block;
+        assert(plan->splits * plan->per_block >= plan->items);
+    }
     plan->partial_bytes = plan->counters_at = 0;
     if (plan->splits == 1)
         return;

@@ -10,7 +10,9 @@ enum { LW_REDUCE_MOST_PARAMS = 20 + 5 * LW_REDUCE_MOST + LW_REDUCE_MOST + 4 * LW
 
 typedef struct lw_reduce_plan {
     lw_reduce_key key;
-    int64_t results, items, elements, per_block, splits;
+    int64_t results, items, elements, splits;
+    int64_t per_block;  /* where the order of elements matters: accesses of a block;
+                           0: blocks take turns */
     int64_t head;       /* with key.head: elements before the first access; elements, items and
                            addresses are those behind them */
     int64_t inner, row; /* neighbouring results and elements: all, or those of one row */

@@ -152,16 +152,27 @@ lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, int64_t together)
 lane_range
 lw_reduce_lane_of_block(maker *m, bool in_order)
 {
-    lw_ref begin = times(m, m->split, m->per_block);
-    lw_ref end = smaller(m, m->items, add(m, begin, m->per_block));
+    lw_ref iteration = i64(m, (int64_t)UNROLL << m->key->lanes_log2), begin, end;
+    lane_range range;
 
-    return lw_reduce_lane_of(m, begin, end, in_order ? 1 : 0);
+    assert(!in_order || !m->r->commutative);
+    if (m->r->commutative) {
+        range = lw_reduce_lane_of(m, times(m, m->split, iteration), m->items, 0);
+        range.next = times(m, m->splits, iteration);
+    } else {
+        begin = times(m, m->split, m->per_block);
+        end = smaller(m, m->items, add(m, begin, m->per_block));
+        range = lw_reduce_lane_of(m, begin, end, in_order ? 1 : 0);
+        range.next = times(m, range.step, i64(m, UNROLL));
+    }
+    return range;
 }
 
 /* What a lane's loops over its accesses share. */
 typedef struct walk {
     acc_parts chain[MOST_VECTOR]; /* slots of the accumulators of its independent chains */
     lw_ref step;                  /* distance between two accesses of the lane */
+    lw_ref next;                  /* from UNROLL accesses to the next ones */
     access *from;                 /* room for the accesses of two iterations */
 } walk;
 
@@ -236,7 +247,7 @@ take_until(maker *m, const walk *w, lw_ref at, lw_ref end, uint32_t count)
     load_accesses(m, i, w->step, count, w->from);
     use_accesses(m, w, count);
     lw_ir_latch(&m->b);
-    lw_ir_while_end(&m->b, at, times(m, w->step, i64(m, count)));
+    lw_ir_while_end(&m->b, at, count == UNROLL ? w->next : w->step);
 }
 
 /* Initialises the chains with the first `count` accesses. */
@@ -362,19 +373,19 @@ static void
 take_ahead(maker *m, const walk *w, lw_ref at, lw_ref end)
 {
     lw_builder *b = &m->b;
-    lw_ref many = times(m, w->step, i64(m, UNROLL)), i = lw_ir_get(b, at);
+    lw_ref i = lw_ir_get(b, at);
     kept_accesses kept;
 
     lw_ir_if(b, is_less(m, i, end));
     load_accesses(m, i, w->step, UNROLL, w->from);
     keep(m, w->from, &kept, true);
-    lw_ir_set(b, at, add(m, i, many));
+    lw_ir_set(b, at, add(m, i, w->next));
     i = lw_ir_while(b, at, end);
     load_accesses(m, i, w->step, UNROLL, w->from);
     use_kept(m, w, &kept);
     keep(m, w->from, &kept, false);
     lw_ir_latch(b);
-    lw_ir_while_end(b, at, many);
+    lw_ir_while_end(b, at, w->next);
     use_kept(m, w, &kept);
     lw_ir_end(b);
 }
@@ -384,8 +395,8 @@ lw_reduce_take(maker *m, access *from)
 {
     lw_builder *b = &m->b;
     lane_range range = lw_reduce_lane_of_block(m, !m->r->commutative);
-    lw_ref many = times(m, range.step, i64(m, UNROLL)), behind, at;
-    walk w = {.step = range.step, .from = from};
+    lw_ref behind, at;
+    walk w = {.step = range.step, .next = range.next, .from = from};
 
     assert(!m->key->rows && !m->key->narrow);
     for (uint32_t v = 0; v < m->key->vector; v++)
@@ -395,10 +406,10 @@ lw_reduce_take(maker *m, access *from)
             new_slots(m, w.chain[v]);
     lw_ir_if(b, is_less(m, range.first, range.last));
     at = lw_ir_slot(b, LW_DT_i64);
-    behind = minus(m, range.last, minus(m, many, range.step));
+    behind = minus(m, range.last, times(m, range.step, i64(m, UNROLL - 1)));
     lw_ir_if(b, is_less(m, range.first, behind));
     seed_chains(m, &w, range.first, UNROLL);
-    lw_ir_set(b, at, add(m, range.first, many));
+    lw_ir_set(b, at, add(m, range.first, range.next));
     if (loads_ahead(m))
         take_ahead(m, &w, at, behind);
     else
