@@ -442,9 +442,20 @@ def _makes_set(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Constant) and node.func.value in (_growing_dicts.empty_set, _growing_dicts.set_of)
 
 
+def _assigns_to_itself(node: ast.Assign) -> bool:
+    target = node.targets[0]
+    return len(node.targets) == 1 and isinstance(target, ast.Name) and isinstance(node.value, ast.Name) and target.id == node.value.id
+
+
 class _Renamed(ast.NodeTransformer):
     def __init__(self, names: dict[str, str]):
         self.names = names
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        was_itself = _assigns_to_itself(node)
+        self.generic_visit(node)
+        is_needless = _assigns_to_itself(node) and not was_itself  # y = x, of one list
+        return ast.fix_missing_locations(ast.copy_location(ast.Pass(), node)) if is_needless else node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
@@ -641,9 +652,14 @@ class _Displays(_Rewriter):
             return value
         return self._list(value) if self._grows(target) else self.visit(value)
 
+    def _may_have_items(self, name: str) -> bool:
+        """Whether the function assigns a list, dict or set to a variable that is made there."""
+        made = [value for value in self.facts.values.get(name, []) if value is not None]
+        return any(isinstance(value, ast.ListComp) or _called(value) == "list" or self._makes_item(value) or _makes_set(value) for value in made)
+
     def visit_Assign(self, node: ast.Assign) -> Any:
-        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Name) and node.targets[0].id == node.value.id:
-            return self._at(node, ast.Pass())  # y = x, of one list
+        if _assigns_to_itself(node) and self._may_have_items(node.value.id):  # type: ignore[attr-defined]
+            return self._at(node, ast.Pass())
         if len(node.targets) == 1:
             starred = self._starred(node)
             if starred is not None:

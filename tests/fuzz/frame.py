@@ -413,9 +413,10 @@ class Frame:
         if node.attr not in ("real", "imag"):
             raise Unclear(node.attr)
         t = value.type
+        constant = None if value.constant is None else getattr(value.constant, node.attr)
         if rules.is_complex(t):
-            return Value("pf" if t == "pc" else semantics.COMPLEX[t])
-        return Value("ix" if t == "b1" else t)
+            return Value("pf" if t == "pc" else semantics.COMPLEX[t], constant)
+        return Value("ix" if t == "b1" else t, constant)
 
     def of_BinOp(self, node):
         return self.binary(node, OPERATORS[type(node.op)], self.value(node.left), self.value(node.right))
@@ -592,7 +593,7 @@ class Frame:
             value = self.value(node.func.value)
             t = "ix" if value.type == "b1" else value.type
             self.calls[node] = ("method", "CONJUGATE", t, [node.func.value])
-            return Value(t)
+            return Value(t, None if value.constant is None else value.constant.conjugate())
         args = [self.value(a) for a in node.args]
         if any(a.type is None for a in args):
             return NOWHERE

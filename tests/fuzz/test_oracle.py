@@ -118,6 +118,8 @@ def test_float_functions_are_numpys(name, t):
             continue
         if name in ("maximum", "minimum", "fmax", "fmin") and row[0] == row[1] == 0:
             continue  # NumPy leaves the sign open; ours is laid down in intrinsics.def
+        if name == "nextafter" and t == "f2" and row[0] == row[1] == 0:
+            continue  # the second one, as NumPy's from 2.5 on
         if name == "degrees" and t == "f4" and abs(x - y) <= abs(np.spacing(np.float32(y))):
             continue  # NumPy divides 180 by pi in float32, which costs the last bit
         assert same(x, y), f"np.{name}{row} as {t}: {x!r}, NumPy {y!r}"

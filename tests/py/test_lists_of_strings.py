@@ -219,7 +219,7 @@ def put_together(n):
         (number_among_strings, "the items of this list are strings, but this is not one"),
         (string_among_numbers, "the items of this list are numbers, but this is not one"),
         (array_of_strings, "no array of strings is made"),
-        (put_together, "made at run time"),
+        (put_together, "chooses among whole strings"),
     ],
     ids=lambda p: getattr(p, "__name__", ""),
 )
