@@ -124,7 +124,7 @@ MAKERS = [
     (lambda n, k: np.arange(0, 4, n[1]), "step"), (lambda n, k: np.arange(n[3], dtype=np.int16), "arange of a dtype"),
     (lambda n, k: np.linspace(n[0], n[3], 4), "linspace"), (lambda n, k: np.linspace(n[0], 3, 5), "linspace to an int"),
     (lambda n, k: np.linspace(0, n[3], 5, dtype=np.int16), "linspace of a dtype"), (lambda n, k: np.linspace(n[0], k[3], 4), "linspace of two"),
-    (lambda n, k: np.full(3, n[3]), "full"), (lambda n, k: np.full(3, n[3], np.float32), "full of a dtype"), (lambda n, k: np.full_like(k, n[3]), "full_like"),
+    (lambda n, k: np.full(3, n[3]), "full"), (lambda n, k: np.full(3, n[3], np.float32), "full of a dtype"), (lambda n, k: np.full_like(k, n[3], dtype=k.dtype), "full_like"),
     (lambda n, k: np.eye(k[3], dtype=np.int8), "eye"), (lambda n, k: np.eye(2), "eye of floats"), (lambda n, k: np.array([n[3], 2]), "array"),
 ]
 
@@ -133,6 +133,14 @@ MAKERS = [
 @pytest.mark.parametrize("f, name", MAKERS, ids=[name for _, name in MAKERS])
 def test_dtypes_of_new_arrays(f, name, dtype):
     check(f, np.array([0, 1, 2, 3]).astype(dtype), np.arange(4, dtype=np.int8))
+
+
+def test_a_float_in_an_array_of_integers():
+    """Refused unless the dtype is named, as docs/differences.md says."""
+    check(lambda n, k: np.full_like(k, n[3]), np.arange(4, dtype=np.uint16), np.arange(4, dtype=np.int8))
+    with pytest.raises(lw.errors.TypingError, match="would drop the fraction") as caught:
+        lw.jit(lambda n, k: np.full_like(k, n[3]))(np.arange(4.0), np.arange(4, dtype=np.int8))
+    assert caught.value.code == "E142"
 
 
 @pytest.mark.parametrize("x", SCALARS[1:], ids=lambda t: t.__name__)

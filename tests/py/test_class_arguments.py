@@ -288,7 +288,7 @@ def test_registered_types_of_inherited_fields():
     (lambda: lw.extending.register(Interval, z=lw.float64), "register: `Interval` has no field `z`"),
     (lambda: lw.extending.register(Interval, lo=3), "register: lo=3 must be the type of a number"),
     (lambda: lw.extending.register(Interval, lo=lw.float64[:]), "must be the type of a number"),
-    (lambda: lw.extending.register(Scaled, x=lw.float64), "namedtuple `Scaled`"),
+    (lambda: lw.extending.register(Scaled, x=lw.float64), "the items of a namedtuple have the types of their values, so `Scaled` cannot be registered"),
     (lambda: lw.extending.register(3, x=lw.float64), "expected a class, not 3"),
 ])
 def test_registered_types_are_checked(call, said):

@@ -78,11 +78,14 @@ def test_inspection():
 
 @pytest.mark.parametrize("sig", ["f8(f8)", "f4(f4)", "i8(i4)"])
 def test_accumulators_of_several_numbers_are_contiguous_vectors(sig):
-    """Their addresses are neighbours, which LLVM must be able to see; otherwise it scattered them lane by lane."""
+    """Their addresses are neighbours, which LLVM must be able to see; otherwise it scattered them lane by lane. Elements with a stride between
+    them may be gathered, and are on Intel's processors."""
     moments = lw.reduce(map=lambda x: (x, x * x), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=lambda s, q: s + q)
     for reduction in (moments, MEAN) if sig[0] == "f" else (moments,):
-        text = reduction.inspect_asm(sig)
-        assert "scatter" not in text and "gather" not in text
+        functions = re.split(r"^(?=lw_\w+:)", reduction.inspect_asm(sig), flags=re.MULTILINE)
+        contiguous = [text for text in functions if not text.partition(":")[0].endswith("_strided")]
+        assert len(functions) > len(contiguous) > 2
+        assert not any("scatter" in text for text in functions) and not any("gather" in text for text in contiguous)
 
 
 def test_without_a_signature_it_is_the_newest():
