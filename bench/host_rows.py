@@ -2,7 +2,7 @@
 
     python bench/host_rows.py [part ...] [--threads N] [--rounds N] [--processor-time]
 
-Parts: methods extremes pairs keywords variances axis0 forall mandelbrot layouts jit lists nested sorts small short remainders special expressions. Each line has the time of lanewise and of each peer, and
+Parts: methods extremes pairs keywords variances axis0 forall mandelbrot layouts jit lists nested sorts small short remainders calls special expressions. Each line has the time of lanewise and of each peer, and
 in brackets the time of lanewise divided by that of the peer: above 1, the peer is faster. A time is the least of interleaved rounds, so that
 noise hits all. Results are checked against NumPy's (or the peer's) before they are timed. Peers that are not installed are left out.
 """

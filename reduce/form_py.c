@@ -342,7 +342,8 @@ refuse_masked(const reader *self, PyObject *object)
     return masked ? -1 : 0;
 }
 
-/* Whether a time is meant where none is, or a unit that would be rounded. */
+/* Whether a time is meant where none is, or one in another unit, or of another class, so that
+ * its value says whether this dtype can hold it. */
 static bool
 is_other_time(lw_dtype dtype, PyObject *object)
 {
@@ -358,39 +359,53 @@ is_other_time(lw_dtype dtype, PyObject *object)
     from = descr ? lw_dtype_of_descr(descr) : LW_DT_void;
     PyErr_Clear();
     Py_XDECREF(descr);
-    return (lw_is_time(from) || lw_is_time(dtype)) && !lw_can_cast_safe(from, dtype);
+    if (!lw_is_time(from) && !lw_is_time(dtype))
+        return false;
+    return !lw_can_cast_safe(from, dtype) ||
+           (lw_is_time(from) && from != dtype && lw_dtypes[from].unit != LW_UNIT_generic);
 }
 
-/* A time in a unit that the accumulator's dtype may be too coarse for, or one of Python's
- * classes, as an array of this dtype; NULL without an exception where it is rounded, or is no
- * such time. */
+/* The array as one of a time's dtype; NULL: it is of none that NumPy casts implicitly, or, with
+ * an exception, there is no memory. */
+static PyArrayObject *
+cast_time(PyArrayObject *array, PyArray_Descr *descr)
+{
+    if (descr == NULL ||
+        !PyArray_CanCastTypeTo(PyArray_DESCR(array), descr, NPY_SAME_KIND_CASTING))
+        return NULL;
+    Py_INCREF(descr);
+    return (PyArrayObject *)PyArray_CastToType(array, descr, 0);
+}
+
+/* A time of NumPy's or of Python's classes as an array of this dtype. NULL without an exception
+ * where it would be rounded or is out of range, so that casting it back gives another time, or
+ * where it is no time. */
 static PyArrayObject *
 exact_time(lw_dtype dtype, PyObject *object)
 {
     int type = lw_is_datetime(dtype) ? NPY_DATETIME : NPY_TIMEDELTA;
     bool is_numpys = PyArray_Check(object) || PyArray_IsScalar(object, Generic);
-    PyArray_Descr *descr = lw_descr_of(dtype);
-    PyObject *given = PyArray_FromAny(object, is_numpys ? NULL : PyArray_DescrFromType(type), 0,
-                                      0, NPY_ARRAY_CARRAY_RO, NULL);
-    PyObject *held = NULL, *same = NULL;
-    bool is_exact = false;
+    PyArrayObject *given, *held = NULL, *back = NULL;
 
-    Py_XINCREF(descr);
-    if (given != NULL && descr != NULL && PyArray_TYPE((PyArrayObject *)given) == type)
-        held = PyArray_CastToType((PyArrayObject *)given, descr, 0);
-    else
-        Py_XDECREF(descr);
-    if (held != NULL && PyArray_NDIM((PyArrayObject *)held) == 0) {
-        same = PyObject_RichCompare(given, held, Py_EQ);
-        is_exact = *(npy_int64 *)PyArray_DATA((PyArrayObject *)held) == NPY_DATETIME_NAT ||
-                   (same != NULL && PyObject_IsTrue(same) == 1);
-    }
-    PyErr_Clear();
-    Py_XDECREF(same);
-    Py_XDECREF(given);
-    if (!is_exact)
+    if (PyUnicode_Check(object) || PyBytes_Check(object) || object == Py_None)
+        return NULL; /* NumPy would read a text, and None as NaT */
+    given =
+        (PyArrayObject *)PyArray_FromAny(object, is_numpys ? NULL : PyArray_DescrFromType(type),
+                                         0, 0, NPY_ARRAY_CARRAY_RO, NULL);
+    if (given != NULL && PyArray_TYPE(given) == type && PyArray_SIZE(given) == 1 &&
+        (is_numpys || PyArray_NDIM(given) == 0))
+        held = cast_time(given, lw_descr_of(dtype));
+    if (held != NULL)
+        back = cast_time(held, PyArray_DESCR(given));
+    if (back == NULL || memcmp(PyArray_DATA(back), PyArray_DATA(given), sizeof(npy_int64)) != 0)
         Py_CLEAR(held);
-    return (PyArrayObject *)held;
+    if (PyErr_Occurred() &&
+        (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+         PyErr_ExceptionMatches(PyExc_OverflowError)))
+        PyErr_Clear(); /* it cannot be converted; others, as KeyboardInterrupt, are not lost */
+    Py_XDECREF(back);
+    Py_XDECREF(given);
+    return held;
 }
 
 /* As an array of no dimension, usually; of dtype bool first where bools are asked for, whose
@@ -419,18 +434,20 @@ read_number(const reader *self, PyObject *object)
 {
     lw_dtype dtype = self->r->acc[self->number];
     lw_reduce_item *out = &self->out[self->number];
-    PyArrayObject *array = NULL;
-    bool is_other = is_other_time(dtype, object);
+    PyArrayObject *array;
 
     memset(out, 0, sizeof *out);
     if (PyArray_Check(object) && !PyArray_CheckExact(object) && refuse_masked(self, object) < 0)
         return -1;
-    if (lw_is_time(dtype) && is_other && !PyUnicode_Check(object) && object != Py_None)
-        array = exact_time(dtype, object);
-    if (array == NULL && ((!is_number(object) && !PyTuple_Check(object)) || is_other))
-        return wrong_number(self, object, PyExc_TypeError);
-    if (array == NULL)
+    if (is_other_time(dtype, object)) {
+        array = lw_is_time(dtype) ? exact_time(dtype, object) : NULL;
+        if (array == NULL)
+            return PyErr_Occurred() ? -1 : wrong_number(self, object, PyExc_TypeError);
+    } else {
+        if (!is_number(object) && !PyTuple_Check(object))
+            return wrong_number(self, object, PyExc_TypeError);
         array = array_of_dtype(self, object);
+    }
     if (array == NULL)
         return not_held(self, object);
     if (PyArray_SIZE(array) == 1)

@@ -80,8 +80,10 @@ lane_range lw_reduce_take_in_order(maker *m, access *from);
 void lw_reduce_take_rest(maker *m, lw_ref takes, access *from);
 /* Combines the slots of a result's lanes into those of its first lane (device_join.c). */
 void lw_reduce_join_lanes(maker *m, const lane_range *range);
-/* Leaves the open loop in all blocks but the last of the `splits` of its results, whose lanes
- * combine what the blocks have left, in their order. Gives which lanes have some. */
+/* Stores the block's accumulators in device memory. All of the `splits` blocks of a result but
+ * the last to arrive then break out of the open loop. Each lane of the last block combines what
+ * some neighbouring blocks have stored, in their order, into its slots. Gives which lanes have
+ * some. */
 lane_range lw_reduce_meet(maker *m, lw_ref splits);
 /* Emits the whole kernel for short rows (device_rows.c). */
 void lw_reduce_short_rows(maker *m, access *from);

@@ -115,8 +115,8 @@ lw_reduce_is_first_lane(maker *m)
 /* ---- blocks ---- */
 
 /* The number of the accumulator that block `split` leaves for the thread's result v: those of
- * neighbouring results are neighbours in memory. In 32 bits, which suffice: see choose_splits.
- */
+ * neighbouring results are neighbours in memory. It is computed in 32 bits, which suffice: see
+ * choose_splits. */
 static lw_ref
 partial_at(maker *m, lw_ref split, uint32_t v)
 {
@@ -127,9 +127,9 @@ partial_at(maker *m, lw_ref split, uint32_t v)
     return lw_ir_cast(b, LW_DT_i64, lw_ir_add_no_wrap(b, at, i32(m, v)));
 }
 
-/* Leaves the block's accumulators in device memory, and, unless this is the last block to
- * arrive, the loop that is open. The first thread of a block fences for all of them, as
- * barriers lie between its fences and what the others do. */
+/* Stores the block's accumulators in device memory, and breaks out of the open loop unless this
+ * is the last block to arrive. The first thread of a block fences for all of them, as barriers
+ * lie between its fences and what the others do. */
 static void
 leave_partials(maker *m, lw_ref splits)
 {

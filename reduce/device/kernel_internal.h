@@ -153,7 +153,8 @@ is_above(maker *m, lw_ref x, int64_t y)
     return lw_ir_compare(&m->b, LW_OP_GT, x, i64(m, y));
 }
 
-/* Whether the last part of an accumulator, with key->masked, says that there was an element. */
+/* Whether an i32 is not 0: with key->masked, the last part of an accumulator is one that says
+ * whether there was an element. */
 static inline lw_ref
 is_set(maker *m, lw_ref flag)
 {
@@ -190,7 +191,7 @@ high(maker *m, lw_ref x, int64_t y)
     return lw_ir_shr(&m->b, x, i64(m, log));
 }
 
-/* A specialisation register as i64. */
+/* A special register as i64. */
 static inline lw_ref
 register_of(maker *m, lw_sreg which)
 {

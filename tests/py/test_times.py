@@ -160,7 +160,8 @@ def test_reductions_of_nothing_where_and_initial():
 
 
 @pytest.mark.parametrize("initial", [
-    datetime.date(2022, 1, 1), datetime.datetime(2022, 1, 1), np.datetime64("2022-01-01T00"), np.array("2022-01-01T00", "M8[h]"), np.datetime64("NaT", "us"),
+    datetime.date(2022, 1, 1), datetime.datetime(2022, 1, 1), np.datetime64("2022-01-01T00"), np.array("2022-01-01T00", "M8[h]"), np.array("2022-01-01T00", ">M8[h]"),
+    np.datetime64("2022"), np.datetime64("NaT", "us"), np.datetime64("NaT"),
     datetime.timedelta(30000), np.timedelta64(720000, "h"), np.timedelta64("NaT", "us"),
 ])
 def test_initial_of_other_classes_and_units(initial):
@@ -173,12 +174,40 @@ def test_initial_of_other_classes_and_units(initial):
 
 
 @pytest.mark.parametrize("initial", [
-    datetime.datetime(2022, 1, 1, 13), np.datetime64("2022-01-01T13"), "2022-01-01", [datetime.date(2022, 1, 1)], 5, np.timedelta64(3, "D"), datetime.timedelta(3), object(),
+    datetime.datetime(2022, 1, 1, 13), np.datetime64("2022-01-01T13"), "2022-01-01", b"2022-01-01", [datetime.date(2022, 1, 1)], 5, np.timedelta64(3, "D"), datetime.timedelta(3), object(),
 ])
 def test_initial_that_is_not_a_date(initial):
     """NumPy rounds it, or takes its number for one of days."""
     with pytest.raises(TypeError, match=r"initial= must be a number that datetime64\[D\] can hold, not "):
         lw.reductions.max(np.array(["2020-01-01"], "M8[D]"), initial=initial)
+
+
+@pytest.mark.parametrize("initial", [
+    datetime.date(9999, 1, 1), datetime.datetime(1, 1, 1), np.datetime64("9999-01-01"), np.array("2262-04-12", "M8[D]"), datetime.timedelta.max, np.timedelta64(10**6, "D"),
+])
+def test_initial_that_is_out_of_range(initial):
+    """In nanoseconds, these times take more than 64 bits. NumPy's wrap around."""
+    dtype = "m8[ns]" if isinstance(initial, (datetime.timedelta, np.timedelta64)) else "M8[ns]"
+    for name in ("min", "max"):
+        with pytest.raises(TypeError, match="initial= must be a number that .*64.ns. can hold, not "):
+            getattr(lw.reductions, name)(np.array([1, 2], dtype), initial=initial)
+
+
+class Failing:
+    """Raises an exception when it is made into an array."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __array__(self, *args, **keywords):
+        raise self.error
+
+
+@pytest.mark.parametrize("error, raised", [(KeyboardInterrupt, KeyboardInterrupt), (MemoryError, MemoryError), (ValueError, TypeError)])
+def test_initial_that_fails(error, raised):
+    """An interrupt and a lack of memory are not taken for a wrong initial=."""
+    with pytest.raises(raised):
+        lw.reductions.max(np.array(["2020-01-01"], "M8[D]"), initial=Failing(error()))
 
 
 def test_operators_of_reductions():

@@ -229,7 +229,8 @@ sharing_of(PyObject *function, const char *name)
     return name[0] == '_' ? LW_IS_SHARED : LW_SHARED_BY_CALLEE;
 }
 
-/* How functions of the package are compiled, which their modules say. */
+/* Notes how the function is to be compiled, which depends on its module if it is one of the
+ * package. */
 static void
 note_module(lw_fn *fn, PyObject *function)
 {
