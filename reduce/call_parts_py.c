@@ -217,7 +217,18 @@ is_python_number(PyObject *object)
            PyComplex_CheckExact(object);
 }
 
-/* The dtype of a device array; new reference. NULL: it has none of numbers. */
+/* Clears what says that an operand is no array, which is told of where it is read; but not an
+ * interrupt, or that memory ran out. */
+static void
+clear_unless_it_ends_the_call(void)
+{
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception) &&
+        !PyErr_ExceptionMatches(PyExc_MemoryError))
+        PyErr_Clear();
+}
+
+/* The dtype of a device array; new reference. NULL: it has none of numbers, or there is an
+ * exception. */
 static PyObject *
 device_dtype(PyObject *object)
 {
@@ -229,11 +240,12 @@ device_dtype(PyObject *object)
             descr = Py_XNewRef((PyObject *)lw_descr_of((lw_dtype)operand.dtype));
         lw_operand_release(&operand);
     }
-    PyErr_Clear(); /* it is told of where the array is read */
+    clear_unless_it_ends_the_call();
     return descr;
 }
 
-/* A dtype of numbers that counts beside Python's; new reference. NULL: there is none. */
+/* A dtype of numbers that counts beside Python's; new reference. NULL: there is none, or an
+ * exception. */
 static PyObject *
 strong_dtype(PyObject *object)
 {
@@ -246,7 +258,8 @@ strong_dtype(PyObject *object)
     if (array != NULL && (PyArray_ISNUMBER(array) || PyArray_ISBOOL(array)))
         descr = Py_NewRef((PyObject *)PyArray_DESCR(array));
     Py_XDECREF(array);
-    PyErr_Clear(); /* of what is no array, which is told of where it is read */
+    if (array == NULL)
+        clear_unless_it_ends_the_call();
     return descr;
 }
 
@@ -264,6 +277,8 @@ weak_dtype(const lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, Py
         goto done;
     for (Py_ssize_t i = 0; i < n; i++) {
         one = strong_dtype(arrays[i]);
+        if (one == NULL && PyErr_Occurred())
+            goto done;
         if (one != NULL && PyList_Append(all, one) < 0) {
             Py_DECREF(one);
             goto done;

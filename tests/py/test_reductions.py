@@ -674,6 +674,14 @@ def test_errors_of_items_of_a_list_are_not_lost(error):
         reductions.sum([1.0, Interrupted(error)])
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_errors_of_an_operand_beside_a_number_are_not_lost(error):
+    scaled = lw.reduce(map=lambda x, y: x * y, combine=lambda a, b: a + b, identity=0)
+    with pytest.raises(error):
+        scaled(3.0, Interrupted(error))
+    assert scaled(3.0, Interrupted(ValueError)) == 6.0  # which is asked again
+
+
 # ---- complex elements with a real dtype= ----
 
 WITH_DTYPE = ["sum", "prod", "mean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nancumsum", "nancumprod"]

@@ -249,11 +249,11 @@ note_module(lw_fn *fn, PyObject *function)
 static uint32_t
 enqueue(lw_reader *r, PyObject *function, PyObject *self)
 {
+    assert(PyFunction_Check(function));
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
     uint32_t fn = new_fn(r, lw_read_str(r, code->co_name), 0), linked;
     lw_read_work *work;
 
-    assert(PyFunction_Check(function));
     if (fn == 0 || r->status != LW_OK || !lw_read_linked(r, function, NULL, &linked))
         return 0;
     r->tree->fns.data[fn].linked = linked;
