@@ -362,7 +362,7 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress)
     _all_elements._check_takes_indices(out)
     _all_elements._check_not_empty(a.shape, axis, f"attempt to get {name[3:]} of an empty sequence")
     kind = _all_elements._kind(a)
-    on_host = kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, _all_elements.DeviceArray)
+    on_host = kind in "fc" and isinstance(a, (np.ndarray, np.generic)) and not isinstance(a, _all_elements.DeviceArray)
     if on_host and out is not None and np.any(_COUNTED.one(a, axis=axis) == 0):  # before anything is written to out=
         raise ValueError("All-NaN slice encountered")
     result = (of_complex if kind == "c" else plain).one(_all_elements._of_numpy(a) if axis is None else a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))

@@ -419,7 +419,7 @@ def _asked_for(dtype: Any) -> Any:
 
 def _warn_of_nothing(a: Any, axis: Any, where: Any, least: float, text: str, above: int = 0) -> None:
     """As NumPy, where elements are so few: on the host, for on a device nobody waits for what a mask holds."""
-    if not isinstance(a, np.ndarray) or (where is True and least <= 0 < a.size):
+    if not isinstance(a, (np.ndarray, np.generic)) or (where is True and least <= 0 < a.size):
         return
     if where is True:
         axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)

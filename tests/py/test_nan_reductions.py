@@ -107,6 +107,9 @@ def test_errors():
     for name in ("nanargmin", "nanargmax"):
         with pytest.raises(ValueError, match="All-NaN slice"):
             getattr(lw.reductions, name)([[1.0, 2.0], [np.nan, np.nan]], axis=1)
+        for one in (np.nan, np.array(np.nan), np.float32(np.nan), np.complex64(complex(np.nan, 1))):
+            with pytest.raises(ValueError, match="All-NaN slice"):
+                getattr(lw.reductions, name)(one)
         with pytest.raises(ValueError, match="empty sequence"):
             getattr(lw.reductions, name)([])
     for name in ("nanmin", "nanmax"):

@@ -682,6 +682,14 @@ def test_errors_of_an_operand_beside_a_number_are_not_lost(error):
     assert scaled(3.0, Interrupted(ValueError)) == 6.0  # which is asked again
 
 
+@pytest.mark.parametrize("x", [np.float32(3), np.int16(3), np.complex64(2 + 1j), np.bool_(True)], ids=lambda x: type(x).__name__)
+def test_numbers_of_numpy_warn_as_arrays_of_one(x):
+    for name, keywords, text in [("var", {"ddof": 1}, "Degrees of freedom"), ("std", {"where": False}, "Degrees of freedom"), ("mean", {"where": False}, "Mean of empty slice")]:
+        for one in (x, np.array(x), np.array([x])):
+            with pytest.warns(RuntimeWarning, match=text), np.errstate(all="ignore"):
+                assert np.isnan(getattr(reductions, name)(one, **keywords))
+
+
 # ---- complex elements with a real dtype= ----
 
 WITH_DTYPE = ["sum", "prod", "mean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nancumsum", "nancumprod"]
