@@ -12,20 +12,17 @@ import copy
 from typing import Any
 
 from lanewise import _growing_dicts
-from lanewise._list_displays import _call, _called, _changed_by, _changed_inside, _Facts, _is_assigned, _load, _Rewriter, _set, _statements
+from lanewise._list_displays import _CHANGING_TABLES, _call, _called, _changed_by, _changed_inside, _Facts, _is_assigned, _load, _Rewriter, _set, _statements
 
 _MAKES = (ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
-_CHANGING = frozenset((
-    "pop", "popitem", "clear", "update", "setdefault", "add", "remove", "discard", "difference_update", "intersection_update",
-    "symmetric_difference_update"))
-_TAKE_ITEMS = _CHANGING | {"union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"}
+_TAKE_ITEMS = _CHANGING_TABLES | {"union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"}
 _PARTS = {"keys": _growing_dicts.key_of_entry, "values": _growing_dicts.value_of_entry, "items": _growing_dicts.item_of_entry}
 
 
 def _is_changed(node: ast.AST, name: str) -> bool:
     """Whether the statement or expression may change the dict or set of this variable."""
     passed = node.args if isinstance(node, ast.Call) and _called(node) not in ("len", "sorted", "list", "print") else []
-    return any(isinstance(argument, ast.Name) and argument.id == name for argument in passed) or name in (_changed_by(node, _CHANGING), _changed_inside(node))
+    return any(isinstance(argument, ast.Name) and argument.id == name for argument in passed) or name in (_changed_by(node, _CHANGING_TABLES), _changed_inside(node))
 
 
 def _constant(node: ast.AST | None) -> Any:

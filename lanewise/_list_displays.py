@@ -21,6 +21,9 @@ from typing import Any
 from lanewise import _growing_dicts, _growing_lists, _shown_containers, _typed_containers
 
 _CHANGING = frozenset(("append", "extend", "insert", "pop", "clear", "sort", "reverse", "remove"))
+_CHANGING_TABLES = frozenset((  # dicts and sets
+    "pop", "popitem", "clear", "update", "setdefault", "add", "remove", "discard", "difference_update", "intersection_update",
+    "symmetric_difference_update"))
 _READING = frozenset(("len", "sum", "min", "max", "any", "all", "sorted", "list", "tuple", "enumerate", "zip", "reversed", "range", "print", "bool"))
 _TAKE_ITEM = frozenset(("append", "insert", "setdefault"))  # as the last argument
 _ITERATORS = frozenset(("range", "zip", "enumerate", "reversed", "map"))
@@ -496,6 +499,8 @@ class _Displays(_Rewriter):
                 if any(other in self.inner for value in values for other in _names_of(value)):
                     self.inner |= self._inner_with(name)
         self.sources = self._sources(function)
+        changes = [node for node in ast.walk(function) if not (isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name))]
+        self.changed = {_changed_by(node, _CHANGING | _CHANGING_TABLES) for node in changes}  # variables of which items are changed
         self.over: list[str] = []  # variables over whose lists and dicts enclosing loops run
 
     def _names_of_items(self, function: ast.FunctionDef) -> set[str]:
@@ -653,9 +658,10 @@ class _Displays(_Rewriter):
         return self._list(value) if self._grows(target) else self.visit(value)
 
     def _may_have_items(self, name: str) -> bool:
-        """Whether the function assigns a list, dict or set to a variable that is made there."""
-        made = [value for value in self.facts.values.get(name, []) if value is not None]
-        return any(isinstance(value, ast.ListComp) or _called(value) == "list" or self._makes_item(value) or _makes_set(value) for value in made)
+        """Whether a variable may have a list, dict or set: the function assigns one that is made there, or changes items. ``x += v`` does not tell,
+        as x may be a number."""
+        made = [arm for value in self.facts.values.get(name, []) for arm in _arms(value) if arm is not None]
+        return name in self.changed or any(self._makes_item(arm) or _makes_set(arm) or _adds_list(arm) for arm in made)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         if _assigns_to_itself(node) and self._may_have_items(node.value.id):  # type: ignore[attr-defined]

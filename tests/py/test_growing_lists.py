@@ -751,6 +751,58 @@ def test_lists_that_were_refused(function):
     assert lw.njit(function)(4) == function(4)
 
 
+@lw.njit
+def numbers_below(n):
+    return [i for i in range(n)]
+
+
+def list_of_a_call(n):
+    x = numbers_below(n)
+    x = x
+    x.append(n)
+    return x
+
+
+def item_of_the_list_of_a_call(n):
+    x = numbers_below(n)
+    x = x
+    x[0] += n
+    return x
+
+
+def one_of_two_displays(n):
+    x = [1, 2] if n > 2 else [3]
+    x = x
+    x.append(n)
+    return x
+
+
+def sum_of_lists(n):
+    x = [0] * n + [1]
+    x = x
+    x += [n]
+    return x
+
+
+def union_of_sets(n):
+    x = {1, n} | {3}
+    x = x
+    x.add(8)
+    return len(x)
+
+
+def one_of_two_dicts(n):
+    x = {1: 2} if n > 2 else {3: 4}
+    x = x
+    x[9] = n
+    return len(x)
+
+
+@pytest.mark.parametrize("function", [list_of_a_call, item_of_the_list_of_a_call, one_of_two_displays, sum_of_lists, union_of_sets, one_of_two_dicts])
+def test_a_variable_assigned_to_itself_keeps_its_items(function):
+    assert lw.njit(function)(4) == function(4)
+
+
 def repeated(n, times):
     x = [n, n, n, n]
     x.append(n)
