@@ -378,7 +378,10 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     splits = splits > most ? most : splits;
     splits = splits > MOST_SPLITS ? MOST_SPLITS : splits < 1 ? 1 : splits;
     plan->splits = splits;
-    if (!job->reduction->commutative) {
+    if (job->reduction->commutative) {
+        /* each block has an element: without one its accumulator would have no value */
+        assert((splits - 1) * lanes * LW_REDUCE_UNROLL < plan->items);
+    } else {
         plan->per_block = (plan->items + splits - 1) / splits;
         /* whole iterations: accesses that are left over are waited for one by one */
         if (splits > 1)

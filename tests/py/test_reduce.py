@@ -726,6 +726,25 @@ def test_the_kernel_simulated(n):
         assert lw.reduce(lambda a, b: b, max_blocksize=64)._simulate(x, size=blocks) == n - 1
 
 
+@pytest.mark.parametrize("n", [24_575, 24_577, 40_001, 65_536, 81_923])
+def test_blocks_that_take_turns_see_every_element_once(n):
+    seen = lw.reduce(lambda a, b: (a[0] + b[0], a[1] + b[1], a[2] + b[2]), map=lambda x, index: (x, index, 1))
+    grown = lw.reduce(lambda a, b: a + b, map=lambda x: np.exp(x))  # loads an iteration ahead
+    first_of = lw.reductions._argmax
+    x = np.random.default_rng(n).integers(-99, 99, n, np.int64)
+    for blocks in (2, 3, 16):
+        assert seen._simulate(x, size=blocks) == (x.sum(), n * (n - 1) // 2, n)
+        assert first_of._simulate(x, size=blocks) == x.argmax()
+        assert grown._simulate(x / 99, size=blocks) == pytest.approx(np.exp(x / 99).sum(), rel=1e-13)
+    narrow = np.ones(8 * n, np.int8)
+    for at in (0, 4 * n + 1, 8 * n - 1):
+        narrow[at] = 2
+        assert biggest._simulate(narrow, size=3) == 2 and first_of._simulate(narrow, size=3) == at
+        narrow[at] = 1
+    table = x[: n // 2 * 2].reshape(-1, 2)
+    assert np.array_equal(seen._simulate(table, axis=0, size=16)[0], table.sum(0)) and np.array_equal(first_of._simulate(table, axis=0, size=16), table.argmax(0))
+
+
 @pytest.mark.parametrize("shape", [(5, 7), (300, 40), (40, 300), (3, 5000), (5000, 3), (1, 700)], ids=str)
 def test_the_kernel_simulated_along_axes(shape):
     a = some(shape)
