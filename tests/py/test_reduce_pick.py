@@ -97,9 +97,9 @@ def test_the_first_and_the_last(n):
 
 @pytest.mark.slow_with_sanitizers  # with which the call takes longer than the elements
 def test_bools_end_at_the_first():
-    x = np.zeros(1 << 18, bool)
+    x = np.zeros(1 << 16, bool)
     x[5] = True
-    y = np.zeros(1 << 18, bool)
+    y = np.zeros(1 << 16, bool)
     argmax = made()
     for _ in range(20):
         argmax(y)
