@@ -1214,11 +1214,16 @@ def _common(p):
     """Zero of the type of an array of these numbers."""
     if len(p) == 1:
         return type(_strong(p[0]))(0)
-    return type(_strong(p[0]))(0) + _common(p[1:])
+    return np.add(type(_strong(p[0]))(0), _common(p[1:]))
+
+
+def _horner_step(y, x, c):
+    """y * x + c with NumPy's rules, which keep bools; Python's * and + count them."""
+    return np.add(np.multiply(y, x), c)
 
 
 def _horner(p, x, t, y):
-    return y if len(p) == 0 else _horner(p[1:], x, t, y * x + t(p[0]))
+    return y if len(p) == 0 else _horner(p[1:], x, t, _horner_step(y, x, t(p[0])))
 
 
 def _coefficient(p):
@@ -1227,17 +1232,17 @@ def _coefficient(p):
 
 def polyval(p, x):
     if isinstance(x, np.ndarray):
-        zero = x.dtype.type(0) if isinstance(p, (tuple, list)) and len(p) == 0 else x.dtype.type(0) * _coefficient(p)
-        return _each(lambda v: polyval(p, v), x, type(zero))
+        zero = x.dtype.type(0)
+        if isinstance(p, (tuple, list)) and len(p) == 0:
+            return _each(lambda v: polyval(p, v), x, type(zero))
+        return _each(lambda v: polyval(p, v), x, type(_horner_step(zero, zero, _coefficient(p))))
     x = _strong(x)
     zero = type(x)(0)
     if isinstance(p, (tuple, list)):
         return zero if len(p) == 0 else _horner(p, x, type(_common(p)), zero)
-    if p.shape[0] == 0:
-        return zero * x * p.dtype.type(0)
-    y = p[0] if isinstance(x, np.bool_) else zero * x + p[0]
-    for i in range(1, p.shape[0]):
-        y = y * x + p[i]
+    y = _horner_step(zero, x, p.dtype.type(0))
+    for i in range(p.shape[0]):
+        y = _horner_step(y, x, p[i])
     return y
 
 

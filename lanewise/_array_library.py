@@ -280,14 +280,17 @@ def cholesky(a):
 # ---- differences and sums of neighbours ----
 
 
+def _difference(x, y):
+    """Of two elements as numpy.diff makes it: of bools, whether they differ."""
+    return x != y if isinstance(x, np.bool_) else x - y
+
+
 def _differences(out, a):
     for i in range(out.shape[0]):
         if a.ndim > 1:
             out[i] = a[i + 1] != a[i] if a.dtype.type == np.bool_ else a[i + 1] - a[i]
-        elif a.dtype.type == np.bool_:
-            out[i] = a[i + 1] != a[i]
         else:
-            out[i] = a[i + 1] - a[i]
+            out[i] = _difference(a[i + 1], a[i])
 
 
 def diff(a, n=1, axis=-1):
@@ -324,11 +327,12 @@ def ediff1d(ary):
 
 
 def _trapezoid_of(y, x, dx, t):
-    s = t(0)
+    w = _total_type(t)
+    s = w(0)
     for i in range(1, y.shape[0]):
-        step = dx if x is None else x[i] - x[i - 1]
-        s += step * np.add(y[i], y[i - 1]) / 2.0
-    return s
+        step = dx if x is None else _difference(x[i], x[i - 1])
+        s += w(step * np.add(y[i], y[i - 1]) / 2.0)
+    return t(s)
 
 
 def _trapezoids(out, y, x, dx):
@@ -513,20 +517,28 @@ def _check_scale(is_zero):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
 
 
+def _average_type(x, y):
+    """The type of averages of elements like x with weights like y, in which they are also multiplied: NumPy's."""
+    t = type(x * y)
+    if isinstance(x, (np.bool_, np.integer)):
+        return np.complex128 if isinstance(y, np.complexfloating) else np.float64
+    return t
+
+
 def _weighted_along(a, k, weights):
+    t = _average_type(a.dtype.type(0), weights.dtype.type(0))
+    factors = _as(weights, t)
     if weights.ndim == 1:
         if weights.shape[0] != a.shape[k]:
             raise ValueError("Length of weights not compatible with specified axis.")
-        products = _axis_last(a, k) * weights
-        scale = np.sum(weights)
+        scale = np.sum(factors)
         _check_scale(scale == 0)
-        return _as(np.sum(products, -1) / scale, _mean_type(products.dtype.type))
+        return _as(np.sum(_as(_axis_last(a, k), t) * factors, -1) / scale, t)
     if weights.shape != a.shape:
         raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-    products = a * weights
-    scales = np.sum(weights, k)
+    scales = np.sum(factors, k)
     _check_scale(np.any(scales == 0))
-    return _as(np.sum(products, k) / scales, _mean_type(products.dtype.type))
+    return _as(np.sum(_as(a, t) * factors, k) / scales, t)
 
 
 def _weighted(a, axis, weights):
@@ -534,12 +546,12 @@ def _weighted(a, axis, weights):
         return _weighted_along(a, _known_axis(axis, a.ndim), weights)
     if a.shape != weights.shape:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    products = a * weights
-    t = _mean_type(products.dtype.type)
+    t = _average_type(a.dtype.type(0), weights.dtype.type(0))
     w = _total_type(t)
-    scale = _add(weights, w(0))
+    factors = _as(weights, t)
+    scale = _add(factors, w(0))
     _check_scale(scale == 0)
-    return t(_add(products, w(0)) / scale)
+    return t(_add(_as(a, t) * factors, w(0)) / scale)
 
 
 def _precedes(x, y):

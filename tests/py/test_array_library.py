@@ -642,6 +642,24 @@ def test_products_of_bools(f):
         check(f, bools(n))
 
 
+@pytest.mark.parametrize("f", [
+    lambda x, y: np.average(x, weights=y), lambda x, y: np.average(x.reshape(2, 3), axis=0, weights=y[:2]), lambda x, y: np.average(x.reshape(2, 3), axis=1, weights=y.reshape(2, 3)),
+    lambda x, y: np.trapezoid(x, y), lambda x, y: np.polyval(x[:3], y), lambda x, y: np.polyval(x[:3], y[2]), lambda x, y: np.sinc(x),
+], ids=["average", "average_rows", "average_elements", "trapezoid", "polyval", "polyval_number", "sinc"])
+def test_the_type_in_which_elements_are_multiplied(f):
+    """Averages of integers are float64 and do not wrap around, and a polynomial of bools is a bool."""
+    for one in ("?", "i1", "u1", "i4", "u8", "f4", "c8"):
+        for other in ("?", "i2", "u4", "i8", "f4", "f8"):
+            check(f, numbers_of(one), numbers_of(other))
+
+
+def numbers_of(dtype):
+    """Large enough that a product of two does not fit into their type."""
+    if dtype == "?":
+        return bools(6)
+    return np.array([100, 120, 90, 110, 101, 127]).astype(dtype) * np.array(1 if dtype in ("i1", "u1") else 200).astype(dtype)
+
+
 @pytest.mark.parametrize("f", [lambda x: np.ediff1d(x), lambda x: np.cross(x[:3], x[3:6]), lambda x: np.gradient(x)], ids=range(3))
 def test_differences_of_bools(f):
     with pytest.raises(TypeError, match="boolean subtract"):
