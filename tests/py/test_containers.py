@@ -201,6 +201,28 @@ def test_ufuncs_ask_them():
         add.reduce(COLUMNS["DataArray"])
 
 
+def test_gufuncs_of_frames():
+    """pandas would call a gufunc of one operand with the transposed columns of each dtype."""
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]})
+
+    @lw.guvectorize("(n)->()", target="cpu")
+    def total(row, out):
+        out[()] = 0.0
+        for x in row:
+            out[()] += x
+
+    @lw.guvectorize("(n)->(n)", target="cpu")
+    def running(row, out):
+        out[0] = row[0]
+        for i in range(1, row.shape[0]):
+            out[i] = out[i - 1] + row[i]
+
+    assert np.array_equal(total(frame), [5.0, 7.0, 9.0]) and np.array_equal(total(frame, axis=0), [6.0, 15.0])
+    got = running(frame)
+    assert list(got.columns) == ["a", "b"] and np.array_equal(got, [[1.0, 5.0], [2.0, 7.0], [3.0, 9.0]])
+    assert total(frame["b"]) == 15.0 and list(running(frame["b"])) == [4, 9, 15]
+
+
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_columns_of_other_libraries(library):
     module = pytest.importorskip(library)

@@ -575,6 +575,25 @@ knows_operands_alone(PyObject *object)
     return is;
 }
 
+/* A DataFrame takes a function that is called with one operand and no keyword for one of
+ * elements and gives it the transposed blocks of its columns. With a keyword, whose value is
+ * the default here, it passes its elements as an array, as it does of several operands. */
+static int
+pass_frame_whole(const overrides *o, const lw_overridden *self, PyObject *kwargs)
+{
+    PyObject *casting;
+    int result;
+
+    if (!self->has_items || self->nin != 1 || o->n != 1 || PyDict_GET_SIZE(kwargs) > 0 ||
+        !knows_operands_alone(o->objects[0]) ||
+        !PyObject_HasAttrString(o->objects[0], "columns"))
+        return 0;
+    casting = PyUnicode_FromString("same_kind");
+    result = casting ? PyDict_SetItemString(kwargs, "casting", casting) : -1;
+    Py_XDECREF(casting);
+    return result;
+}
+
 /* pandas takes ufuncs of some names for its own operators, so these are passed under another
  * name. */
 static int
@@ -642,7 +661,7 @@ lw_override(const lw_overridden *self, const char *method, PyObject *const *args
     if (positional != NULL && self->inputs_by_name && strcmp(method, "__call__") == 0 &&
         keep_operands(&o, self, &called, &positional, &kwargs) < 0)
         goto done;
-    if (positional != NULL)
+    if (positional != NULL && pass_frame_whole(&o, self, kwargs) == 0)
         *result = ask_all(&o, self, called, method, positional, kwargs);
 done:
     for (int i = 0; i < o.n; i++)
