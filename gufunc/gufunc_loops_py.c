@@ -243,13 +243,22 @@ lw_gufunc_infer(lw_gufunc_object *self, const lw_gufunc_loop *loop)
 
 /* ---- the dtypes of outputs that no signature names ---- */
 
+/* `known`, if they have no common dtype: what it is used for says so with a line. */
+static lw_dtype
+common_dtype(lw_dtype known, lw_dtype other)
+{
+    lw_dtype both = lw_promote_dtypes(known, other);
+
+    return both == LW_DT_void ? known : both;
+}
+
 static lw_dtype
 common_input(const lw_gufunc_loop *loop)
 {
     lw_dtype all = loop->n_shown ? loop->types[0] : LW_DT_f64;
 
     for (int k = 1; k < loop->n_shown; k++)
-        all = lw_promote_dtypes(all, loop->types[k]);
+        all = common_dtype(all, loop->types[k]);
     return all;
 }
 
@@ -291,7 +300,7 @@ outputs_from(lw_gufunc_object *self, lw_gufunc_loop *loop, const bool *is_free, 
     set_free(loop, is_free, stored, 0);
     LW_TRY(stores_of(self, loop, false, again, err));
     for (int k = 0; k < loop->nout; k++)
-        stored[k] = stored[k] == again[k] ? stored[k] : lw_promote_dtypes(stored[k], again[k]);
+        stored[k] = common_dtype(again[k], stored[k]);
     set_free(loop, is_free, stored, 0);
 fail:
     return status;

@@ -129,12 +129,13 @@ class Distributions(HostDistributions):
     def multinomial(self, n, pvals, size=None, *, stream=0):
         """Draw how often each of len(pvals) outcomes occurs in n trials: an int64 NumPy array of shape (*size, len(pvals)).
 
-        Binomial numbers one after the other, each of what is left."""
+        Binomial numbers one after the other, each of what is left. As in NumPy, the last outcome has the chance that the others leave,
+        whatever pvals[-1] is."""
         trials, p = integers("n", n, "count"), check("pvals", parameter("pvals", pvals), "chance")
         if p.ndim != 1 or p.size == 0:
             raise ValueError(f"pvals must be one-dimensional and not empty, not of shape {p.shape}")
-        if not p.sum() <= 1.0 + 1e-12:
-            raise ValueError(f"sum(pvals[:-1]) > 1.0: pvals must have a sum of at most 1, not {p.sum()}")
+        if not p[:-1].sum() <= 1.0 + 1e-12:
+            raise ValueError(f"sum(pvals[:-1]) > 1.0: the chances before the last, which takes the rest, must have a sum of at most 1, not {p[:-1].sum()}")
         shape = common_shape(_tuple(size), [trials], None) or ()
         left, counts = np.array(np.broadcast_to(trials, shape)), np.zeros((*shape, p.size), np.int64)
         rest = 1.0

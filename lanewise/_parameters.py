@@ -177,13 +177,15 @@ def fits(name, dtype, largest):
 
 
 def chances(name, value, count):
-    """One-dimensional chances with the sum 1, of things of that count."""
-    p = parameter(name, value, "chance")
+    """One-dimensional chances, of things of that count, whose sum is 1 within the square root of the epsilon of their dtype."""
+    given = _host(name, value, "an array of numbers")
+    p = parameter(name, given, "chance")
     if p.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, not of shape {p.shape}")
     if p.size != count:
         raise ValueError(f"{name} must have {count} elements, not {p.size}: a and {name} must have same size")
-    if not abs(math.fsum(p) - 1.0) <= 1e-8:
+    rounded = np.finfo(given.dtype if given.dtype.kind == "f" and given.dtype.itemsize < 8 else np.float64).eps ** 0.5
+    if not abs(math.fsum(p) - 1.0) <= rounded:
         raise ValueError(f"{name} must have the sum 1, not {math.fsum(p)}: probabilities do not sum to 1")
     return p
 

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from lanewise._array_functions import _array_of, check_integers
+from lanewise._array_functions import _array_of, _as, check_integers
 from lanewise._core import intrinsics
 from lanewise.random import (  # type: ignore[attr-defined]
     _exponential_float64, _normal2_float64, uint64_to_unit_float64, xoroshiro128p_binomial, xoroshiro128p_dtype, xoroshiro128p_gamma_float64, xoroshiro128p_integers,
@@ -440,13 +440,21 @@ def _chosen_place(w, n, chances):
     return low
 
 
-def _check_chances(n, p):
-    _check(len(p) == n, "'a' and 'p' must have same size")
+def _rounded(t):
+    """The square root of the epsilon of a type of floats, which numpy.random.choice allows in the sum of chances."""
+    return math.sqrt(2.0**-10 if t == np.float16 else 2.0**-23 if t == np.float32 else 2.0**-52)
+
+
+def _checked_chances(n, p):
+    """p as float64."""
+    chances = _as(p, np.float64)
+    _check(len(chances) == n, "'a' and 'p' must have same size")
     total = 0.0
     for i in range(n):
-        _check(p[i] >= 0, "Probabilities are not non-negative")
-        total += p[i]
-    _check(abs(total - 1.0) < 1e-8, "Probabilities do not sum to 1.")
+        _check(chances[i] >= 0, "Probabilities are not non-negative")
+        total += chances[i]
+    _check(abs(total - 1.0) <= _rounded(p.dtype.type), "Probabilities do not sum to 1.")
+    return chances
 
 
 def _without_replacement(w, places, n, p):
@@ -484,13 +492,12 @@ def _one(w, n, p):
 def choice(a, size=None, replace=True, p=None):
     w = _arrays.random_state()
     source = _array_of(a)
-    chances = _array_of(p)
+    given = _array_of(p)
     if not isinstance(source, np.ndarray):
         check_integers(source, "a")
     n = source.shape[0] if isinstance(source, np.ndarray) else source
     _check(n > 0, "a must be a positive integer, or not empty")
-    if chances is not None:
-        _check_chances(n, chances)
+    chances = given if given is None else _checked_chances(n, given)
     if size is None:
         return _picked(source, _one(w, n, chances))
     out = np.empty(size, np.int64)
@@ -534,10 +541,12 @@ def _dirichlet(w, row, alpha):
 
 
 def multinomial(n, pvals, size=None):
-    chances = _array_of(pvals)
+    chances = _as(_array_of(pvals), np.float64)
     w = _arrays.random_state()
     check_integers(n, "n")
     _check(n >= 0, "n < 0")
+    for i in range(chances.shape[0]):
+        _check(chances[i] >= 0 and chances[i] <= 1, "pvals < 0, pvals > 1 or pvals contains NaNs")
     out = np.empty((*_shape_of(size), chances.shape[0]), np.int64)
     rows = out.reshape(-1, chances.shape[0])
     for i in range(rows.shape[0]):
@@ -549,7 +558,7 @@ def _multinomial(w, row, n, chances):
     left = np.int64(n)
     rest = 1.0
     for i in range(row.shape[0] - 1):
-        _check(chances[i] >= 0 and chances[i] <= rest + 1e-12, "pvals < 0, pvals > 1 or sum(pvals[:-1]) > 1.0")
+        _check(chances[i] <= rest + 1e-12, "sum(pvals[:-1]) > 1.0")
         row[i] = _binomial(w, left, min(1.0, chances[i] / rest)) if rest > 0 else 0
         left -= row[i]
         rest -= chances[i]

@@ -424,7 +424,7 @@ def test_out_of_other_kinds_of_arrays():
     (lambda g: g.geometric(0), ValueError, "p <= 0, p > 1 or p contains NaNs"),
     (lambda g: g.triangular(0, 2, 1), ValueError, "mode > right"),
     (lambda g: g.triangular(1, 1, 1), ValueError, "left == right"),
-    (lambda g: g.multinomial(3, [0.6, 0.6]), ValueError, "pvals"),
+    (lambda g: g.multinomial(3, [0.6, 0.6, 0.1]), ValueError, "pvals"),
     (lambda g: g.dirichlet([1, -1]), ValueError, "alpha < 0"),
     (lambda g: g.dirichlet([0, 0]), ValueError, "alpha must have an element above 0"),
     (lambda g: g.choice(3, 3, replace=False, p=[0.5, 0.5, 0]), ValueError, "fewer non-zero entries in p than size"),

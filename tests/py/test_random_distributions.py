@@ -130,6 +130,7 @@ def test_counts_by_formulas(kind):
     counts = g.multinomial(20, [0.2, 0.3, 0.5], 2000)
     assert counts.shape == (2000, 3) and (counts.sum(1) == 20).all()
     np.testing.assert_allclose(counts.mean(0), [4, 6, 10], rtol=0.03)
+    assert g.multinomial(9, np.full(10, 0.1, np.float32)).sum() == 9 and g.multinomial(9, [0.4, 0.7]).sum() == 9  # the last is what the others leave
     assert g.multinomial([3, 4], [0.5, 0.5]).sum(1).tolist() == [3, 4] and g.multinomial(7, [1.0]).tolist() == [7]
     shares = g.dirichlet([0.5, 1.0, 1.5], (50, 40))
     assert shares.shape == (50, 40, 3)

@@ -1,5 +1,7 @@
 """np.random in functions of njit: distributions, errors, seeds, and the same numbers from prange for every number of threads."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -144,11 +146,31 @@ def test_prange_gives_the_same_numbers_for_every_number_of_threads():
 @pytest.mark.parametrize("f, text", [
     (lambda: R.normal(0, -1), "scale < 0"), (lambda: R.randint(3, 3), "low >= high"), (lambda: R.gamma(-1.0), "shape < 0"),
     (lambda: R.binomial(3, 1.5), "p < 0, p > 1"), (lambda: R.choice(3, 4, replace=False), "larger sample than population"),
-    (lambda: R.choice(2, p=[0.5, 0.4]), "do not sum to 1"), (lambda: R.beta(0, 1), "a <= 0"), (lambda: R.poisson(np.nan), "lam < 0"),
+    (lambda: R.choice(2, p=[0.5, 0.4]), "do not sum to 1"), (lambda: R.choice(2, p=np.array([0.5, 0.499], np.float32)), "do not sum to 1"),
+    (lambda: R.multinomial(3, [0.5, 0.6, 0.1]), "sum.pvals..-1.. > 1"), (lambda: R.multinomial(3, [0.5, 0.5, 5.0]), "pvals > 1"), (lambda: R.beta(0, 1), "a <= 0"), (lambda: R.poisson(np.nan), "lam < 0"),
 ])
 def test_errors(f, text):
     with pytest.raises(ValueError, match=text):
         lw.njit(f)()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_chances_whose_sum_is_rounded(dtype):
+    """Ten times 0.1, as of a softmax; numpy.random.choice allows the square root of the epsilon of their dtype."""
+    p = np.full(10, 0.1, dtype)
+
+    @lw.njit
+    def drawn(p):
+        return R.choice(10, 50, True, p), R.multinomial(50, p)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", lw.errors.PrecisionWarning)  # chances are added up in float64
+        places, counts = drawn(p)
+    assert places.min() >= 0 and places.max() < 10 and counts.sum() == 50
+    g = lw.random.default_rng(3)
+    assert g.choice(10, 50, p=p).max() < 10 and g.choice(10, 5, replace=False, p=p).max() < 10
+    with pytest.raises(ValueError, match="sum 1, not 0.99"):
+        g.choice(10, 50, p=p.astype(float) * 0.999)
 
 
 def test_elsewhere():
