@@ -139,15 +139,18 @@ def matvec_row() -> None:
 
 
 def compile_row() -> None:
-    """Process time of the first call of a function, LLVM being loaded."""
-    x, times = np.ones(100), []
-    with lw.config(cache_size_mb=0):
-        for k in range(10):
-            mine = lw.vectorize(eval(f"lambda a, b: a * b + {k}.25"))
-            start = time.process_time()
-            mine(x, x)
-            times.append(time.process_time() - start)
-    print(f"{'first call of a*b+k':<28} lanewise {min(times) * 1e3:.1f} ms of processor time")
+    """Process time of the first call of a function, in turns with numba's, the compilers being loaded."""
+    x = np.ones(100)
+    decorators = {"lanewise": lw.vectorize} | ({"numba": numba.vectorize} if numba else {})
+    times: dict[str, list[float]] = {name: [] for name in decorators}
+    with lw.config(cache_size_mb=0, memory_cache_mb=0):
+        for k in range(12):
+            for name, decorator in decorators.items():
+                mine = decorator(eval(f"lambda a, b: a * b + {k}.25"))
+                start = time.process_time()
+                mine(x, x)
+                times[name].append(time.process_time() - start)
+    print(f"{'first call of a*b+k':<28} " + ", ".join(f"{name} {min(one) * 1e3:.1f} ms" for name, one in times.items()) + " of processor time")
 
 
 def small_row() -> None:

@@ -7,6 +7,8 @@
 #include "ufunc/host_flags.h"
 #include "ufunc/host_kernel.h"
 
+#include <stdatomic.h>
+
 /* The compiled entries. They give INT64_MAX, or element << LW_HOST_ROW_BITS | row of the first
  * element that raised; kernels that cannot raise always give INT64_MAX. */
 typedef int64_t (*lw_contiguous_entry)(char *const *args, int64_t n);
@@ -20,7 +22,11 @@ typedef int64_t (*lw_strided_entry)(char *const *args, int64_t n, const int64_t 
 struct lw_host_kernel {
     lw_code *code;
     lw_contiguous_entry contiguous;
-    lw_strided_entry strided; /* NULL: a block kernel */
+    bool takes_any; /* `contiguous` takes any number of elements; else it is a block kernel */
+    /* Strictly in order. NULL: a block kernel, or one of which it has not been compiled yet. */
+    _Atomic(lw_strided_entry) strided;
+    _Atomic(lw_code *) strided_code; /* if it was compiled later: lw_host_add_strided */
+    _Atomic uint32_t n_without;      /* short runs for which it would have been faster */
     lw_contiguous_entry wide; /* of a fold: see host_fold.c; NULL: always from left to right */
     int nin, n;               /* inputs, all operands */
     bool can_raise;
@@ -32,7 +38,8 @@ struct lw_host_kernel {
     bool float_outputs;        /* some output can be NaN or infinite */
     bool has_loop;             /* the body's cost is anyone's guess */
     bool is_light;             /* as lw_module.is_light says */
-    bool plain;                /* the strided entry alone is right for any run: no more to do */
+    bool is_plain;             /* in order, any run is right: there is no more to do */
+    _Atomic bool plain;        /* and there is the strided entry */
     lw_flag_rule flag_rule;    /* flags that the code does not raise and NumPy would; or NULL */
     uint32_t block;            /* elements gathered at a time */
     _Atomic uint32_t cost_ps;  /* of an element: estimated, then measured; 0: not known */
@@ -65,6 +72,12 @@ typedef struct lw_run {
     struct lw_run *whole; /* of a span: the run that gets its failures; else NULL */
     int64_t at;           /* of a span: its first element's number in that run */
 } lw_run;
+
+static inline bool
+lw_run_has_strided(lw_host_kernel *kernel)
+{
+    return atomic_load_explicit(&kernel->strided, memory_order_acquire) != NULL;
+}
 
 /* ---- host_run.c ---- */
 
@@ -101,6 +114,9 @@ void lw_run_settle_flags_in_order(const lw_host_kernel *kernel, int before, unsi
                                   char *const *args, const int64_t *strides, int64_t n);
 /* Whether the kernel's strided entry is as fast as anything else for the first n elements. */
 bool lw_run_is_short(const lw_run *r, int64_t n);
+/* Whether it would be, or faster, if the kernel had it: n elements, of which none depends on
+ * another. */
+bool lw_run_wants_strided(const lw_run *r, int64_t n);
 /* Runs the kernel over n elements (at most kernel->block) in blocks of scratch memory, `work`,
  * which have room up to a multiple of LW_HOST_BLOCK. Gives a key for lw_run_note. */
 int64_t lw_run_block(const lw_run *r, char *const *work, uint32_t n);

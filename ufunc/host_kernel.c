@@ -563,8 +563,11 @@ is_light(const lw_loop *loop, const facts *f)
            f->own_math == 0;
 }
 
-lw_status
-lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err)
+/* kernel: is told its shape, and waits with the strided loop; NULL: the module has all loops.
+ */
+static lw_status
+write_module(const lw_loop *loop, bool precise, lw_host_kernel *kernel, lw_module **out,
+             lw_error *err)
 {
     lw_status status;
     lw_module *module = NULL;
@@ -581,13 +584,38 @@ lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err
         LW_TRY(block_loop(&m, module, err));
     } else {
         LW_TRY(plain_loop(&m, module, false, more, err));
-        LW_TRY(plain_loop(&m, module, true, 0, err));
+        if (kernel != NULL)
+            kernel->takes_any = true;
+        else
+            LW_TRY(plain_loop(&m, module, true, 0, err));
     }
     module->is_light = is_light(loop, &f);
+    if (kernel != NULL)
+        kernel->is_light = module->is_light;
     *out = module;
     return LW_OK;
 fail:
     lw_module_free(module);
+    return status;
+}
+
+lw_status
+lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err)
+{
+    return write_module(loop, precise, NULL, out, err);
+}
+
+static lw_status
+strided_module(const lw_loop *loop, bool precise, lw_host_kernel *kernel, lw_module **out,
+               lw_error *err)
+{
+    maker m = {.loop = loop};
+    lw_status status;
+
+    (void)precise, (void)kernel; /* there is no other code for it */
+    LW_TRY(lw_module_copy(loop->scalar->module, out, err));
+    LW_TRY(plain_loop(&m, *out, true, 0, err));
+fail:
     return status;
 }
 
@@ -621,7 +649,7 @@ guess_cost_ps(const lw_loop *loop, const facts *f, lw_host_kernel *kernel)
 }
 
 static void
-describe(lw_host_kernel *kernel, const lw_loop *loop)
+describe(lw_host_kernel *kernel, const lw_loop *loop, const lw_build_options *options)
 {
     facts f = facts_of(loop);
     size_t bytes = 0;
@@ -634,6 +662,7 @@ describe(lw_host_kernel *kernel, const lw_loop *loop)
     kernel->touches_flags = !loop->scalar->pure_integer;
     kernel->flag_rule = loop->flag_rule;
     kernel->doubts_flags = kernel->touches_flags && f.branches;
+    kernel->watched = loop->uniforms.stores && options->watch == LW_WATCH_ELEMENTS;
     for (int i = 0; i < kernel->n; i++) {
         kernel->dtype[i] = (uint8_t)loop->types[i];
         kernel->size[i] = is_uniform(loop, i) ? 0 : lw_dtypes[loop->types[i]].size_bytes;
@@ -648,9 +677,34 @@ describe(lw_host_kernel *kernel, const lw_loop *loop)
     kernel->cost_ps = guess_cost_ps(loop, &f, kernel);
 }
 
-/* What makes the module: lw_host_module, or like it. */
-typedef lw_status (*module_writer)(const lw_loop *loop, bool precise, lw_module **out,
-                                   lw_error *err);
+/* What makes the module of a kernel: write_module, or like it. */
+typedef lw_status (*module_writer)(const lw_loop *loop, bool precise, lw_host_kernel *kernel,
+                                   lw_module **out, lw_error *err);
+
+/* The code of a module that has this entry. */
+static lw_status
+build(lw_host_kernel *kernel, const lw_loop *loop, const lw_build_options *options,
+      module_writer write, const char *entry, lw_code **out, lw_build_report *report,
+      lw_error *err)
+{
+    lw_status status;
+    lw_module *module = NULL;
+    lw_build_options own = *options;
+    lw_code *code = NULL;
+
+    if (!loop->uniforms.stores) /* elements have nothing in common that they could change */
+        own.watch = LW_WATCH_NOTHING;
+    LW_TRY(write(loop, options->precise, kernel, &module, err));
+    LW_TRY(lw_build_host(module, &own, &code, report, err));
+    if (lw_code_symbol(code, entry) == NULL)
+        LW_TRY(lw_fail(err, LW_ERR_INTERNAL, "compiled code has no %s", entry));
+    *out = code;
+    code = NULL;
+fail:
+    lw_module_free(module);
+    lw_code_free(code);
+    return status;
+}
 
 /* The kernel of a module that has this entry; the caller looks up entries. */
 static lw_status
@@ -658,28 +712,26 @@ compile(const lw_loop *loop, const lw_build_options *options, module_writer writ
         const char *entry, lw_host_kernel **out, lw_build_report *report, lw_error *err)
 {
     lw_status status;
-    lw_module *module = NULL;
     lw_host_kernel *kernel = lw_alloc_zero(1, sizeof *kernel);
-    lw_build_options build = *options;
 
     if (kernel == NULL)
         return lw_fail_memory(err);
-    if (!loop->uniforms.stores) /* elements have nothing in common that they could change */
-        build.watch = LW_WATCH_NOTHING;
-    describe(kernel, loop);
-    kernel->watched = build.watch == LW_WATCH_ELEMENTS;
-    LW_TRY(write(loop, options->precise, &module, err));
-    kernel->is_light = module->is_light;
-    LW_TRY(lw_build_host(module, &build, &kernel->code, report, err));
-    if (lw_code_symbol(kernel->code, entry) == NULL)
-        LW_TRY(lw_fail(err, LW_ERR_INTERNAL, "compiled code has no %s", entry));
-    lw_module_free(module);
+    describe(kernel, loop, options);
+    LW_TRY(build(kernel, loop, options, write, entry, &kernel->code, report, err));
     *out = kernel;
     return LW_OK;
 fail:
-    lw_module_free(module);
     lw_host_kernel_free(kernel);
     return status;
+}
+
+static lw_strided_entry
+strided_entry(const lw_code *code, const char *name)
+{
+    lw_strided_entry entry;
+
+    *(void **)&entry = lw_code_symbol(code, name);
+    return entry;
 }
 
 lw_status
@@ -687,17 +739,34 @@ lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options, lw_host
                    lw_build_report *report, lw_error *err)
 {
     lw_status status =
-        compile(loop, options, lw_host_module, "lw_loop_contiguous", out, report, err);
+        compile(loop, options, write_module, "lw_loop_contiguous", out, report, err);
     lw_host_kernel *kernel;
 
     if (status != LW_OK)
         return status;
     kernel = *out;
     *(void **)&kernel->contiguous = lw_code_symbol(kernel->code, "lw_loop_contiguous");
-    *(void **)&kernel->strided = lw_code_symbol(kernel->code, "lw_loop_strided");
-    kernel->plain = kernel->strided != NULL && !kernel->has_loop && !kernel->watched &&
-                    !kernel->doubts_flags && kernel->flag_rule == NULL;
+    kernel->is_plain = kernel->takes_any && !kernel->has_loop && !kernel->watched &&
+                       !kernel->doubts_flags && kernel->flag_rule == NULL;
     return LW_OK;
+}
+
+lw_status
+lw_host_add_strided(lw_host_kernel *kernel, const lw_loop *loop,
+                    const lw_build_options *options, lw_build_report *report, lw_error *err)
+{
+    lw_code *code = NULL, *expected = NULL;
+    lw_status status;
+
+    LW_TRY(build(kernel, loop, options, strided_module, "lw_loop_strided", &code, report, err));
+    if (!atomic_compare_exchange_strong(&kernel->strided_code, &expected, code)) {
+        lw_code_free(code); /* another thread was first */
+        code = expected;
+    }
+    atomic_store(&kernel->strided, strided_entry(code, "lw_loop_strided"));
+    atomic_store(&kernel->plain, kernel->is_plain);
+fail:
+    return status;
 }
 
 /* What the in-order loop is right for, without a look at flags, Ctrl-C or races. */
@@ -714,12 +783,13 @@ lw_host_may_index(const lw_loop *loop)
 }
 
 static lw_status
-indexed_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err)
+indexed_module(const lw_loop *loop, bool precise, lw_host_kernel *kernel, lw_module **out,
+               lw_error *err)
 {
     maker m = {.loop = loop};
     lw_status status;
 
-    (void)precise; /* there is no other code for it */
+    (void)precise, (void)kernel; /* there is no other code for it */
     LW_TRY(lw_module_copy(loop->scalar->module, out, err));
     LW_TRY(indexed_loop(&m, *out, err));
 fail:
@@ -734,7 +804,7 @@ lw_host_indexed_new(const lw_loop *loop, const lw_build_options *options, lw_hos
         compile(loop, options, indexed_module, "lw_loop_indexed", out, report, err);
 
     if (status == LW_OK)
-        *(void **)&(*out)->strided = lw_code_symbol((*out)->code, "lw_loop_indexed");
+        (*out)->strided = strided_entry((*out)->code, "lw_loop_indexed");
     return status;
 }
 
@@ -781,13 +851,14 @@ fail:
 }
 
 static lw_status
-fold_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err)
+fold_module(const lw_loop *loop, bool precise, lw_host_kernel *kernel, lw_module **out,
+            lw_error *err)
 {
     maker m = {.loop = loop};
     bool wide;
     lw_status status;
 
-    (void)precise; /* there is no other code for it */
+    (void)precise, (void)kernel; /* there is no other code for it */
     LW_TRY(lw_module_copy(loop->scalar->module, out, err));
     wide = is_wide(kind_of_copy(loop, *out)); /* before a loop is added: it marks the copy */
     LW_TRY(fold_loop(&m, *out, err));
@@ -804,7 +875,7 @@ lw_host_fold_new(const lw_loop *loop, const lw_build_options *options, lw_host_k
     lw_status status = compile(loop, options, fold_module, "lw_loop_fold", out, report, err);
 
     if (status == LW_OK) {
-        *(void **)&(*out)->strided = lw_code_symbol((*out)->code, "lw_loop_fold");
+        (*out)->strided = strided_entry((*out)->code, "lw_loop_fold");
         *(void **)&(*out)->wide = lw_code_symbol((*out)->code, "lw_loop_wide");
     }
     return status;
@@ -816,11 +887,14 @@ lw_host_kernel_free(lw_host_kernel *kernel)
     if (kernel == NULL)
         return;
     lw_code_free(kernel->code);
+    lw_code_free(kernel->strided_code);
     lw_free(kernel);
 }
 
 size_t
 lw_host_kernel_code_size(const lw_host_kernel *kernel)
 {
-    return lw_code_size(kernel->code);
+    const lw_code *strided = kernel->strided_code;
+
+    return lw_code_size(kernel->code) + (strided ? lw_code_size(strided) : 0);
 }

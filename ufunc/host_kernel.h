@@ -4,7 +4,8 @@
  * layout or on the number of threads:
  *   plain   no library's vector function is called: an element's value is the same in any
  *           loop. lw_loop_contiguous takes any n; lw_loop_strided runs strictly in order,
- *           which makes reductions and every overlap right.
+ *           which makes reductions and every overlap right. It is compiled when a run is
+ *           faster with it; until then, such runs are made of other calls.
  *   block   libmvec is used, whose results differ from scalar libm's: only
  *           lw_loop_contiguous exists, for multiples of LW_HOST_BLOCK; tails and strided
  *           data go through padded buffers. */
@@ -38,6 +39,16 @@ lw_status lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_
 /* Compile, or take from the cache. `name` is the Python function's. The GIL is not held. */
 lw_status lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options,
                              lw_host_kernel **out, lw_build_report *report, lw_error *err);
+/* Whether a run waits for the loop that runs strictly in order, which the kernel lacks. Short
+ * runs are made without it at first. */
+bool lw_host_lacks_strided(lw_host_kernel *kernel, char *const *args, int64_t n,
+                           const int64_t *strides);
+/* The same of a run over a walk (lw_host_run_walk). */
+bool lw_host_walk_lacks_strided(lw_host_kernel *kernel, const struct lw_walk *walk);
+/* Compiles that loop, from what the kernel was made of. */
+lw_status lw_host_add_strided(lw_host_kernel *kernel, const lw_loop *loop,
+                              const lw_build_options *options, lw_build_report *report,
+                              lw_error *err);
 /* The loop of at(): a[index[i]] = f(a[index[i]], b[i]), one element after the other; only for
  * functions of two operands that may (lw_host_may_index). */
 bool lw_host_may_index(const lw_loop *loop);

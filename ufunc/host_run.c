@@ -172,7 +172,7 @@ line_of(const lw_host_kernel *kernel)
 lw_work
 lw_run_work(lw_host_kernel *kernel, int64_t n, lw_stop *stop)
 {
-    bool one_by_one = kernel->has_loop && kernel->strided != NULL; /* one may take long */
+    bool one_by_one = kernel->has_loop && kernel->takes_any; /* one may take long */
 
     return (lw_work){.n = n,
                      .cost_ps = &kernel->cost_ps,
@@ -198,8 +198,8 @@ run_parts(lw_run *r, int64_t n)
 static inline bool
 is_simple(const lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides)
 {
-    if (n >= SHORT || kernel->has_loop || kernel->strided == NULL ||
-        kernel->flag_rule != NULL || !lw_run_is_contiguous(kernel, strides))
+    if (n >= SHORT || kernel->has_loop || !kernel->takes_any || kernel->flag_rule != NULL ||
+        !lw_run_is_contiguous(kernel, strides))
         return false;
     for (int out = kernel->nin; out < kernel->n; out++)
         for (int i = 0; i < out; i++) {
@@ -246,7 +246,7 @@ run_many(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *st
     for (int i = kernel->nin; i < kernel->n; i++)
         middle[i] = args[i] + n / 2 * strides[i];
     r.streams = how == APART && lw_run_may_stream(&r, n, middle);
-    if (how == DEPENDENT || (n == 1 && kernel->has_loop && kernel->strided != NULL))
+    if (how == DEPENDENT || (n == 1 && kernel->has_loop && kernel->takes_any))
         lw_in_pieces(stop, 0, n, kernel->has_loop ? 1 : SHORT, 1, lw_run_in_order, &r);
     else if (lw_run_is_short(&r, n))
         lw_run_note(&r, kernel->strided(args, n, strides), 0);
@@ -255,20 +255,58 @@ run_many(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *st
     lw_run_tell(&r, failure);
 }
 
+/* ---- what a run waits for ---- */
+
+/* Short runs are copied to scratch memory, or run by a call for each element, which takes less
+ * time than the compilation until there have been many. */
+static bool
+is_one_of_few(lw_host_kernel *kernel, int64_t n)
+{
+    enum { SHORT_RUN = 32, FEW = 64 };
+
+    return n <= SHORT_RUN && atomic_fetch_add(&kernel->n_without, 1) < FEW;
+}
+
+bool
+lw_host_lacks_strided(lw_host_kernel *kernel, char *const *args, int64_t n,
+                      const int64_t *strides)
+{
+    lw_run r = {.kernel = kernel, .args = args, .strides = strides};
+
+    if (n < 2 || lw_run_has_strided(kernel) || !kernel->takes_any)
+        return false;
+    r.contiguous = lw_run_is_contiguous(kernel, strides);
+    return (overlaps(&r, n) == DEPENDENT || lw_run_wants_strided(&r, n)) &&
+           !is_one_of_few(kernel, n);
+}
+
 /* ---- runs ---- */
+
+static inline void
+tell(lw_host_kernel *kernel, int64_t key, lw_host_failure *failure)
+{
+    if (key != INT64_MAX) {
+        lw_run r = {.kernel = kernel, .first = INT64_MAX};
+        lw_run_note(&r, key, 0);
+        lw_run_tell(&r, failure);
+    }
+}
 
 /* By the code that runs strictly in order, which needs nothing else. */
 static inline void
 run_in_order(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
              lw_host_failure *failure)
 {
-    int64_t key = kernel->strided(args, n, strides);
+    lw_strided_entry strided = atomic_load_explicit(&kernel->strided, memory_order_relaxed);
 
-    if (key != INT64_MAX) {
-        lw_run r = {.kernel = kernel, .first = INT64_MAX};
-        lw_run_note(&r, key, 0);
-        lw_run_tell(&r, failure);
-    }
+    tell(kernel, strided(args, n, strides), failure);
+}
+
+/* One element has no strides. */
+static inline void
+run_one(lw_host_kernel *kernel, char *const *args, lw_host_failure *failure)
+{
+    tell(kernel, kernel->contiguous(args, 1), failure);
 }
 
 void
@@ -278,6 +316,8 @@ lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t 
     failure->row = 0;
     if (n <= LW_HOST_FEW && n > 0 && kernel->plain)
         run_in_order(kernel, args, n, strides, failure);
+    else if (n == 1 && kernel->is_plain)
+        run_one(kernel, args, failure);
     else
         run_many(kernel, args, n, strides, stop, failure);
 }

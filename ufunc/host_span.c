@@ -114,7 +114,7 @@ lw_run_block(const lw_run *r, char *const *work, uint32_t n)
 {
     lw_host_kernel *kernel = r->kernel;
     uint32_t whole =
-        kernel->strided ? n : (n + LW_HOST_BLOCK - 1) / LW_HOST_BLOCK * LW_HOST_BLOCK;
+        kernel->takes_any ? n : (n + LW_HOST_BLOCK - 1) / LW_HOST_BLOCK * LW_HOST_BLOCK;
     int64_t sizes[LW_MAX_ARGS], key;
     int before;
 
@@ -188,7 +188,7 @@ block_through_scratch(lw_run *r, int64_t begin, uint32_t n, int64_t block, char 
                       bool constants_ready)
 {
     lw_host_kernel *kernel = r->kernel;
-    bool whole = kernel->strided != NULL || n % LW_HOST_BLOCK == 0;
+    bool whole = kernel->takes_any || n % LW_HOST_BLOCK == 0;
     char *args[LW_MAX_ARGS], *work[LW_MAX_ARGS];
 
     advance(r, begin, args);
@@ -243,7 +243,7 @@ through_scratch(lw_run *r, int64_t begin, int64_t end)
 {
     _Alignas(64) char scratch[LW_HOST_SCRATCH];
     int64_t block = block_of(r);
-    int64_t n = r->contiguous && r->kernel->strided != NULL ? up_to_line(r, begin) : 0;
+    int64_t n = r->contiguous && r->kernel->takes_any ? up_to_line(r, begin) : 0;
 
     n = n > 0 ? n : block;
     for (int64_t i = begin; i < end; i += n, n = block)
@@ -282,7 +282,7 @@ straight(lw_run *r, int64_t begin, int64_t end)
 {
     enum { LOOKED_AT_ONCE = 64 * LW_HOST_BLOCK, MANY = 4096 };
     lw_host_kernel *kernel = r->kernel;
-    bool aligns = kernel->is_light && kernel->strided != NULL && end - begin >= MANY;
+    bool aligns = kernel->is_light && kernel->takes_any && end - begin >= MANY;
     int64_t most = kernel->flag_rule != NULL ? LOOKED_AT_ONCE : end - begin;
     int64_t first = aligns ? up_to_line(r, begin) : 0;
     char *args[LW_MAX_ARGS];
@@ -292,7 +292,7 @@ straight(lw_run *r, int64_t begin, int64_t end)
         n = end - at < most ? end - at : most;
         if (at == begin && first > 0)
             n = first;
-        if (kernel->strided == NULL)
+        if (!kernel->takes_any)
             n -= n % LW_HOST_BLOCK;
         if (n == 0) { /* less than a block is left */
             through_scratch(r, at, end);
@@ -313,13 +313,13 @@ straight(lw_run *r, int64_t begin, int64_t end)
  * float64 1.6 ms instead of 2.5, float32 0.7 instead of 1.3. With one operand less, or elements
  * of one byte, copying is as fast or faster, as the copies are computed with in vectors. */
 static bool
-stays_in_place(const lw_run *r)
+is_faster_in_place(const lw_run *r)
 {
     enum { CHEAP = 8 }; /* bytes */
     const lw_host_kernel *kernel = r->kernel;
     uint32_t copied = 0;
 
-    if (!kernel->is_light || kernel->strided == NULL || kernel->doubts_flags ||
+    if (!kernel->is_light || !kernel->takes_any || kernel->doubts_flags ||
         kernel->flag_rule != NULL)
         return false;
     for (int i = 0; i < kernel->n; i++)
@@ -335,7 +335,7 @@ lw_run_in_any_order(void *run, int64_t begin, int64_t end)
 
     if (r->streams)
         stream(r, begin, end);
-    else if (stays_in_place(r))
+    else if (lw_run_has_strided(r->kernel) && is_faster_in_place(r))
         lw_run_in_order(r, begin, end);
     else if (r->contiguous && !(r->in_place && r->kernel->doubts_flags))
         straight(r, begin, end);
@@ -344,14 +344,26 @@ lw_run_in_any_order(void *run, int64_t begin, int64_t end)
     return true;
 }
 
-bool
-lw_run_is_short(const lw_run *r, int64_t n)
+static bool
+would_be_short(const lw_run *r, int64_t n)
 {
     enum { SMALL = 32 }; /* elements that the in-order loop runs as fast as any other */
     const lw_host_kernel *kernel = r->kernel;
 
-    return n <= SMALL && !kernel->has_loop && kernel->strided != NULL && !r->contiguous &&
+    return n <= SMALL && !kernel->has_loop && kernel->takes_any && !r->contiguous &&
            !kernel->doubts_flags && kernel->flag_rule == NULL;
+}
+
+bool
+lw_run_is_short(const lw_run *r, int64_t n)
+{
+    return would_be_short(r, n) && lw_run_has_strided(r->kernel);
+}
+
+bool
+lw_run_wants_strided(const lw_run *r, int64_t n)
+{
+    return would_be_short(r, n) || is_faster_in_place(r);
 }
 
 void
@@ -375,7 +387,7 @@ lw_run_in_order(void *run, int64_t begin, int64_t end)
     int64_t most = kernel->flag_rule != NULL ? 1 : end - begin;
     char *args[LW_MAX_ARGS];
 
-    if (kernel->strided == NULL) {
+    if (!lw_run_has_strided(kernel)) {
         _Alignas(64) char scratch[LW_HOST_SCRATCH];
         for (int64_t i = begin; i < end; i++)
             block_through_scratch(r, i, 1, r->kernel->block, scratch, false);

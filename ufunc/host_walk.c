@@ -230,7 +230,7 @@ run_rows(walk_run *w, const rectangle *one, char *scratch)
     const lw_host_kernel *kernel = w->whole.kernel;
     int n_args = kernel->n;
     int64_t n = one->n[0] * one->n[1], key;
-    bool whole = kernel->strided != NULL || n % LW_HOST_BLOCK == 0;
+    bool whole = kernel->takes_any || n % LW_HOST_BLOCK == 0;
     char *first[LW_MAX_ARGS], *work[LW_MAX_ARGS];
 
     for (int k = 0; k < n_args; k++) {
@@ -268,6 +268,20 @@ bool
 lw_host_may_walk(const lw_host_kernel *kernel, bool masked)
 {
     return !kernel->watched && !kernel->prints && (!masked || kernel->flag_rule == NULL);
+}
+
+bool
+lw_host_walk_lacks_strided(lw_host_kernel *kernel, const lw_walk *walk)
+{
+    int64_t strides[LW_MAX_ARGS];
+    lw_run r = {.kernel = kernel, .strides = strides};
+
+    if (walk->ndim == 0 || lw_run_has_strided(kernel))
+        return false;
+    for (int k = 0; k < kernel->n; k++)
+        strides[k] = walk->operands[k].strides[0];
+    r.contiguous = lw_run_is_contiguous(kernel, strides);
+    return lw_run_wants_strided(&r, walk->shape[0]);
 }
 
 bool

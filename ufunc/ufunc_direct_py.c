@@ -395,18 +395,22 @@ run_rows(ufunc_direct *c, const lw_walk *walk)
 
 /* -1 with an exception. */
 static int
-run(ufunc_direct *c, lw_walk *walk, const char *name)
+run(ufunc_direct *c, lw_walk *walk, lw_loop_table *table)
 {
-    PyThreadState *saved = lw_direct_begin(c->n);
+    PyThreadState *saved;
     int failed = 0;
 
+    if (walk != NULL && lw_host_lacks_strided(c->kernel, c->args, walk->shape[0], c->strides) &&
+        lw_ufunc_add_strided(table, c->loop, c->kernel) < 0)
+        return -1;
+    saved = lw_direct_begin(c->n);
     if (walk == NULL)
         failed = lw_ufunc_run_kernel(c->kernel, c->loop, c->args, c->n, c->strides);
     else if (c->walks)
         run_walk(c, walk);
     else
         failed = run_rows(c, walk);
-    return lw_direct_end((const lw_loop_head *)c->loop, name, saved, failed);
+    return lw_direct_end((const lw_loop_head *)c->loop, table->numpy_name, saved, failed);
 }
 
 /* walk: to be filled; NULL: the call is plain. */
@@ -418,7 +422,7 @@ call(ufunc_direct *c, lw_walk *walk, lw_loop_table *table, PyObject **result)
         return false;
     lw_host_call_begin(table);
     *result = output_of(c);
-    if (*result != NULL && run(c, walk, table->numpy_name) < 0)
+    if (*result != NULL && run(c, walk, table) < 0)
         Py_CLEAR(*result);
     return true;
 }

@@ -103,6 +103,19 @@ lw_ufunc_kernel(lw_loop_table *table, lw_loop *loop)
     return kernel_at(&loop->host, lw_host_kernel_new, table, loop);
 }
 
+int
+lw_ufunc_add_strided(lw_loop_table *table, const lw_loop *loop, lw_host_kernel *kernel)
+{
+    lw_build_report report = {0};
+    lw_compiling compiling;
+    lw_error err = {0};
+    lw_status status;
+
+    lw_compiling_begin(&compiling);
+    status = lw_host_add_strided(kernel, loop, &table->build, &report, &err);
+    return lw_compiling_end(&compiling, table, status, &report, &err);
+}
+
 /* ---- the loop of every Ufunc ---- */
 
 /* The end of a run over n elements: Ctrl-C, what was printed, what an element raised. */
@@ -220,6 +233,9 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     }
     kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
     if (kernel == NULL && (kernel = lw_ufunc_kernel(table, loop)) == NULL)
+        return -1;
+    if (lw_host_lacks_strided(kernel, data, dimensions[0], strides) &&
+        lw_ufunc_add_strided(table, loop, kernel) < 0)
         return -1;
     if (!atomic_load_explicit(&loop->numpy_ran, memory_order_relaxed))
         atomic_store_explicit(&loop->numpy_ran, true, memory_order_relaxed);

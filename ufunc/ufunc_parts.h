@@ -44,6 +44,10 @@ extern PyType_Slot lw_ufunc_loop_slots[]; /* as lw_ufunc_kind's */
  * it may be called with or without it. */
 lw_host_kernel *lw_ufunc_kernel(lw_loop_table *table, lw_loop *loop);
 
+/* Compiles the loop that a kernel of it lacks (lw_host_add_strided), likewise. -1 with an
+ * exception. */
+int lw_ufunc_add_strided(lw_loop_table *table, const lw_loop *loop, lw_host_kernel *kernel);
+
 /* Runs n > 0 elements, and raises what one of them raised. -1 with an exception. */
 int lw_ufunc_run_kernel(lw_host_kernel *kernel, const lw_loop *loop, char *const *args,
                         int64_t n, const int64_t *strides);

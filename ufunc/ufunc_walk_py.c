@@ -262,7 +262,9 @@ run(const ufunc_walk *c, NpyIter *iter)
     int failed = 0;
 
     if (lw_walk_of_iterator(iter, NpyIter_GetNDim(iter), c->nin + c->nout + c->masked, c->nin,
-                            c->nout, &walk) < 0)
+                            c->nout, &walk) < 0 ||
+        (lw_host_walk_lacks_strided(c->kernel, &walk) &&
+         lw_ufunc_add_strided(c->self->base.table, c->loop, c->kernel) < 0))
         return -1;
     saved = lw_direct_begin(INT64_MAX);
     lw_host_run_walk(c->kernel, &walk, c->masked, c->converts ? c->converters : NULL, &stop,

@@ -70,6 +70,7 @@ kernel_of(lw_contiguous_entry contiguous, lw_strided_entry strided)
 {
     lw_host_kernel kernel = {.contiguous = contiguous,
                              .strided = strided,
+                             .takes_any = strided != NULL,
                              .nin = 2,
                              .n = 3,
                              .touches_flags = true,
@@ -80,6 +81,16 @@ kernel_of(lw_contiguous_entry contiguous, lw_strided_entry strided)
         kernel.size[i] = 8;
         kernel.dtype[i] = LW_DT_f64;
     }
+    return kernel;
+}
+
+/* One whose loop in order has not been compiled yet. */
+static lw_host_kernel
+kernel_without_strided(void)
+{
+    lw_host_kernel kernel = kernel_of(sum_contiguous, NULL);
+
+    kernel.takes_any = kernel.is_plain = true;
     return kernel;
 }
 
@@ -120,6 +131,7 @@ test_layouts(void)
 {
     lw_host_kernel plain = kernel_of(sum_contiguous, sum_strided);
     lw_host_kernel blocks = kernel_of(sum_blocks, NULL);
+    lw_host_kernel without = kernel_without_strided();
     static const int64_t sizes[] = {1, 2, 15, 16, 17, 33, 64, 65, 127, 1000, 100000};
     static const int64_t steps[][3] = {{1, 1, 1},  {1, 0, 1}, {0, 0, 1}, {2, 1, 1},
                                        {-1, 3, 1}, {1, 1, 2}, {2, 0, 2}};
@@ -128,6 +140,7 @@ test_layouts(void)
         for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
             check_layout(&plain, sizes[i], steps[k][0], steps[k][1], steps[k][2]);
             check_layout(&blocks, sizes[i], steps[k][0], steps[k][1], steps[k][2]);
+            check_layout(&without, sizes[i], steps[k][0], steps[k][1], steps[k][2]);
         }
 }
 
@@ -150,6 +163,29 @@ test_in_order(lw_host_kernel kernel)
         CHECK(running[i + 1] == want);
     }
     CHECK(acc == want);
+}
+
+/* Long runs that are dependent or strided; short ones when there have been many. */
+static void
+test_what_is_lacking(void)
+{
+    lw_host_kernel kernel = kernel_without_strided();
+    double x[200];
+    char *apart[] = {(char *)x, (char *)x, (char *)(x + 100)};
+    char *shifted[] = {(char *)x, (char *)x, (char *)(x + 1)};
+    int64_t straight[] = {8, 8, 8}, other[] = {16, 16, 8}, one[] = {8, 0, 8};
+
+    kernel.is_light = true;
+    CHECK(!lw_host_lacks_strided(&kernel, apart, 100, straight));
+    CHECK(!lw_host_lacks_strided(&kernel, apart, 100, one));
+    CHECK(lw_host_lacks_strided(&kernel, apart, 50, other));
+    CHECK(lw_host_lacks_strided(&kernel, shifted, 100, straight));
+    for (int i = 0; i < 64; i++)
+        CHECK(!lw_host_lacks_strided(&kernel, apart, 3, one));
+    CHECK(lw_host_lacks_strided(&kernel, apart, 3, one));
+    CHECK(!lw_host_lacks_strided(&kernel, apart, 1, one));
+    kernel.strided = sum_strided;
+    CHECK(!lw_host_lacks_strided(&kernel, shifted, 100, straight));
 }
 
 static void
@@ -232,8 +268,11 @@ main(void)
     test_layouts();
     test_in_order(kernel_of(sum_contiguous, sum_strided));
     test_in_order(kernel_of(sum_blocks, NULL));
+    test_in_order(kernel_without_strided());
     test_in_place(kernel_of(sum_contiguous, sum_strided));
     test_in_place(kernel_of(sum_blocks, NULL));
+    test_in_place(kernel_without_strided());
+    test_what_is_lacking();
     test_failures();
     test_flags();
     return n_failures ? EXIT_FAILURE : EXIT_SUCCESS;
