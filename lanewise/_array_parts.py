@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from lanewise._array_functions import _array_of, _axis_first, _axis_last, _without, check_integers
+from lanewise._array_functions import _array_of, _axis_first, _axis_last, _is_less, _without, check_integers
 from lanewise._array_library import _only, _select, _select_by_samples, inv, isin, matmul, unique
 from lanewise._core import intrinsics
 from lanewise._new_arrays import (
@@ -325,15 +325,17 @@ def argpartition(a, kth, axis=-1):
 def intersect1d(ar1, ar2):
     x = unique(ravel(_array_of(ar1)))
     y = unique(ravel(_array_of(ar2)))
-    out = np.empty(min(x.shape[0], y.shape[0]), _common_type((x, y)))
+    t = _common_type((x, y))
+    out = np.empty(min(x.shape[0], y.shape[0]), t)
     i = j = n = 0
     while i < x.shape[0] and j < y.shape[0]:
-        if x[i] == y[j]:
-            out[n] = x[i]
+        u, v = t(x[i]), t(y[j])
+        if u == v:
+            out[n] = u
             n += 1
             i += 1
             j += 1
-        elif x[i] < y[j] or y[j] != y[j]:
+        elif _is_less(u, v):
             i += 1
         else:
             j += 1

@@ -68,6 +68,11 @@ _BELOW_ONE_F32 = np.float32(1.0 - 2.0**-24)
 # ---- xoroshiro128+ : numba.cuda.random's functions ----
 
 
+def _check_states(states):
+    if not isinstance(states, np.ndarray) or states.dtype != xoroshiro128p_dtype or states.ndim != 1:
+        raise TypeError("states must be an array of xoroshiro128p_dtype with one dimension, such as create_xoroshiro128p_states() returns")
+
+
 def xoroshiro128p_next(states, index):
     """Return the next 64 random bits of ``states[index]``, a uint64, and advance the state by one step.
 
@@ -85,6 +90,7 @@ def xoroshiro128p_next(states, index):
     >>> hex(first_word(0))
     '0xc4415072f63b9b5e'
     """
+    _check_states(states)
     s0 = states[index]["s0"]
     s1 = states[index]["s1"]
     result = s0 + s1
@@ -96,6 +102,7 @@ def xoroshiro128p_next(states, index):
 
 def xoroshiro128p_jump(states, index):
     """Advance ``states[index]`` by 2**64 steps, to the subsequence of the next state."""
+    _check_states(states)
     low = np.uint64(0)
     high = np.uint64(0)
     for word in (np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922)):
@@ -114,6 +121,7 @@ def init_xoroshiro128p_state(states, index, seed):
     For the seed 7046029254386353131, this output is zero, and the next one is used, because a state of zeros would stay zero
     for ever.
     """
+    _check_states(states)
     z = _word(seed, "seed") + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

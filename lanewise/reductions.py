@@ -214,6 +214,9 @@ _LOGSUMEXP = later("logsumexp", _add_exponentials, map=lambda x: (x, 1.0), finis
                    identity=(-math.inf, 0.0), commutative=True)
 _LOGSUMEXP_OF_FLOATS = later("logsumexp", _add_exponentials_of_floats, map=lambda x: (x, 1.0), finish=lambda m, s: m + math.log(float(s)),
                              identity=(-math.inf, 0.0), commutative=True)
+#: m is real: exp(z) = exp(m) * exp(1j * z.imag).
+_LOGSUMEXP_OF_COMPLEX = later("logsumexp", _add_exponentials, map=lambda z: (z.real, type(z)(complex(np.cos(z.imag), np.sin(z.imag)))),
+                              finish=lambda m, s: m + np.log(s), identity=(-math.inf, 0.0), commutative=True)
 _TOP1 = later("top1", _first_largest_of_three, map=lambda x, payload, index: (x, index, payload),
               finish=lambda value, at, payload: (value, payload), commutative=True)
 _AFFINE = later("affine_scan", _after, map=lambda a, b: (a, b), finish=lambda a, b: b)
@@ -768,7 +771,7 @@ def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, s
 
 
 def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
-    """log(sum(exp(a))), in one pass and without overflow.
+    """log(sum(exp(a))), in one pass and without overflow. Of no elements it is -inf, without a warning, as in SciPy.
 
     >>> lw.reductions.logsumexp([1000.0, 1000.0])
     np.float64(1000.6931471805599)
@@ -777,8 +780,12 @@ def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None
         return _labelled.call(logsumexp, locals())
     a = _array(a, "logsumexp")
     block = a._meta if is_dask(a) else a
-    of = _LOGSUMEXP_OF_FLOATS if type(block) is np.ndarray and block.dtype.char in "ef" else _LOGSUMEXP
-    return of.one(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
+    of = (_LOGSUMEXP_OF_COMPLEX if _kind(a) == "c" else _LOGSUMEXP_OF_FLOATS if type(block) is np.ndarray and block.dtype.char in "ef" else _LOGSUMEXP)
+    options = _options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress)
+    if 0 in a.shape:
+        with np.errstate(divide="ignore"):
+            return of.one(a, axis=axis, where=where, **options)
+    return of.one(a, axis=axis, where=where, **options)
 
 
 def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None, progress=None):

@@ -653,6 +653,17 @@ def test_the_type_in_which_elements_are_multiplied(f):
             check(f, numbers_of(one), numbers_of(other))
 
 
+@pytest.mark.parametrize("dtype", ["?", "u8", "f4", "c8", "c16", "M8[s]"])
+def test_intersections(dtype):
+    """In NumPy's order, and of the common dtype; a NaN is equal to nothing."""
+    x, y = (np.random.default_rng(seed).integers(0, 9, 12).astype(dtype) for seed in (1, 2))
+    if dtype[0] == "c":
+        x, y = np.append(x + 1j * (x.real > 4), np.nan).astype(dtype), np.append(y + 1j * (y.real > 5), [np.nan, 3]).astype(dtype)
+    check(lambda a, b: np.intersect1d(a, b), x, y)
+    if dtype != "M8[s]":
+        check(lambda a, b: np.intersect1d(a, b), x, y.real.astype("i8"))
+
+
 def numbers_of(dtype):
     """Large enough that a product of two does not fit into their type."""
     if dtype == "?":

@@ -351,6 +351,25 @@ def test_minmax_and_top1():
     assert np.array_equal(value, x.max(0)) and np.array_equal(payload, tag[x.argmax(0), np.arange(40)])
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_logsumexp_of_complex_numbers(dtype):
+    """m + log(sum(exp(z - m))), m being the largest real part."""
+    g = np.random.default_rng(5)
+    z = (30 * g.normal(size=(40, 7)) + 1j * g.normal(size=(40, 7))).astype(dtype)
+    for axis in (None, 0, 1):
+        m = z.real.max(axis, keepdims=True)
+        wanted = np.squeeze(m, axis) + np.log(np.exp(z.astype(complex) - m).sum(axis))
+        got = reductions.logsumexp(z, axis=axis)
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, wanted, rtol=20 * np.finfo(dtype).eps)
+    assert reductions.logsumexp(z[:0, 0]) == -np.inf
+
+
+def test_logsumexp_of_nothing_is_no_division(recwarn):
+    assert reductions.logsumexp([]) == -np.inf and (reductions.logsumexp(np.zeros((0, 3), np.float32), axis=0) == -np.inf).all()
+    assert not recwarn.list
+
+
 def test_logsumexp():
     x = np.random.default_rng(3).normal(size=(50, 60)) * 300
     wanted = np.logaddexp.reduce(x, axis=1)
