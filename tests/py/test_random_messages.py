@@ -101,16 +101,16 @@ def test_keywords_that_methods_do_not_have():
             call()
 
 
-@pytest.mark.parametrize("states", [np.zeros(4), np.zeros((4, 2), np.uint64), np.zeros(4, [("a", "u8"), ("b", "u8")]), np.zeros((2, 2), r.xoroshiro128p_dtype)], ids=range(4))
+@pytest.mark.parametrize("states", [np.zeros(4), np.zeros((4, 2), np.uint64), np.zeros(4, [("a", "u8"), ("b", "u8")]), np.zeros((2, 2), lw.random.xoroshiro128p_dtype)], ids=range(4))
 def test_states_that_are_none(states):
     def drawn(i, states, out):
-        out[i] = r.xoroshiro128p_normal_float32(states, i)
+        out[i] = lw.random.xoroshiro128p_normal_float32(states, i)
 
     def jumped(i, states, out):
-        r.xoroshiro128p_jump(states, i)
+        lw.random.xoroshiro128p_jump(states, i)
 
     def seeded(i, states, out):
-        r.init_xoroshiro128p_state(states, i, 3)
+        lw.random.init_xoroshiro128p_state(states, i, 3)
 
     for function in (drawn, jumped, seeded):
         with pytest.raises(TypeError, match="states must be an array of xoroshiro128p_dtype with one dimension"):
