@@ -202,7 +202,8 @@ def _check_inexact(dtype: Any) -> None:
 def _variance(root: bool, ddof: float, kind: Any) -> Any:
     """finish of the variance, or of its root. kind: the type that the result is cast to, or None."""
     def _finish(n, squares):
-        result = (np.sqrt(squares / (n - ddof)) if root else squares / (n - ddof)) if n > ddof else squares * math.nan
+        variance = squares / (n - ddof) if n > ddof else squares * math.nan
+        result = np.sqrt(variance) if root else variance
         return result if kind is None else kind(result)
 
     return _finish

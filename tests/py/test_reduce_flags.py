@@ -116,3 +116,11 @@ def test_flags_that_stood_before_are_not_its_own():
     with np.errstate(all="ignore"):
         np.array([1.0]) / np.array([0.0])
     assert messages(lambda: total(np.arange(10.0))) == ([], None)
+
+
+@pytest.mark.parametrize("name", ["nanvar", "nanstd"])
+@pytest.mark.parametrize("x", [[1.0], [1.0 + 1.0j], [[np.nan, 1.0], [np.nan, 2.0]]], ids=range(3))
+def test_too_few_elements_are_one_warning(name, x):
+    """As in NumPy, which computes NaN for them without "invalid value"."""
+    of = [messages(lambda m=m: getattr(m, name)(x, axis=0, ddof=1))[0] for m in (np, R)]
+    assert of[0] == of[1] and len(of[0]) == 1
