@@ -125,6 +125,8 @@ def einsum(subscripts: Any, *operands: Any, out: Any = None, dtype: Any = None, 
     labels, result, arrays = _parse(subscripts, operands)
     sizes = _sizes(labels, arrays)
     kind = np.dtype(dtype) if dtype is not None else np.result_type(*(x.dtype for x in arrays))
+    if kind.kind in "mM":
+        raise TypeError(f"invalid data type for einsum: {kind}")
     for x in arrays:
         if not np.can_cast(x.dtype, kind, casting):
             raise TypeError(f"Iterator operand 0 dtype could not be cast from {x.dtype!r} to {kind!r} according to the rule {casting!r}")

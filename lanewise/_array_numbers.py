@@ -186,6 +186,8 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
 
 @_of(np.sinc)
 def sinc(x: Any) -> Any:
+    if x.dtype.kind in "mM":
+        raise TypeError(f"numpy.sinc of device arrays takes numbers, not {x.dtype}")
     y = (x if x.dtype.kind in "fc" else x.astype(np.float64)) * math.pi
     tiny = _array(np.asarray(np.finfo(y.dtype).eps if y.dtype.kind == "f" else 1e-20, y.dtype), y)
     y = _protocol.where(y == 0, tiny, y)

@@ -814,7 +814,7 @@ def clip(a: Any, a_min: Any = np._NoValue, a_max: Any = np._NoValue, out: Any = 
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
     to = {} if dtype is None else {"dtype": dtype}
-    if dtype is None and low is not None and high is not None:
+    if dtype is None and low is not None and high is not None and a.dtype.kind not in "mM":
         to = {"dtype": _result_type(a, low, high)}
         for limit in (low, high):
             if to["dtype"].kind in "iu" and type(limit) is int:

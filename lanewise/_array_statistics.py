@@ -292,6 +292,8 @@ def _quantile(name: str, without_nan: bool, percent: bool, a: Any, q: Any, axis:
     a = _array(a, _first(a, q))
     if a.dtype.kind == "b":
         raise TypeError(f"numpy.{name} of bools is not defined, as in NumPy: pass a.astype(float)")
+    if a.dtype.kind in "mM":
+        raise _refuse(name, f"elements are {a.dtype}", _TO_HOST)
     dtype = _quantile_dtype(a, q)
     are_elements = method == "linear" and not percent and np.asarray(q.dtype.type(0) if _is_own(q) else q).dtype.kind in "iu" and not (a.dtype.kind == "f" and type(q) is int)
     q = np.asarray(q.copy_to_host() if _is_own(q) else q, np.float64)
@@ -344,6 +346,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     steps = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
     if f.dtype.kind == "b":
         raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
+    if f.dtype.kind in "mM":
+        raise _refuse("gradient", f"elements are {f.dtype}", _TO_HOST)
     if f.dtype.kind in "iu":
         f = f.astype(np.float64)
     made = [_gradient(f, step, d, edge_order) for step, d in zip(steps, axes)]

@@ -105,6 +105,8 @@ REFUSED = [
     ("einsum_out", lambda d: np.einsum("ij->k", d), ValueError, "never appeared"), ("einsum_count", lambda d: np.einsum("ij,jk", d), ValueError, "operands provided"), ("norm_order", lambda d: np.linalg.norm(d, 3), ValueError, "Invalid norm order for matrices"),
     ("convolve", lambda d: np.convolve(d.ravel(), []), ValueError, "v cannot be empty"), ("mode", lambda d: np.convolve(d.ravel(), [1.0], "most"), ValueError, "mode must be one of"), ("gradient", lambda d: np.gradient(d, 1, 2, 3), TypeError, "invalid number of arguments"), ("gradient_bools", lambda d: np.gradient(d > 0), TypeError, "boolean subtract"), ("gradient_small", lambda d: np.gradient(d[:1]), ValueError, "too small"),
     ("select", lambda d: np.select([d > 0], [d, d]), ValueError, "same length"), ("select_numbers", lambda d: np.select([d], [d]), TypeError, "should be boolean"), ("interp", lambda d: np.interp(d, [], []), ValueError, "sample points is empty"), ("weights", lambda d: np.cov(d, fweights=[1]), errors.UnsupportedError, "fweights"),
+    ("quantile_times", lambda d: np.quantile(d.astype("m8[s]"), 0.5), errors.UnsupportedError, r"elements are timedelta64\[s\]"), ("gradient_times", lambda d: np.gradient(d.astype("M8[D]")), errors.UnsupportedError, r"elements are datetime64\[D\]"),
+    ("einsum_times", lambda d: np.einsum("ij->i", d.astype("m8[s]")), TypeError, "invalid data type for einsum"), ("sinc_times", lambda d: np.sinc(d.astype("m8[s]")), TypeError, r"takes numbers, not timedelta64\[s\]"),
     ("interp_complex", lambda d: np.interp(d * 1j, [0.0, 1.0], [1.0, 2.0]), TypeError, "according to the rule 'safe'"), ("interp_points", lambda d: np.interp(d, d[0] * 1j, d[0]), TypeError, "according to the rule 'safe'"),
 ]
 

@@ -40,7 +40,7 @@ CASES = {
     ],
     "choosing": [
         (np.where, [M, A, B]), (np.where, [M, A, 0]), (np.where, [M, 1, I]), (np.where, [M, F, 2.5]), (np.where, [I, F, I]), (np.where, [M, C, A]), (np.where, [M, A[0], B[:, :1]]), (np.where, [M]),
-        (np.where, [M, I.astype("M8[s]"), I.astype("M8[ms]")]), (np.clip, [A, 0.2, 0.6]), (np.clip, [V, [0.0] * len(V), (0.5,) * len(V)]), (np.clip, [I, [[-2]], None]), (np.clip, [F, 0, [[0.5]]]), (np.clip, [I, -3, None]), (np.clip, [U, -1, 300]), (np.clip, [N, 0.2, 0.7]), (np.clip, [I, I // 2, I + 1]),
+        (np.where, [M, I.astype("M8[s]"), I.astype("M8[ms]")]), (np.clip, [A, 0.2, 0.6]), (np.clip, [I.astype("m8[s]"), 0, 3]), (np.clip, [I.astype("m8[s]"), np.timedelta64(-1, "m"), np.timedelta64(1500, "ms")]), (np.clip, [V, [0.0] * len(V), (0.5,) * len(V)]), (np.clip, [I, [[-2]], None]), (np.clip, [F, 0, [[0.5]]]), (np.clip, [I, -3, None]), (np.clip, [U, -1, 300]), (np.clip, [N, 0.2, 0.7]), (np.clip, [I, I // 2, I + 1]),
         (np.clip, [A], {"min": 0.5}), (np.tril, [A]), (np.triu, [T, -1]), (np.tril, [M]), (np.take, [A, [1, 2], 1]), (np.take_along_axis, [A, np.argsort(A, 1), 1]), (np.sort, [A, 0]), (np.sort, [N, None]),
         (np.argsort, [V]), (np.unique, [I]), (np.unique, [I], {"return_counts": True, "return_index": True, "return_inverse": True}), (np.flatnonzero, [M]), (np.argwhere, [M]), (np.nonzero, [I]),
     ],
