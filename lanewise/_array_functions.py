@@ -458,7 +458,7 @@ def ptp(a, axis=None):
     a = _array_of(a)
     if isinstance(a.dtype.type(0), np.bool_) and a.size >= 0:
         raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
-    return _reduced(a, axis, False, a.dtype.type, _whole_ptp)
+    return _reduced(a, axis, False, type(a.dtype.type(0) - a.dtype.type(0)), _whole_ptp)
 
 
 #: Elements that are looked at before any() and all() ask whether the result is known: a loop that may end at each element has no vectors.
@@ -556,16 +556,21 @@ def _arg(less, pick, a, best, place, offset):
     return best, place
 
 
+def _is_below(x, y):
+    """x < y, and the same of complex numbers in NumPy's order; False where one is NaN."""
+    return _is_less(x, y) and y == y if isinstance(x, np.complexfloating) else x < y
+
+
 def _whole_argmin(a, t, x):
     if a.size == 0:
         raise ValueError("attempt to get argmin of an empty sequence")
-    return _arg(lambda x, y: x < y, np.minimum, a, _first(a), 0, 0)[1]
+    return _arg(lambda x, y: _is_below(x, y), np.minimum, a, _first(a), 0, 0)[1]
 
 
 def _whole_argmax(a, t, x):
     if a.size == 0:
         raise ValueError("attempt to get argmax of an empty sequence")
-    return _arg(lambda x, y: x > y, np.maximum, a, _first(a), 0, 0)[1]
+    return _arg(lambda x, y: _is_below(y, x), np.maximum, a, _first(a), 0, 0)[1]
 
 
 def argmin(a, axis=None, out=None, *, keepdims=False):
@@ -958,7 +963,7 @@ def dot(a, b, out=None):
 
 def vdot(a, b):
     if a.ndim > 1 or b.ndim > 1:
-        raise ValueError(f"vdot in compiled code takes arrays of one axis, not {a.ndim} and {b.ndim}")
+        return vdot(a.reshape(a.size), b.reshape(b.size))
     zero = a.dtype.type(0)
     if a.ndim == 0 and b.ndim == 0:
         return np.conjugate(a) * b if isinstance(zero, np.complexfloating) else np.multiply(a, b)

@@ -49,8 +49,12 @@ def outer(a, b):
 
 
 def kron(a, b):
+    if a.ndim == 1 and b.ndim == 2:
+        return kron(a.reshape(1, a.size), b)
+    if a.ndim == 2 and b.ndim == 1:
+        return kron(a, b.reshape(1, b.size))
     if a.ndim != b.ndim or a.ndim > 2 or a.ndim == 0:
-        raise ValueError(f"kron in compiled code takes two rows or two matrices, not arrays with {a.ndim} and {b.ndim} axes")
+        raise ValueError(f"kron in compiled code takes rows and matrices, not arrays with {a.ndim} and {b.ndim} axes")
     t = _product_type(a, b)
     if a.ndim == 1:
         out = np.empty(a.shape[0] * b.shape[0], t)
@@ -784,6 +788,16 @@ def _one_nan_quantile(a, t, q):
     return _quantile_in(row, float(q), t)
 
 
+def _along_axis(of, a, q, axis, t):
+    """of(p) for each p of q, along the first axis of the result."""
+    if q.ndim != 1:
+        raise ValueError(f"quantiles along an axis, in compiled code, take a number or an array of one axis, not of {q.ndim}")
+    out = np.empty((q.shape[0], *_without(a.shape, _known_axis(axis, a.ndim))), t)
+    for k in range(q.shape[0]):
+        out[k] = of(q[k])
+    return out
+
+
 def quantile(a, q, axis=None):
     a = _array_of(a)
     _check_difference(a, a)
@@ -793,7 +807,7 @@ def quantile(a, q, axis=None):
     if axis is None:
         return _quantiles(a, q, t)
     if isinstance(q, np.ndarray):
-        raise ValueError("quantile in compiled code takes one number where axis is given")
+        return _along_axis(lambda p: quantile(a, p, axis), a, q, axis, t)
     return _reduced(a, axis, False, t, _one_quantile, t, q)
 
 
@@ -813,7 +827,7 @@ def nanquantile(a, q, axis=None):
     if axis is None and isinstance(q, np.ndarray):
         return _nan_quantiles(_without_nan(a), q, t)
     if isinstance(q, np.ndarray):
-        raise ValueError("nanquantile in compiled code takes one number where axis is given")
+        return _along_axis(lambda p: nanquantile(a, p, axis), a, q, axis, t)
     return _reduced(a, axis, False, t, _one_nan_quantile, t, q)
 
 

@@ -591,7 +591,7 @@ AXES = [
     ("matmul", lambda x, y: x @ y, 3, 2, "products in compiled code take arrays of at most two axes, not 3 and 2"),
     ("matmul_number", lambda x, y: x @ y, 0, 2, "matmul takes arrays with axes"),
     ("matmul_numbers", lambda x, y: np.matmul(x, y), 2, 0, "matmul takes arrays with axes"),
-    ("kron", lambda x, y: np.kron(x, y), 0, 0, "kron in compiled code takes two rows or two matrices"),
+    ("kron", lambda x, y: np.kron(x, y), 0, 0, "kron in compiled code takes rows and matrices"),
     ("trace", lambda x, y: np.trace(x), 3, 0, "trace in compiled code takes a matrix, not an array with 3 axes"),
     ("trace_row", lambda x, y: np.trace(x), 1, 0, "trace in compiled code takes a matrix, not an array with 1 axes"),
 ]
@@ -662,6 +662,37 @@ def test_intersections(dtype):
     check(lambda a, b: np.intersect1d(a, b), x, y)
     if dtype != "M8[s]":
         check(lambda a, b: np.intersect1d(a, b), x, y.real.astype("i8"))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("f", [lambda z: np.argmax(z), lambda z: np.argmin(z), lambda z: np.argmax(z, axis=0), lambda z: z.argmin(1), lambda z: np.argmin(z[2]), lambda z: np.argmax(z, axis=0, keepdims=True)], ids=range(6))
+def test_places_of_complex_numbers(f, dtype):
+    """By their real parts first; the first NaN, in either part, is the place."""
+    g = np.random.default_rng(3)
+    z = (g.integers(-3, 3, (4, 5)) + 1j * g.integers(-3, 3, (4, 5))).astype(dtype)
+    check(f, z)
+    z[2, 1], z[2, 3], z[0, 4] = complex(1, np.nan), np.nan, complex(np.nan, 2)
+    check(f, z)
+    check(f, z.T.copy().T[:, ::-1])
+
+
+@pytest.mark.parametrize("f", [
+    lambda x, q: np.quantile(x, q, axis=0), lambda x, q: np.nanquantile(x, q, axis=-1), lambda x, q: np.percentile(x, 100 * q, axis=1), lambda x, q: np.nanpercentile(x, [5, 95], axis=0),
+    lambda x, q: np.quantile(x, (0.25, 0.75), 1), lambda x, q: np.quantile(x[0], q, axis=0),
+], ids=range(6))
+def test_several_quantiles_along_an_axis(f):
+    x = np.random.default_rng(3).normal(size=(6, 300))
+    check(f, x, np.array([0.1, 0.5, 0.99, 1.0]))
+    x[2, 3] = np.nan
+    check(f, x, np.array([0.25]))
+
+
+@pytest.mark.parametrize("f", [
+    lambda a, b: np.vdot(a, b), lambda a, b: np.vdot(a.T * 1j, b), lambda a, b: np.vdot(a, b.ravel()), lambda a, b: np.kron(a, b[0]), lambda a, b: np.kron(a[0], b),
+    lambda a, b: np.ptp(a.astype("M8[D]"), axis=0), lambda a, b: np.ptp(b.astype("m8[s]"), axis=1),
+], ids=range(7))
+def test_matrices_where_rows_are_usual(f):
+    check(f, np.arange(12.0).reshape(3, 4), np.arange(5.0, 17.0).reshape(4, 3))
 
 
 def numbers_of(dtype):
