@@ -40,9 +40,10 @@ def __getattr__(name: str) -> "_core.Ufunc":
     made: "_core.Ufunc | None" = globals().get(real)
     if made is None:
         from lanewise import _special
+        from lanewise._special_documents import document
 
         function = getattr(_special, real)
-        function.__doc__ = f"{real}{inspect.signature(function)}: as scipy.special.{real}, on host and device arrays."
+        function.__doc__ = document(real, function)
         # exact=True gives integers: another type, so it must be known when the function is compiled
         static = tuple({"exact", "repetition"} & set(inspect.signature(function).parameters))
         made = globals().setdefault(real, _core.vectorize(target="auto", static=static)(function))

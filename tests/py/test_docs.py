@@ -95,6 +95,14 @@ def test_docstring(name, doc):
         run_doctest(doc, name, names)
 
 
+def test_functions_of_special():
+    """They are made, and compiled, when they are first used."""
+    for name in lw.special.__all__:
+        doc = getattr(lw.special, name).__doc__
+        assert ">>>" in doc and "as scipy.special." in doc, name
+        run_doctest(doc, f"special.{name}", {"lw": lw})
+
+
 def test_every_public_name_has_a_docstring():
     bare = [name for name in lw.__all__ if not isinstance(getattr(lw, name), (lw._core.Type,)) and not inspect.getdoc(getattr(lw, name))]
     bare += [f"Ufunc.{name}" for name, value in vars(lw.Ufunc).items()

@@ -260,9 +260,9 @@ def test_ufuncs_of_scipy_find_ours():
 
 
 def test_without_scipy(tmp_path):
-    program = "import sys; sys.modules['scipy'] = None; import lanewise as lw; print(lw.special.gammaln(3.0), lw.special.erf.__doc__)"
+    program = "import sys; sys.modules['scipy'] = None; import lanewise as lw; print(lw.special.gammaln(3.0), lw.special.erf.__doc__.splitlines()[0])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
-    assert done.stdout == "0.6931471805599453 erf(x): as scipy.special.erf, on host and device arrays.\n", done.stderr
+    assert done.stdout == "0.6931471805599453 erf(x): the error function, as scipy.special.erf.\n", done.stderr
 
 
 # ---- code for GPUs ----
