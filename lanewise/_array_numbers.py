@@ -224,7 +224,7 @@ def iscomplex(x: Any) -> Any:
 
 @_of(np.isreal)
 def isreal(x: Any) -> Any:
-    return x.imag == 0 if x.dtype.kind == "c" else _filled(x, x.shape, np.bool_, True)
+    return x.imag == 0 if x.dtype.kind == "c" else _filled(x, x.shape, np.bool_, x.dtype.kind != "M")  # no date is equal to 0
 
 
 @_of(np.piecewise)

@@ -74,6 +74,8 @@ def _clip_method(a: Any, min: Any = None, max: Any = None, out: Any = None, **kw
 
 
 def _conjugate(a: Any) -> Any:
+    if a.dtype.kind in "mM":
+        raise TypeError("cannot conjugate non-numeric dtype")
     return lw.ufuncs.conjugate(a) if a.dtype.kind == "c" else a  # itself, as in NumPy
 
 
@@ -720,8 +722,7 @@ def where(condition: Any, *choices: Any) -> Any:
         raise ValueError("either both or neither of x and y should be given")
     like = _first(condition, *choices)
     condition = _array(condition, like)
-    if not _is_bool(condition):
-        condition = condition != 0
+    condition = _device_arrays.nonzero_places(condition)
     x, y = (_kept(value, like) for value in choices)
     dtype = _result_type(x, y)
     if dtype.kind not in "biufc":

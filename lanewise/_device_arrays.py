@@ -375,11 +375,16 @@ def _values(plan: _Plan, value: Any, to: Any, n: int) -> Any:
     return values.reshape((n, *to.shape[1:]))
 
 
+def nonzero_places(x: Any) -> Any:
+    """Which elements are not zero, as bools; NaT is not."""
+    return x if x.dtype.kind == "b" else (x.view(np.int64) if x.dtype.kind in "mM" else x) != 0
+
+
 def nonzero(x: Any) -> tuple[Any, ...]:
     """The indices of elements that are not zero, one array for each axis, as numpy.nonzero; waits for their count."""
     if x.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
-    flat = _true_places(x, x if x.dtype.kind == "b" else x != 0)
+    flat = _true_places(x, nonzero_places(x))
     if x.ndim == 1:
         return (flat,)
     found, step = [], x.size

@@ -33,7 +33,9 @@ def changed(function):
 
 
 CASES = [
-    ("union1d", lambda a, b: np.union1d(a, b), I, J), ("union1d_mixed", lambda a, b: np.union1d(a, b), X, I), ("intersect1d", lambda a, b: np.intersect1d(a, b), I, J), ("intersect1d_dates", lambda a, b: np.intersect1d(a, b), D, D[:2]),
+    ("union1d", lambda a, b: np.union1d(a, b), I, J), ("union1d_mixed", lambda a, b: np.union1d(a, b), X, I), ("intersect1d", lambda a, b: np.intersect1d(a, b), I, J), ("nonzero_dates", lambda a: np.nonzero(a), D), ("argwhere_times", lambda a: np.argwhere(a), D - D[0]), ("where_dates", lambda a, b: np.where(a, a, b), D, D[::-1]),
+    ("dates_as_complex", lambda a: a.astype(np.complex64), D), ("times_as_complex", lambda a: a.astype("c16"), D - D[0]), ("complex_as_times", lambda a: a.astype("m8[s]"), np.array([1 + 2j, -3j, 4])), ("isreal_dates", lambda a: np.isreal(a), D),
+    ("intersect1d_dates", lambda a, b: np.intersect1d(a, b), D, D[:2]),
     ("intersect1d_at", lambda a, b: np.intersect1d(a, b, return_indices=True), I, J), ("intersect1d_unique", lambda a, b: np.intersect1d(a, b, True, True), np.arange(9)[::-1].copy(), np.arange(4, 20)),
     ("setxor1d", lambda a, b: np.setxor1d(a, b), I, J), ("setxor1d_none", lambda a, b: np.setxor1d(a, b), I[:0], J[:0]), ("setdiff1d", lambda a, b: np.setdiff1d(a, b), I, J), ("setdiff1d_kept", lambda a, b: np.setdiff1d(a, b, True), I, J),
     ("unique_values", lambda a: np.sort(np.unique_values(a)), N), ("unique_counts", lambda a: np.unique_counts(a), I), ("unique_inverse", lambda a: np.unique_inverse(a), I), ("unique_all", lambda a: np.unique_all(a), N),

@@ -421,8 +421,11 @@ lw_lower_cast(lw_builder *b, lw_dtype from, const lw_ref *parts, lw_dtype to, lw
 {
     lw_dtype half = lw_dtypes[to].parts;
 
-    if (lw_is_time(from) || lw_is_time(to)) {
-        out_parts[0] = lw_time_cast(b, from, to, parts[0]);
+    if (lw_is_time(from) && lw_is_complex(to)) { /* of device arrays: NaT is a number */
+        lw_lower_cast(b, LW_DT_i64, parts, to, out_parts);
+    } else if (lw_is_time(from) || lw_is_time(to)) {
+        out_parts[0] =
+            lw_time_cast(b, lw_is_complex(from) ? lw_dtypes[from].parts : from, to, parts[0]);
     } else if (lw_is_complex(to)) {
         lw_ref im = lw_is_complex(from) ? lw_ir_cast(b, half, parts[1]) : lw_ir_zero(b, half);
         out_parts[0] = lw_ir_cast(b, half, parts[0]);
