@@ -138,6 +138,18 @@ def unlike(self: Any, other: Any, answer: bool) -> Any:
     return _filled(self, self.shape, np.bool_, answer)
 
 
+def without_common_type(self: Any, other: Any, answer: bool) -> Any:
+    """The same where the dtypes have no common one: as dates and numbers; None if that is not so."""
+    dtype = other.dtype if hasattr(other, "dtype") else np.asarray(other).dtype
+    if not isinstance(dtype, np.dtype):
+        return None
+    try:
+        np.promote_types(self.dtype, dtype)
+    except TypeError:
+        return _filled(self, np.broadcast_shapes(self.shape, np.shape(other)), np.bool_, answer)
+    return None
+
+
 def _later(function: Any) -> Any:
     """The functions of files that are imported when the first function is asked for that is not in the table."""
     if getattr(function, "__name__", None) in _BY_METHOD:

@@ -65,6 +65,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         a = a.take(_array(sorter, a))
     _refuse_complex("searchsorted", a, v)
     common = np.result_type(a.dtype, v.dtype)
+    if common.kind == "M" and a.dtype.kind != v.dtype.kind:
+        raise TypeError(f"searchsorted of device arrays: {a.dtype} and {v.dtype} cannot be compared")
     a, v = (x if x.dtype == common else x.astype(common) for x in (a, v))
     out = _new(a, v.shape, np.int64)
     if v.size:

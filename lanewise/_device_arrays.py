@@ -325,6 +325,8 @@ def getitem(x: Any, key: Any) -> Any:
 
 def setitem(x: Any, key: Any, value: Any) -> None:
     """x[key] = value, where arrays are among the subscripts; of several values for one place the last one stays."""
+    if isinstance(value, np.generic):
+        value = np.asarray(value)  # as NumPy, which casts it here and elsewhere refuses integers that do not fit
     plan = _Plan(x, key)
     to, is_view = plan.rows()
     mask = plan.indices[0][0].array

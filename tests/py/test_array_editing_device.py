@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -191,3 +193,33 @@ def test_numbers_that_do_not_fit(put_in, put):
             with pytest.raises(error):
                 put_in(it, value)
     assert back(np.insert(put(x), 0, np.array([300]))).tolist() == [44, 0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("value", [np.int16(300), np.float64(300.5), np.timedelta64(94, "s"), np.datetime64("2020-01-01"), np.int64(-1), np.float32(2.5), np.uint64(2**63), np.complex64(2 + 1j)], ids=repr)
+@pytest.mark.parametrize("key", [slice(None), 1, ..., [0, 2]], ids=str)
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i8", "f4", "?", "m8[s]", "M8[D]"])
+def test_scalars_are_stored_as_numpy_stores_them(dtype, key, value, put):
+    """What does not fit is an error since NumPy 2.5, but not beside indices in arrays."""
+    def stored(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                x[key] = value
+            except (TypeError, ValueError, OverflowError) as error:
+                return type(error)
+        return x.tolist() if isinstance(x, np.ndarray) else x.copy_to_host().tolist()
+
+    assert stored(put(np.ones(3, dtype))) == stored(np.ones(3, dtype))
+
+
+def test_types_without_a_common_one_are_not_equal(put):
+    dates, numbers = np.arange(3).astype("M8[D]"), np.arange(3.0)
+    d = put(dates)
+    for other in (numbers, put(numbers), 3, 2.5, [[1.0], [2.0]]):
+        wanted = dates == (np.arange(3.0) if hasattr(other, "copy_to_host") else other)
+        assert np.array_equal((d == other).copy_to_host(), wanted) and np.array_equal((d != other).copy_to_host(), ~wanted)
+    assert not np.array_equal(d, put(numbers))
+    with pytest.raises(ValueError, match="shape"):
+        d == np.zeros(2)
+    with pytest.raises(TypeError):
+        d < numbers

@@ -649,6 +649,19 @@ convert_bf16(PyObject *value, PyArray_Descr *raw)
     return out;
 }
 
+/* A scalar of NumPy's, as NumPy assigns it: since 2.5, integers must fit. */
+static PyArrayObject *
+pack_scalar(PyArray_Descr *descr, PyObject *value)
+{
+    PyArrayObject *out;
+
+    Py_INCREF(descr); /* stolen */
+    out = (PyArrayObject *)PyArray_Zeros(0, NULL, descr, 0);
+    if (out != NULL && PyArray_Pack(descr, PyArray_DATA(out), value) < 0)
+        Py_CLEAR(out);
+    return out;
+}
+
 /* Anything as an ndarray of the array's dtype; casting is NumPy's assignment casting. */
 PyArrayObject *
 lw_array_host_value(lw_device_array *to, PyObject *value)
@@ -657,6 +670,8 @@ lw_array_host_value(lw_device_array *to, PyObject *value)
         return NULL;
     if (to->dtype == LW_DT_bf16 && to->descr->type_num == NPY_VOID)
         return convert_bf16(value, to->descr);
+    if (PyArray_IsScalar(value, Generic))
+        return pack_scalar(to->descr, value);
     Py_INCREF(to->descr); /* stolen */
     return (PyArrayObject *)PyArray_FromAny(value, to->descr, 0, 0, NPY_ARRAY_FORCECAST, NULL);
 }

@@ -105,6 +105,8 @@ PyObject *lw_array_item_at(PyObject *self, PyObject *index);
 int lw_array_contains(PyObject *self, PyObject *value);
 /* self == other or self != other for what no element equals: None, texts. */
 PyObject *lw_array_unlike(PyObject *self, PyObject *other, bool equal);
+/* The same of an operand whose dtype has no common one with self's; None of others. */
+PyObject *lw_array_without_common_type(PyObject *self, PyObject *other, bool equal);
 extern PyMethodDef lw_array_service_methods[];
 
 /* ---- device_array_ops.c ---- */

@@ -163,6 +163,26 @@ nb_inplace_matmul(PyObject *a, PyObject *b)
     return result;
 }
 
+/* After a TypeError of == or !=: elements of types that have no common one are not equal, as in
+ * NumPy. */
+static PyObject *
+without_common_type(PyObject *a, PyObject *b, bool equal)
+{
+    PyObject *type, *value, *trace, *result;
+
+    PyErr_Fetch(&type, &value, &trace);
+    result = lw_array_without_common_type(a, b, equal);
+    if (result == Py_None) {
+        Py_DECREF(result);
+        PyErr_Restore(type, value, trace);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return result;
+}
+
 static PyObject *
 compare(PyObject *a, PyObject *b, int how)
 {
@@ -170,13 +190,17 @@ compare(PyObject *a, PyObject *b, int how)
         [Py_LT] = LW_OPERATOR_less,    [Py_LE] = LW_OPERATOR_less_equal,
         [Py_EQ] = LW_OPERATOR_equal,   [Py_NE] = LW_OPERATOR_not_equal,
         [Py_GT] = LW_OPERATOR_greater, [Py_GE] = LW_OPERATOR_greater_equal};
-    PyObject *args[] = {a, b};
+    PyObject *args[] = {a, b}, *result;
 
     /* the slot's array is a */
     if ((how == Py_EQ || how == Py_NE) &&
         (b == Py_None || PyUnicode_Check(b) || PyBytes_Check(b)))
         return lw_array_unlike(a, b, how == Py_EQ);
-    return call(ops[how], args, 2);
+    result = call(ops[how], args, 2);
+    if (result == NULL && (how == Py_EQ || how == Py_NE) &&
+        PyErr_ExceptionMatches(PyExc_TypeError))
+        return without_common_type(a, b, how == Py_EQ);
+    return result;
 }
 
 /* ---- one element as a number ---- */

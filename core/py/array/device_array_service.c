@@ -199,6 +199,15 @@ lw_array_unlike(PyObject *self, PyObject *other, bool equal)
     return lw_service_call(LW_SERVICE_ARRAY_PROTOCOL, "unlike", self, args, 2, NULL);
 }
 
+PyObject *
+lw_array_without_common_type(PyObject *self, PyObject *other, bool equal)
+{
+    PyObject *args[] = {other, equal ? Py_False : Py_True};
+
+    return lw_service_call(LW_SERVICE_ARRAY_PROTOCOL, "without_common_type", self, args, 2,
+                           NULL);
+}
+
 #define DEFINE(name, doc)                                                                      \
     static PyObject *method_##name(PyObject *self, PyObject *args, PyObject *kwargs)           \
     {                                                                                          \
