@@ -294,12 +294,17 @@ def _given(result, out):
 # ---- NumPy's ----
 
 
+def _part(totals, a):
+    """a in the type of totals, where + would not store it there."""
+    return _as(a, totals.dtype.type) if isinstance(totals.dtype.type(0), np.integer) and isinstance(a.dtype.type(0), (np.inexact, np.bool_)) else a
+
+
 def _add_to(totals, a):
-    totals += a
+    totals += _part(totals, a)
 
 
 def _multiply_by(totals, a):
-    totals *= a
+    totals *= _part(totals, a)
 
 
 def _type_of(dtype, a):
@@ -352,6 +357,8 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False):
     if not isinstance(axis, (tuple, list)) and _arrays.is_known(axis) and _is_outer(a.ndim, axis):
         totals = _folded(a, axis, keepdims, w(0), _add_to)
         n = a.shape[_arrays.axis(axis, a.ndim)]
+        if isinstance(t(0), (np.integer, np.bool_)):
+            return _given(_as(totals / n, t), out)
         if t == a.dtype.type and isinstance(t(0), np.timedelta64):
             totals /= n
         else:
@@ -653,9 +660,10 @@ def _nan_var(a, t, ddof):
     middle = _nan_add(a, w(0)) / w(n)
     zero = abs(w(0))
     r = type(abs(t(0)))
-    if n <= ddof:
+    if n <= ddof and not isinstance(a.dtype.type(0), (np.integer, np.bool_)):
         return r(math.nan)
-    return r(_squares(a, middle, True, n) / type(zero)(n - ddof))
+    # of integers as numpy.var, which divides by zero where n <= ddof
+    return r(_squares(a, middle, True, n) / type(zero)(n - ddof if n > ddof else 0))
 
 
 def _nan_std(a, t, ddof):

@@ -80,6 +80,11 @@ def cross(a, b):
     return out
 
 
+def _absolute_in(x, t):
+    """As a float: the least integer of a type has no magnitude in that type."""
+    return t(abs(x)) if isinstance(x, np.complexfloating) else abs(t(x))
+
+
 def _length(a, t, order):
     """The norm of a row."""
     zero = t(0)
@@ -92,10 +97,12 @@ def _length(a, t, order):
                 s += type(s)(x) * type(s)(x)
         return t(math.sqrt(s))
     if order == math.inf or order == -math.inf:
-        best = abs(a[0]) if a.shape[0] > 0 else abs(a.dtype.type(0))
+        if a.shape[0] == 0 and order < 0:
+            raise ValueError("zero-size array to reduction operation minimum which has no identity")
+        best = _absolute_in(a[0], t) if a.shape[0] > 0 else t(0)
         for x in a:
-            best = np.maximum(best, abs(x)) if order > 0 else np.minimum(best, abs(x))
-        return t(best)
+            best = np.maximum(best, _absolute_in(x, t)) if order > 0 else np.minimum(best, _absolute_in(x, t))
+        return best
     total = _total_type(t)(0)
     for x in a:
         if order == 0:
@@ -350,6 +357,8 @@ def _trapezoids(out, y, x, dx):
 
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
+    if isinstance(x, (tuple, list)):
+        return trapezoid(y, _array_of(x), dx, axis)
     y = _array_of(y)
     zero = y.dtype.type(0) * dx / 2.0 if x is None else y.dtype.type(0) * (x.dtype.type(0) if isinstance(x, np.ndarray) else x) / 2.0
     k = _arrays.axis(axis, y.ndim)
@@ -887,6 +896,8 @@ def corrcoef(x, y=None, rowvar=True):
 
 def bincount(x, weights=None, minlength=0):
     check_integers(x, "x")
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
     n = minlength
     for v in x:
         if v < 0:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from lanewise._array_functions import _array_of, _axis_first, _axis_last, _is_less, _without, check_integers
+from lanewise._array_functions import _array_of, _as, _axis_first, _axis_last, _is_less, _without, check_integers
 from lanewise._array_library import _only, _select, _select_by_samples, inv, isin, matmul, unique
 from lanewise._core import intrinsics
 from lanewise._new_arrays import (
@@ -403,6 +403,12 @@ def _unwrap_rows(out, a, discont, period):
 
 
 def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
+    if isinstance(p.dtype.type(0), np.signedinteger) and isinstance(period, (int, np.integer)):  # exact in float64
+        return _as(_unwrapped(p, discont, axis, period), type(p.dtype.type(0) + period))
+    return _unwrapped(p, discont, axis, period)
+
+
+def _unwrapped(p, discont, axis, period):
     t = type(p.dtype.type(0) * 1.0)
     k = _arrays.axis(axis, p.ndim)
     out = np.empty(p.shape, t)

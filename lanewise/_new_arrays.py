@@ -119,8 +119,13 @@ def full_like(a, fill_value, dtype=None):
 
 def _length(start, stop, step):
     if isinstance(start, np.integer) and isinstance(stop, np.integer) and isinstance(step, np.integer):
-        return int(math.ceil((float(stop) - float(start)) / float(step)))
-    return int(math.ceil((stop - start) / step))
+        # the distance, which fits into 64 bits without a sign, is rounded once
+        distance = float(np.uint64(stop) - np.uint64(start)) if start <= stop else -float(np.uint64(start) - np.uint64(stop))
+        return int(math.ceil(distance / float(step)))
+    n = (stop - start) / step
+    if n != n:
+        raise ValueError("arange: cannot compute length")
+    return int(math.ceil(n))
 
 
 def arange(start, stop=None, step=1, dtype=None):
@@ -154,12 +159,8 @@ def linspace(start, stop, num=50, endpoint=True, *, dtype=None):
     distance = t(stop) - t(start)
     step = distance / t(parts) if parts > 0 else t(math.nan)
     for i in range(num):
-        if parts <= 0:
-            y = t(i) * distance + t(start)
-        elif step == t(0):
-            y = t(i) / t(parts) * distance + t(start)
-        else:
-            y = t(i) * step + t(start)
+        y = t(i) * distance if parts <= 0 else t(i) / t(parts) * distance if step == t(0) else t(i) * step
+        y += t(start)  # a statement of its own, so that the product is rounded, as NumPy's is
         if endpoint and i > 0 and i == num - 1:
             y = t(stop)
         out[i] = out.dtype.type(math.floor(y)) if isinstance(out.dtype.type(0), np.integer) else out.dtype.type(y)

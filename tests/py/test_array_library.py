@@ -695,6 +695,49 @@ def test_matrices_where_rows_are_usual(f):
     check(f, np.arange(12.0).reshape(3, 4), np.arange(5.0, 17.0).reshape(4, 3))
 
 
+@pytest.mark.parametrize("start, stop, step", [
+    (1700000000000000000, 1700000000000000100, 1), (2**53, 2**53 + 3, 1), (2**60, 2**60 + 900, 300), (2**63 - 3, 2**63 - 1, 1), (-2**63, -2**63 + 4, 1), (10, 0, -3), (0, -7, -2), (3, 3, 1), (5, -5, 1),
+])
+def test_ranges_of_large_integers(start, stop, step):
+    """The distance of the ends is not rounded before it is divided."""
+    check(lambda a, b, c: np.arange(a, b, c), start, stop, step)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "?", "f4", "f8", "c8"])
+def test_norms_of_the_largest_element(dtype):
+    """The least integer of a type has no magnitude in it."""
+    x = np.array([np.iinfo(dtype).min, 5] if dtype[0] == "i" else [1, 3]).astype(dtype)
+    for order in (np.inf, -np.inf):
+        check(lambda x, order: np.linalg.norm(x, order), x, order)
+        check(lambda x, order: np.linalg.norm(x.reshape(1, 2), order, axis=1, keepdims=True), x, order)
+    with pytest.raises(ValueError, match="zero-size"):
+        lw.njit(lambda x: np.linalg.norm(x, -np.inf))(x[:0])
+
+
+@pytest.mark.parametrize("start, stop", [(-0.5, 0.5), (-0.3, 0.3), (1, 10), (-1e-3, 7.7)])
+def test_spacings_have_numpys_bits(start, stop):
+    """The product is rounded before the start is added, so that 0 is among the edges of a histogram around it."""
+    for n in (2, 7, 11, 50, 97):
+        for f in (lambda a, b, n: np.linspace(a, b, n), lambda a, b, n: np.linspace(np.float32(a), np.float32(b), n, endpoint=False)):
+            assert lw.njit(f)(start, stop, n).tobytes() == f(start, stop, n).tobytes()
+    assert lw.njit(lambda x: np.histogram(x)[0])(np.zeros(4)).tolist() == np.histogram(np.zeros(4))[0].tolist()
+
+
+@pytest.mark.parametrize("f", [
+    lambda a: np.sum(a, axis=0, dtype=np.int64), lambda a: np.prod(a, axis=0, dtype=np.int32), lambda a: np.mean(a, axis=0, dtype=np.int64), lambda a: np.sum(a > 0, axis=0, dtype=np.int8),
+    lambda a: np.mean((3 * a).astype(np.int32), axis=0, dtype=np.int64), lambda a: np.unwrap(a.ravel().astype(np.int32), period=7), lambda a: np.unwrap(a.ravel().astype(np.int64), period=360),
+    lambda a: np.nanvar(a[0].astype(np.int32), ddof=5), lambda a: np.nanvar(a[0], ddof=5), lambda a: np.trapezoid(a[0], [0, 1, 3, 7]), lambda a: np.trapezoid(a, (0.0, 1.0, 3.0, 4.5)),
+], ids=range(11))
+def test_types_of_results(f):
+    check(f, 10 * np.random.default_rng(0).normal(size=(5, 4)))
+
+
+def test_what_numpy_refuses():
+    for f, text in ((lambda: np.bincount(np.array([1, 2]), minlength=-1), "must not be negative"), (lambda: np.arange(1.0, np.nan), "cannot compute length")):
+        with pytest.raises(ValueError, match=text):
+            lw.njit(f)()
+
+
 def numbers_of(dtype):
     """Large enough that a product of two does not fit into their type."""
     if dtype == "?":
