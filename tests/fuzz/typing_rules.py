@@ -294,6 +294,8 @@ def _type_shift(x, y):
     if is_wide(y):
         raise Unclear("a count beyond int64")
     t = x if is_strong_int(x) or x == "ix" else y if is_lit(x) and is_strong_int(y) else "ix"
+    if is_strong_int(x) and is_strong_int(y) and is_int(common(x, y)):  # not int64 with uint64
+        t = common(x, y)
     check_literal(x, t)
     return t, t
 

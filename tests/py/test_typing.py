@@ -423,3 +423,26 @@ def test_functions_of_two_small_integers_give_float32(name):
         for got in (of_numbers(a, b), of_arrays(a, b)):
             assert got.dtype == np.float32 and np.allclose(got, expected, rtol=1e-6), (x, y)
     assert of_numbers(np.int8(1), np.int32(1)).dtype == np.float64
+
+
+@pytest.mark.parametrize("x", ["i1", "u1", "i2", "u4", "i8", "u8"])
+def test_shifts_of_two_integers_have_numpys_dtype(x):
+    """uint8 << uint32 is a uint32, so that bytes can be put together; beside a Python int, the left operand keeps its dtype."""
+    left, right = lw.vectorize(lambda a, b: a << b), lw.njit(lambda a, b: a >> b)
+    a = np.array([1, 3, 100, 127]).astype(x)
+    for y in ("i1", "u1", "i2", "u4", "i8", "u8"):
+        if {x, y} & {"u8"} and {x, y} & {"i1", "i2", "i8"}:
+            continue  # NumPy has no common integer type
+        b = np.array([1, 7, 2, 5]).astype(y)
+        for got, wanted in ((left(a, b), np.left_shift(a, b)), (right(a, b), np.right_shift(a, b))):
+            assert got.dtype == wanted.dtype and np.array_equal(got, wanted)
+    assert left(a, 2).dtype == a.dtype
+
+    @lw.njit
+    def packed(row):
+        word = np.uint32(0)
+        for i in range(4):
+            word |= row[i] << np.uint32(8 * i)
+        return word
+
+    assert packed(np.arange(1, 5, dtype=np.uint8)) == 0x04030201

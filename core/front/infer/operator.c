@@ -468,6 +468,9 @@ type_shift(binary *b)
         return LW_OK;
     if (!lw_weak_mode(f))
         b->type = is_unsigned(x) ? LW_DT_u64 : LW_DT_i64;
+    else if (lw_type_is_strong_int(x) && lw_type_is_strong_int(y) &&
+             lw_is_integer(lw_promote_dtypes((lw_dtype)x, (lw_dtype)y)))
+        b->type = lw_promote_dtypes((lw_dtype)x, (lw_dtype)y); /* not of int64 with uint64 */
     else if (lw_type_is_strong_int(x) || x == LW_T_INDEX)
         b->type = x;
     else
