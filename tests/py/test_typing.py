@@ -262,10 +262,10 @@ def test_counts_of_shifts_outside_of_the_width(integer):
     info = np.iinfo(integer)
     values = np.array([info.min, info.min // 2, 0, 1, 5, info.max], integer)
     for count in (info.bits - 1, info.bits, info.bits + 1, 127):
-        wide = np.int64(count)  # NumPy promotes: the reference shifts in Python's ints
+        own = np.array(count).astype(integer)[()]
         for shifted, exact in ((lambda x, n: x >> n, [int(v) >> count for v in values]), (lambda x, n: x << n, [int(v) << count for v in values])):
             wanted = [(v + 2**(info.bits - 1)) % 2**info.bits - 2**(info.bits - 1) if info.min < 0 else v % 2**info.bits for v in exact]
-            assert lw.vectorize(shifted, target="cpu")(values, wide).tolist() == wanted
+            assert lw.vectorize(shifted, target="cpu")(values, own).tolist() == wanted
     for count in (-1, -info.bits, -128):
         both = [lw.vectorize(lambda x, n: x >> n, target="cpu")(values, np.int64(count)), lw.vectorize(lambda x, n: x << n, target="cpu")(values, np.int64(count))]
         assert both[0].tolist() == [-1 if v < 0 else 0 for v in values] and not both[1].any()
