@@ -58,7 +58,7 @@ def test_importing_reductions_makes_none(run_python):
         from lanewise import _later, reductions
         from lanewise import _nan_reductions
         noted = [value for module in (reductions, _nan_reductions) for value in vars(module).values() if isinstance(value, _later.later)]
-        assert len(noted) == 35 and not any("one" in vars(one) for one in noted)
+        assert len(noted) == 36 and not any("one" in vars(one) for one in noted)
         assert reductions.sum(np.arange(4.0)) == 6 and reductions.cumsum(np.arange(4))[3] == 6 and reductions.sum([1, 2]) == 3
         assert [one.__name__ for one in noted if "one" in vars(one)] == ["sum"]
         assert reductions._sum is reductions._SUM.one and reductions._sum.__name__ == "sum"
