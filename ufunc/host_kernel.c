@@ -563,8 +563,19 @@ is_light(const lw_loop *loop, const facts *f)
            f->own_math == 0;
 }
 
-/* kernel: is told its shape, and waits with the strided loop; NULL: the module has all loops.
- */
+/* Whether the strided loop may wait. A long function that one loop alone calls would be inlined
+ * there and vectorised, which takes LLVM a minute for 16,000 statements. */
+static bool
+is_short(const lw_loop *loop)
+{
+    enum { MOST = 256 }; /* instructions */
+    bool loops;
+
+    return lw_scalar_cost(loop->scalar, &loops) <= MOST;
+}
+
+/* kernel: is told its shape, and waits with the strided loop of a short function; NULL: the
+ * module has all loops. */
 static lw_status
 write_module(const lw_loop *loop, bool precise, lw_host_kernel *kernel, lw_module **out,
              lw_error *err)
@@ -586,7 +597,7 @@ write_module(const lw_loop *loop, bool precise, lw_host_kernel *kernel, lw_modul
         LW_TRY(plain_loop(&m, module, false, more, err));
         if (kernel != NULL)
             kernel->takes_any = true;
-        else
+        if (kernel == NULL || !is_short(loop))
             LW_TRY(plain_loop(&m, module, true, 0, err));
     }
     module->is_light = is_light(loop, &f);
@@ -746,8 +757,10 @@ lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options, lw_host
         return status;
     kernel = *out;
     *(void **)&kernel->contiguous = lw_code_symbol(kernel->code, "lw_loop_contiguous");
+    kernel->strided = strided_entry(kernel->code, "lw_loop_strided");
     kernel->is_plain = kernel->takes_any && !kernel->has_loop && !kernel->watched &&
                        !kernel->doubts_flags && kernel->flag_rule == NULL;
+    kernel->plain = kernel->is_plain && kernel->strided != NULL;
     return LW_OK;
 }
 
