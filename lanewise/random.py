@@ -754,7 +754,7 @@ def init_xoroshiro128p_states_cpu(states, seed, subsequence_start=0):
     >>> hex(states[1]["s0"])
     '0x73c19a5348fc9098'
     """
-    if isinstance(states, np.ndarray) and (states.dtype != xoroshiro128p_dtype or states.ndim != 1):
+    if not isinstance(states, np.ndarray) or states.dtype != xoroshiro128p_dtype or states.ndim != 1:
         raise TypeError("states must be a one-dimensional NumPy array of xoroshiro128p_dtype, "
                         f"not {type(states).__name__} {getattr(states, 'dtype', '')}")
     if states.flags.c_contiguous:

@@ -115,3 +115,9 @@ def test_states_that_are_none(states):
     for function in (drawn, jumped, seeded):
         with pytest.raises(TypeError, match="states must be an array of xoroshiro128p_dtype with one dimension"):
             lw.forall(function)(2, states, np.zeros(2))
+
+
+@pytest.mark.parametrize("states", [[1, 2], None, np.zeros(4), np.zeros((2, 2), lw.random.xoroshiro128p_dtype)], ids=range(4))
+def test_states_of_the_host_that_are_none(states):
+    with pytest.raises(TypeError, match="states must be a one-dimensional NumPy array of xoroshiro128p_dtype, not"):
+        lw.random.init_xoroshiro128p_states_cpu(states, 1)
