@@ -38,8 +38,7 @@ struct lw_host_kernel {
     bool float_outputs;        /* some output can be NaN or infinite */
     bool has_loop;             /* the body's cost is anyone's guess */
     bool is_light;             /* as lw_module.is_light says */
-    bool is_plain;             /* in order, any run is right: there is no more to do */
-    _Atomic bool plain;        /* and there is the strided entry */
+    bool plain;                /* in order, any run is right: there is no more to do */
     lw_flag_rule flag_rule;    /* flags that the code does not raise and NumPy would; or NULL */
     uint32_t block;            /* elements gathered at a time */
     _Atomic uint32_t cost_ps;  /* of an element: estimated, then measured; 0: not known */

@@ -758,9 +758,8 @@ lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options, lw_host
     kernel = *out;
     *(void **)&kernel->contiguous = lw_code_symbol(kernel->code, "lw_loop_contiguous");
     kernel->strided = strided_entry(kernel->code, "lw_loop_strided");
-    kernel->is_plain = kernel->takes_any && !kernel->has_loop && !kernel->watched &&
-                       !kernel->doubts_flags && kernel->flag_rule == NULL;
-    kernel->plain = kernel->is_plain && kernel->strided != NULL;
+    kernel->plain = kernel->takes_any && !kernel->has_loop && !kernel->watched &&
+                    !kernel->doubts_flags && kernel->flag_rule == NULL;
     return LW_OK;
 }
 
@@ -777,7 +776,6 @@ lw_host_add_strided(lw_host_kernel *kernel, const lw_loop *loop,
         code = expected;
     }
     atomic_store(&kernel->strided, strided_entry(code, "lw_loop_strided"));
-    atomic_store(&kernel->plain, kernel->is_plain);
 fail:
     return status;
 }

@@ -314,9 +314,9 @@ lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t 
             lw_stop *stop, lw_host_failure *failure)
 {
     failure->row = 0;
-    if (n <= LW_HOST_FEW && n > 0 && kernel->plain)
+    if (n <= LW_HOST_FEW && n > 0 && kernel->plain && lw_run_has_strided(kernel))
         run_in_order(kernel, args, n, strides, failure);
-    else if (n == 1 && kernel->is_plain)
+    else if (n == 1 && kernel->plain)
         run_one(kernel, args, failure);
     else
         run_many(kernel, args, n, strides, stop, failure);

@@ -369,7 +369,8 @@ lw_run_wants_strided(const lw_run *r, int64_t n)
 void
 lw_run_span(lw_run *r, int64_t n)
 {
-    if ((n <= LW_HOST_FEW && r->kernel->plain) || lw_run_is_short(r, n))
+    if ((n <= LW_HOST_FEW && r->kernel->plain && lw_run_has_strided(r->kernel)) ||
+        lw_run_is_short(r, n))
         lw_run_note(r, r->kernel->strided(r->args, n, r->strides), 0);
     else
         lw_run_in_any_order(r, 0, n);

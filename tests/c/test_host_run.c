@@ -90,7 +90,7 @@ kernel_without_strided(void)
 {
     lw_host_kernel kernel = kernel_of(sum_contiguous, NULL);
 
-    kernel.takes_any = kernel.is_plain = true;
+    kernel.takes_any = kernel.plain = true;
     return kernel;
 }
 
