@@ -403,7 +403,7 @@ def _unwrap_rows(out, a, discont, period):
 
 
 def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
-    if isinstance(p.dtype.type(0), np.signedinteger) and isinstance(period, (int, np.integer)):  # exact in float64
+    if isinstance(p.dtype.type(0), np.signedinteger) and isinstance(period, (int, np.integer)):  # computed in float64: exact up to 2**53
         return _as(_unwrapped(p, discont, axis, period), type(p.dtype.type(0) + period))
     return _unwrapped(p, discont, axis, period)
 

@@ -139,7 +139,7 @@ def unlike(self: Any, other: Any, answer: bool) -> Any:
 
 
 def without_common_type(self: Any, other: Any, answer: bool) -> Any:
-    """The same where the dtypes have no common one: as dates and numbers; None if that is not so."""
+    """self == other or self != other where their dtypes have no common one, such as dates and numbers; None where they have one."""
     dtype = other.dtype if hasattr(other, "dtype") else np.asarray(other).dtype
     if not isinstance(dtype, np.dtype):
         return None

@@ -378,7 +378,7 @@ def _values(plan: _Plan, value: Any, to: Any, n: int) -> Any:
 
 
 def nonzero_places(x: Any) -> Any:
-    """Which elements are not zero, as bools; NaT is not."""
+    """Which elements are not zero, as bools; NaT is not zero, as for numpy.nonzero."""
     return x if x.dtype.kind == "b" else (x.view(np.int64) if x.dtype.kind in "mM" else x) != 0
 
 
